@@ -1,0 +1,179 @@
+"""Requests on the wire: one seam over `requests`, which adds the key, a timeout, and nothing else."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.auth import AuthBase
+from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+from urllib3.exceptions import ProxyError as TunnelError
+
+from petstore_tools.errors import ProtocolError, SettingsError, TransportError
+
+TIMEOUT_S: Final = (5.0, 30.0)  # to connect; between two bytes of the answer
+IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: a create does not go on one
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """
+    An answer, read to its end.
+
+    Attributes:
+        status: HTTP status code.
+        headers: Case-insensitive.
+        body: Bytes.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class KeyAuth(AuthBase):
+    """The key as a bearer token (§5); an auth object, so that no `.netrc` entry replaces it."""
+
+    def __init__(self, key: str) -> None:
+        if not key.isascii() or not key.isprintable() or " " in key or not key:
+            raise SettingsError(
+                "the API key has characters that no header can carry; copy it again"
+            )
+        self._key = key
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the header."""
+        request.headers["Authorization"] = f"Bearer {self._key}"
+        return request
+
+    def __repr__(self) -> str:
+        return "KeyAuth(***)"
+
+
+class Transport:
+    """
+    Sends requests; knows nothing of limits, retries or animals.
+
+    Args:
+        base_url: Address that all requests share; proxies and certificates are looked up for it once.
+        key: The API key.
+        session: A session of the caller's, for its proxies, certificates and adapters. Its adapters
+            must not retry. Without one, each thread has a connection of its own.
+
+    Spec: §5; redirects are never followed.
+    """
+
+    def __init__(self, base_url: str, key: str, *, session: requests.Session | None = None) -> None:
+        self._session = session or requests.Session()
+        self._own_adapters = session is None
+        self._local = threading.local()
+        self._adapters: list[BaseAdapter] = []
+        self._settings = self._session.merge_environment_settings(base_url, {}, False, None, None)
+        blank = requests.Request("GET", base_url, headers={"Accept": "application/json"})
+        blank.auth = KeyAuth(key)
+        self._blank = self._session.prepare_request(blank)
+
+    def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
+        """
+        Send one request and read its answer, whatever the status.
+
+        Raises:
+            TransportError: No whole answer came; `may_have_left` says what is proven.
+            ProtocolError: The answer is a redirect.
+        """
+        request = self._blank.copy()
+        request.method, request.url, request.body = method, url, body
+        if body is not None:
+            request.headers["Content-Type"] = "application/json"
+            request.headers["Content-Length"] = str(len(body))
+        adapter = self._adapter(url, fresh=body is not None)
+        line = f"{method} {urlsplit(url).path}"
+        try:
+            response = adapter.send(request, timeout=TIMEOUT_S, **self._settings)  # type: ignore[arg-type]
+            content = response.content
+        except (requests.RequestException, OSError) as error:
+            raise _translate(error, line) from error
+        finally:
+            self._local.used_at = time.monotonic()
+        if response.is_redirect or 300 <= response.status_code < 400:
+            target = urlsplit(response.headers.get("Location", ""))
+            place = (
+                f"{target.scheme}://{target.hostname}{target.path}"
+                if target.hostname
+                else target.path
+            )
+            raise ProtocolError(
+                f"{line}: the service redirects ({response.status_code}) to {place or 'nowhere'}; "
+                "redirects are not followed, so correct the base address"
+            )
+        return Reply(response.status_code, response.headers, content)
+
+    def close(self) -> None:
+        """Close the connections that are ours."""
+        for adapter in self._adapters:
+            adapter.close()
+
+    def _adapter(self, url: str, *, fresh: bool) -> BaseAdapter:
+        adapter: BaseAdapter | None = getattr(self._local, "adapter", None)
+        if adapter is None:
+            adapter = self._local.adapter = self._make(url)
+        elif fresh and time.monotonic() - self._local.used_at > IDLE_S:
+            adapter.close()
+        return adapter
+
+    def _make(self, url: str) -> BaseAdapter:
+        if not self._own_adapters:
+            mounted = self._session.get_adapter(url)
+            if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
+                raise SettingsError(
+                    "the session's adapter retries by itself, past the throttle; "
+                    "mount HTTPAdapter(max_retries=0)"
+                )
+            return mounted
+        adapter = HTTPAdapter(pool_connections=1, pool_maxsize=1, max_retries=0)
+        self._adapters.append(adapter)
+        return adapter
+
+
+def _translate(error: Exception, line: str) -> TransportError:
+    causes = list(_causes(error))
+    names = {type(cause).__name__ for cause in causes}
+    never_left = any(
+        isinstance(cause, NewConnectionError | ConnectTimeoutError | ssl.SSLCertVerificationError)
+        for cause in causes
+    ) or any(isinstance(c, TunnelError) and "unnel" in str(c.original_error) for c in causes)
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        what = "the service's certificate is not trusted"
+    elif "NameResolutionError" in names:
+        what = "the host name is not known"
+    elif isinstance(error, requests.exceptions.ProxyError):
+        what = "the proxy does not let the request through"
+    elif never_left:
+        what = "nobody answers at that address"
+    elif isinstance(error, requests.Timeout):
+        what = f"no answer within {TIMEOUT_S[1]:.0f} s"
+    else:
+        what = "the connection broke before the whole answer came"
+    return TransportError(f"{line}: {what}", may_have_left=not never_left)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Walk to the roots of a wrapped network error, `MaxRetryError.reason` and the like included."""
+    seen: set[int] = set()
+    heap: list[object] = [error]
+    while heap:
+        cause = heap.pop()
+        if not isinstance(cause, BaseException) or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        # not __context__: it may hold a fault of the caller's, handled when this request was made
+        heap += [*cause.args, cause.__cause__]
+        heap += [getattr(cause, "reason", None), getattr(cause, "original_error", None)]

@@ -1,0 +1,125 @@
+"""Two clocks: the machine's, and one that is turned by hand or by itself when all wait."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
+
+
+class Clock(Protocol):
+    """What the loop that sleeps needs of a clock."""
+
+    def now(self) -> float:
+        """Return Unix seconds."""
+
+    def sleep_until(self, at: float) -> None:
+        """Sleep until `at`, or less: the caller asks again."""
+
+    def poke(self) -> None:
+        """Wake all sleepers, since something they wait for may have come."""
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Mark this thread as one that works: a manual clock does not move while it does."""
+
+
+class SystemClock:
+    """The machine's clock; no sleep lasts longer than half a second (§8.4 waits are re-asked)."""
+
+    def __init__(self) -> None:
+        self._woken = threading.Condition()
+
+    def now(self) -> float:
+        """Return Unix seconds."""
+        return time.time()
+
+    def sleep_until(self, at: float) -> None:
+        """Sleep until `at`, a poke, or half a second."""
+        with self._woken:
+            self._woken.wait(max(0.0, min(SLICE_S, at - self.now())))
+
+    def poke(self) -> None:
+        """Wake all sleepers."""
+        with self._woken:
+            self._woken.notify_all()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Do nothing: this clock moves by itself."""
+        yield
+
+
+class ManualClock:
+    """
+    A clock that can be turned.
+
+    It moves by `advance`, or by itself to the earliest wake-up when every thread that works waits.
+
+    Args:
+        start: Unix seconds at which it stands first.
+    """
+
+    def __init__(self, start: float) -> None:
+        self._now = start
+        self._changed = threading.Condition()
+        self._working: dict[int, int] = {}
+        self._sleeping: dict[int, float] = {}
+
+    def now(self) -> float:
+        """Return Unix seconds."""
+        with self._changed:
+            return self._now
+
+    def advance(self, seconds: float) -> None:
+        """Turn the clock on by so many seconds."""
+        if seconds < 0:
+            raise ValueError("time can only be turned forward")
+        with self._changed:
+            self._turn(self._now + seconds)
+
+    def sleep_until(self, at: float) -> None:
+        """Sleep until the clock shows `at`, or less: after a poke or half a real second."""
+        me = threading.get_ident()
+        with self._changed:
+            if at <= self._now:
+                return
+            self._sleeping[me] = at
+            self._turn_if_all_wait()
+            if me in self._sleeping:
+                self._changed.wait_for(lambda: me not in self._sleeping, timeout=SLICE_S)
+                self._sleeping.pop(me, None)
+
+    def poke(self) -> None:
+        """Wake all sleepers."""
+        with self._changed:
+            self._sleeping.clear()
+            self._changed.notify_all()
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """Keep the clock from moving by itself while this thread works."""
+        me = threading.get_ident()
+        with self._changed:
+            self._working[me] = self._working.get(me, 0) + 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._working[me] -= 1
+                if not self._working[me]:
+                    del self._working[me]
+                self._turn_if_all_wait()
+
+    def _turn_if_all_wait(self) -> None:
+        if self._sleeping and all(thread in self._sleeping for thread in self._working):
+            self._turn(max(self._now, min(self._sleeping.values())))
+
+    def _turn(self, to: float) -> None:
+        self._now = to
+        self._sleeping = {thread: at for thread, at in self._sleeping.items() if at > to}
+        self._changed.notify_all()

@@ -1,0 +1,97 @@
+"""The verdict on a listing: whether it is whole, of what, and why we think so (§4.1)."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Self
+
+from petstore_tools.errors import FrameError, utc_text
+
+Verdict = Literal["complete", "cut", "unproven"]
+
+
+def digest(ids: Iterable[int]) -> str:
+    """Return a digest of a set of int64 ids, the same in any order."""
+    return hashlib.sha256(array("q", sorted(ids)).tobytes()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """
+    What a frame of animals is a listing of.
+
+    Attributes:
+        verdict: `complete`: the service said that there is no next page, or the last page was short;
+            `cut`: it is known that rows are missing; `unproven`: a page without any sign of paging.
+        reason: Why, in words.
+        status: The filter asked for, None for all.
+        rows: Animals in the frame.
+        digest: Digest of their ids, in any order.
+        requests: Requests spent, retries included.
+        pages: Pages read.
+        doubles: Animals that came twice and were kept once.
+        started_at, ended_at: Service's or machine's Unix seconds of the first and last request.
+        environment: `production`, `staging` or `sandbox`.
+        notes: What else was seen: unknown fields, unknown statuses.
+
+    Spec: §4.1 does not show how further pages are reached; see the README's table.
+    """
+
+    verdict: Verdict
+    reason: str
+    status: str | None
+    rows: int
+    digest: str
+    requests: int
+    pages: int
+    doubles: int
+    started_at: float
+    ended_at: float
+    environment: str
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, frame: Any) -> Self:
+        """
+        Read the verdict that a frame carries in `attrs["listing"]`.
+
+        Raises:
+            FrameError: The frame carries none.
+        """
+        carried = getattr(frame, "attrs", {}).get("listing")
+        if not isinstance(carried, dict):
+            raise FrameError(
+                "this frame carries no listing: take one from list_pets(), or keep its attrs"
+            )
+        try:
+            return cls(**{**carried, "notes": tuple(carried.get("notes", ()))})
+        except TypeError as error:
+            raise FrameError(f"the frame's listing cannot be read: {error}") from error
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the verdict as plain JSON values, as frames carry it."""
+        return {**asdict(self), "notes": list(self.notes)}
+
+    def with_rows(self, rows: int, reason: str) -> Self:
+        """Return the verdict on a part of this listing: cut, and why."""
+        return replace(self, verdict="cut", reason=reason, rows=rows)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every animal asked for is in it."""
+        return self.verdict == "complete"
+
+    @property
+    def of_what(self) -> str:
+        """The inventory that was asked for, in words."""
+        what = "the inventory" if self.status is None else f"the animals with status {self.status}"
+        return f"{what} of {self.environment}"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.verdict}: {self.rows:,} rows of {self.of_what}, {self.reason} "
+            f"({self.requests:,} requests, as of {utc_text(self.ended_at)})"
+        )

@@ -1,0 +1,85 @@
+"""Plans: how many requests a key has, by the minute and by the day (§8.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from petstore_tools import spec
+from petstore_tools.errors import SettingsError
+
+
+@dataclass(frozen=True)
+class Plan:
+    """
+    The quotas of a key.
+
+    Args:
+        per_minute: Requests in a minute, or None where only the service's headers tell.
+        per_day: Requests in a day, or None where only the service's headers tell.
+        name: `free`, `pro`, `business`, or a name of yours for an Enterprise plan.
+
+    Raises:
+        SettingsError: A number is below 1.
+
+    Spec: §8.2. Enterprise is custom there, so its numbers are given.
+    """
+
+    per_minute: int | None = None
+    per_day: int | None = None
+    name: str = "custom"
+
+    def __post_init__(self) -> None:
+        for number in (self.per_minute, self.per_day):
+            if number is not None and (type(number) is not int or number < 1):
+                raise SettingsError(f"a plan's numbers are whole and at least 1, not {number!r}")
+
+    def __str__(self) -> str:
+        minute = "unknown" if self.per_minute is None else f"{self.per_minute:,}"
+        day = "unknown" if self.per_day is None else f"{self.per_day:,}"
+        return f"{self.name} ({minute} requests a minute, {day} a day)"
+
+
+DOCUMENTED: tuple[Plan, ...] = tuple(
+    Plan(per_minute, per_day, name) for name, (per_minute, per_day) in spec.PLANS.items()
+)
+
+
+def parse(plan: Plan | str | None) -> Plan | None:
+    """
+    Read a plan as people give it.
+
+    Args:
+        plan: A documented name in any case, `"PER_MINUTE/PER_DAY"`, a Plan, or None: learn it.
+
+    Raises:
+        SettingsError: It is none of these.
+
+    Spec: §8.2.
+    """
+    if plan is None or isinstance(plan, Plan):
+        return plan
+    text = plan.strip().casefold()
+    for documented in DOCUMENTED:
+        if text == documented.name:
+            return documented
+    minute, slash, day = text.replace(" ", "").partition("/")
+    if slash and minute.isdecimal() and day.isdecimal():
+        return Plan(int(minute), int(day))
+    raise SettingsError(
+        f"unknown plan {plan!r}: use free, pro, business, or PER_MINUTE/PER_DAY such as 600/50000"
+    )
+
+
+def reading(limit: int, *, minute: bool, day: bool) -> Plan:
+    """
+    Return the strictest plan in which `limit` is the number of one of the windows named.
+
+    A number no documented plan has is an Enterprise plan (§8.2: custom). Where it is the day's, the
+    smallest documented minute holds until a header speaks of the minute.
+    """
+    for plan in DOCUMENTED:
+        if (minute and plan.per_minute == limit) or (day and plan.per_day == limit):
+            return plan
+    if minute:
+        return Plan(limit, None, "enterprise")
+    return Plan(DOCUMENTED[0].per_minute, limit, "enterprise")

@@ -1,0 +1,158 @@
+"""
+The exception tree: one root, and branches that follow what a caller can do about it.
+
+- PetstoreError
+    - TransportError           no usable reply arrived; `may_have_left` tells whether the request may have
+    - ProtocolError            the reply contradicts the document
+    - ApiError                 an Error answer of the service (§2.5, §7)
+        - BadRequestError      400, also a ValueError
+        - UnauthorizedError    401
+        - NotFoundError        404, also a LookupError
+        - RateLimitedError     429; `retry_at`
+            - KeyBannedError   429 that names a ban
+    - QuotaError               our own throttle would have to wait too long; `resumes_at`
+    - PagingError              the pages contradict each other
+    - LedgerError              the shared budget cannot be read or written
+    - JournalError             the record of an import cannot be trusted, or is in use
+    - SheetError               a spreadsheet cannot be used, also a ValueError
+    - FrameError               a frame lacks a column or has another dtype, also a ValueError
+    - SettingsError            base address, key or plan is missing or wrong
+    - MissingExtraError        an optional part is not installed, also an ImportError
+
+Times are Unix seconds. No message holds a key.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    pass
+
+
+def utc_text(at: float) -> str:
+    """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, OSError, ValueError):
+        return "a time beyond the calendar"
+
+
+class PetstoreError(Exception):
+    """Root of everything this package raises on purpose."""
+
+
+class TransportError(PetstoreError):
+    """
+    No usable reply arrived.
+
+    Attributes:
+        may_have_left: False only where it is proven that no byte of the request reached the service.
+    """
+
+    def __init__(self, message: str, *, may_have_left: bool = True) -> None:
+        super().__init__(message)
+        self.may_have_left = may_have_left
+
+
+class ProtocolError(PetstoreError):
+    """The reply contradicts the interface document."""
+
+
+class ApiError(PetstoreError):
+    """
+    An error answer of the service (§2.5, §7).
+
+    Attributes:
+        status: The HTTP status code.
+        code: The machine-readable code, or "" where the body had none (values: not shown, §7).
+        message: The human-readable description.
+        request_line: Method and path of the request, without key.
+    """
+
+    def __init__(self, status: int, code: str, message: str, request_line: str) -> None:
+        label = f"{status} {code}".rstrip()
+        super().__init__(f"{request_line}: {label}: {message}")
+        self.status, self.code, self.message = status, code, message
+        self.request_line = request_line
+
+
+class BadRequestError(ApiError, ValueError):
+    """400: the body or a parameter is missing or invalid (§4.2, §7)."""
+
+
+class UnauthorizedError(ApiError):
+    """401: the API key is missing or invalid (§5)."""
+
+
+class NotFoundError(ApiError, LookupError):
+    """404: the animal cannot be found (§4.3, §7)."""
+
+
+class RateLimitedError(ApiError):
+    """
+    429: a limit was exceeded (§8.4).
+
+    Attributes:
+        retry_at: Unix seconds from which a request may go again.
+    """
+
+    def __init__(
+        self, status: int, code: str, message: str, request_line: str, *, retry_at: float
+    ) -> None:
+        super().__init__(status, code, f"{message} Next try: {utc_text(retry_at)}.", request_line)
+        self.retry_at = retry_at
+
+
+class KeyBannedError(RateLimitedError):
+    """429 that names a temporary ban of the key (§8.4.3)."""
+
+
+class QuotaError(PetstoreError):
+    """
+    The plan leaves no request now, and the wait is longer than the caller allowed.
+
+    Attributes:
+        plan: The plan in force, in words.
+        resumes_at: Unix seconds from which the same call goes on.
+    """
+
+    def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
+        super().__init__(
+            f"{why}; the same call goes on at {utc_text(resumes_at)} (or pass wait=True)"
+        )
+        self.why, self.plan, self.resumes_at = why, plan, resumes_at
+
+
+class PagingError(PetstoreError):
+    """The pages of one listing contradict each other (§4.1)."""
+
+
+class LedgerError(PetstoreError):
+    """The shared budget cannot be read or written; nothing was sent."""
+
+
+class JournalError(PetstoreError):
+    """The record of an import cannot be trusted or is in use; nothing was sent."""
+
+
+class SheetError(PetstoreError, ValueError):
+    """A spreadsheet cannot be used as it is."""
+
+
+class FrameError(PetstoreError, ValueError):
+    """A DataFrame lacks a column or has another dtype than the listing gives."""
+
+
+class SettingsError(PetstoreError):
+    """The base address, the key, the plan or the settings file is missing or wrong."""
+
+
+class MissingExtraError(PetstoreError, ImportError):
+    """An optional part of the toolkit is not installed."""
+
+    def __init__(self, extra: str, what: str) -> None:
+        super().__init__(
+            f"{what} needs the extra {extra!r}: pip install 'petstore-tools[{extra}]'", name=extra
+        )

@@ -1,0 +1,125 @@
+"""Animals as columns: from decoded rows to a DataFrame and back, always with the same dtypes."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from petstore_tools import spec
+from petstore_tools.core.listing import Listing, digest
+from petstore_tools.errors import FrameError
+from petstore_tools.models import Pet, PetRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Columns:
+    """Animals gathered page by page, as columns: no live dict per animal."""
+
+    def __init__(self) -> None:
+        self.ids, self.categories = array("q"), array("q")
+        self.names: list[str] = []
+        self.statuses: list[str | None] = []
+
+    def add(self, rows: Iterable[PetRow]) -> None:
+        """Append rows."""
+        for row in rows:
+            self.ids.append(row["id"])
+            self.names.append(row["name"])
+            self.categories.append(row["categoryId"])
+            self.statuses.append(row.get("status"))
+
+    def to_frame(self, listing: Listing) -> pd.DataFrame:
+        """
+        Build the frame of a listing.
+
+        Returns:
+            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category:
+            available < pending < sold, then values the document does not name; absent is missing).
+            The same dtypes when empty. `attrs["listing"]` is the verdict as plain JSON values.
+
+        Spec: §2.2, §2.3.
+        """
+        import numpy as np
+        import pandas as pd
+
+        others = sorted({s for s in self.statuses if s is not None} - set(spec.STATUSES))
+        values = [*spec.STATUSES, *others]
+        codes = {value: code for code, value in enumerate(values)} | {None: -1}
+        frame = pd.DataFrame(
+            {
+                "id": np.array(self.ids, dtype="int64"),
+                "name": pd.array(self.names, dtype="str"),
+                "categoryId": np.array(self.categories, dtype="int64"),
+                "status": pd.Categorical.from_codes(
+                    [codes[status] for status in self.statuses],
+                    dtype=pd.CategoricalDtype(values, ordered=True),
+                ),
+            }
+        )
+        frame.attrs["listing"] = listing.to_dict()
+        return frame
+
+
+def to_pets(frame: pd.DataFrame) -> Iterator[Pet]:
+    """
+    Yield the rows of a frame as models.
+
+    Args:
+        frame: As built by `Columns.to_frame`.
+
+    Spec: §2.2.
+    """
+    check(frame)
+    columns = (frame[name].tolist() for name in spec.COLUMNS)
+    for pet_id, name, category_id, status in zip(*columns, strict=True):
+        known = status if isinstance(status, str) else None
+        yield Pet(id=pet_id, name=str(name), category_id=category_id, status=known)
+
+
+def check(frame: pd.DataFrame) -> None:
+    """
+    Check that a frame has the columns and dtypes of a listing.
+
+    Raises:
+        FrameError: A column is missing, an id or categoryId is no whole number, or status holds
+            values that are no text.
+    """
+    import pandas as pd
+
+    missing = [name for name in spec.COLUMNS if name not in frame.columns]
+    if missing:
+        raise FrameError(
+            f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status"
+        )
+    for name in ("id", "categoryId"):
+        if not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans:
+            raise FrameError(
+                f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a merge "
+                "turns whole numbers into floats"
+            )
+
+
+def listing_of(frame: pd.DataFrame) -> Listing:
+    """
+    Return what a frame is a listing of, as it stands now.
+
+    A frame that was filtered, cut, merged or concatenated since it was listed is not what its attrs
+    say: rows and digest are counted again, and where they differ the verdict is `cut`.
+
+    Raises:
+        FrameError: The frame carries no listing.
+    """
+    check(frame)
+    listing = Listing.of(frame)
+    ids = frame["id"].to_numpy()
+    if len(ids) == listing.rows and digest(ids.tolist()) == listing.digest:
+        return listing
+    of = (
+        f"{len(ids):,} of {listing.rows:,} listed animals"
+        if len(ids) < listing.rows
+        else (f"{len(ids):,} rows in a frame made from a listing of {listing.rows:,}")
+    )
+    return listing.with_rows(len(ids), of)

@@ -1,0 +1,1 @@
+"""The Animal Store Service itself: the whole document over HTTP, on SQLite."""

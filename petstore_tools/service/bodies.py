@@ -1,0 +1,136 @@
+"""Request bodies as the service checks them, cursors, and bodies of answers (§2, §4)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from petstore_tools import spec
+from petstore_tools.models import Int64
+from petstore_tools.service.database import StoredPet
+
+NAME_LONGEST: Final = 10_000  # §2.6 shows no limit: our choice
+
+
+def _whole(value: Any) -> Any:
+    """Let 7.0 count as an integer (our choice; JSON knows one kind of number)."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class NewPetBody(BaseModel):
+    """NewPet (§2.1) as a request may send it: nothing more, nothing null."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str = Field(pattern=r"\S", max_length=NAME_LONGEST)
+    categoryId: Annotated[Int64, BeforeValidator(_whole)]  # noqa: N815 - the wire's name
+    status: spec.Status = "available"
+
+
+class InvalidError(ValueError):
+    """A request that is answered with 400, and what is wrong with it."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
+    """
+    Read the body that adds an animal.
+
+    Returns:
+        Name, category id and status, None where no status was sent.
+
+    Raises:
+        InvalidError: Malformed, of another content type, a field missing, unknown or invalid (§4.2).
+    """
+    if content_type.partition(";")[0].strip().casefold() != "application/json":
+        raise InvalidError("invalid_body", "the content type must be application/json")
+    try:
+        pet = NewPetBody.model_validate_json(body)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
+            for fault in error.errors(include_url=False, include_input=False)[:5]
+        ]
+        raise InvalidError("invalid_body", "; ".join(faults)) from error
+    return pet.name, pet.categoryId, pet.status if "status" in pet.model_fields_set else None
+
+
+def read_limit(text: str | None) -> int:
+    """
+    Read the page size (§8.1).
+
+    Raises:
+        InvalidError: No whole number from 1 to 100.
+    """
+    if text is None:
+        return spec.LIMIT_DEFAULT
+    if re.fullmatch(r"[0-9]{1,9}", text) and spec.LIMIT_MIN <= int(text) <= spec.LIMIT_MAX:
+        return int(text)
+    raise InvalidError(
+        "invalid_parameter",
+        f"limit must be a whole number from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}",
+    )
+
+
+def read_status(text: str | None) -> str | None:
+    """
+    Read the status filter (§4.1).
+
+    Raises:
+        InvalidError: None of the three values.
+    """
+    if text is None or text in spec.STATUSES:
+        return text
+    raise InvalidError("invalid_parameter", f"status must be one of {', '.join(spec.STATUSES)}")
+
+
+def write_cursor(after: int, status: str | None) -> str:
+    """Return an opaque cursor: the last id seen, bound to the filter."""
+    return base64.urlsafe_b64encode(f"{after}.{_seal(after, status)}".encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str | None, status: str | None) -> int:
+    """
+    Return the id after which a page begins.
+
+    Raises:
+        InvalidError: Not a cursor of ours, or of another filter.
+    """
+    if text is None:
+        return spec.INT64_MIN
+    try:
+        after, _, seal = (
+            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
+        )
+        if re.fullmatch(r"-?[0-9]{1,19}", after) and seal == _seal(int(after), status):
+            return int(after)
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        pass
+    raise InvalidError("invalid_parameter", "the cursor is not one of this listing and its filter")
+
+
+def _seal(after: int, status: str | None) -> str:
+    return hashlib.sha256(f"{after} {status}".encode()).hexdigest()[:8]
+
+
+def pet_json(pet: StoredPet) -> dict[str, Any]:
+    """Return an animal as it goes on the wire; a status that was never given is left out (§2.1)."""
+    pet_id, name, category_id, status = pet
+    body: dict[str, Any] = {"id": pet_id, "name": name, "categoryId": category_id}
+    if status is not None:
+        body["status"] = status
+    return body
+
+
+def dump(body: Any) -> bytes:
+    """Return compact JSON in UTF-8."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,78 @@
+"""SQLite as this house opens it: WAL, explicit transactions, one connection per process, errors named."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+Durability = Literal["FULL", "NORMAL", "OFF"]  # power loss; death of the process; nothing
+BUSY_S = 10.0
+
+
+def connect(path: Path, *, durability: Durability) -> sqlite3.Connection:
+    """
+    Open a database file for use by any thread, one at a time.
+
+    Args:
+        path: The file; created where absent, readable by its owner only.
+        durability: What a commit survives: FULL a power loss, NORMAL the death of the process, OFF
+            nothing that stops the machine.
+
+    Raises:
+        sqlite3.Error: The file cannot be opened or is no database.
+    """
+    if not path.exists():
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    connection = sqlite3.connect(
+        path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {durability}")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Hold the file's write lock; commit at the end, roll back on any exception."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+class PerProcess:
+    """
+    A connection that is opened anew after a fork: one that crosses a fork breaks its locks.
+
+    Args:
+        connect: Opens the connection.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+        self._pid = 0
+
+    def get(self) -> sqlite3.Connection:
+        """Return this process's connection."""
+        if self._connection is None or self._pid != os.getpid():
+            self._connection, self._pid = self._connect(), os.getpid()
+        return self._connection
+
+    def close(self) -> None:
+        """Close the connection, if this process has one."""
+        if self._connection is not None and self._pid == os.getpid():
+            self._connection.close()
+        self._connection = None

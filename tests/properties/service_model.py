@@ -1,0 +1,111 @@
+"""A strict service in simulated time: the windows that §8 leaves open, each in its strictest form."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import ceil, floor
+from typing import Literal
+
+from petstore_tools.core.headers import Answer
+
+WindowKind = Literal["whole", "first use", "rolling"]
+
+
+@dataclass
+class StrictWindow:
+    """One limit of the model: whole periods, from the first use on, or any period that slides."""
+
+    kind: WindowKind
+    limit: int
+    period_s: int
+    taken: list[float] = field(default_factory=list)
+
+    def _live(self, now: float) -> list[float]:
+        if self.kind == "rolling":
+            self.taken = [t for t in self.taken if t > now - self.period_s]
+        elif self.kind == "whole":
+            self.taken = [t for t in self.taken if floor(t / self.period_s) == floor(now / self.period_s)]
+        elif self.taken and now >= self.taken[0] + self.period_s:
+            self.taken = []
+        return self.taken
+
+    def remaining(self, now: float) -> int:
+        return self.limit - len(self._live(now))
+
+    def reset(self, now: float) -> float:
+        live = self._live(now)
+        if self.kind == "whole":
+            return (floor(now / self.period_s) + 1) * self.period_s
+        return (live[0] if live else now) + self.period_s
+
+
+@dataclass
+class StrictService:
+    """Counts what arrives, refuses what is over, and speaks of one window as `speaks` says."""
+
+    windows: tuple[StrictWindow, StrictWindow]
+    speaks: Literal["tight", "minute", "day", "alternate", "nothing"]
+    skew_s: float = 0.0
+    refused: int = 0
+    accepted: int = 0
+    knocks: int = 0
+    closed_until: float = 0.0
+
+    def arrive(self, true_now: float) -> Answer:
+        now = true_now + self.skew_s
+        left = [w.remaining(now) for w in self.windows]
+        if min(left) <= 0:
+            self.refused += 1
+            self.knocks += now < self.closed_until
+            tight = self.windows[left.index(min(left))]
+            self.closed_until = ceil(tight.reset(now))
+            return self._answer(429, now, retry_after_s=ceil(tight.reset(now) - now))
+        for w in self.windows:
+            w.taken.append(now)
+        self.accepted += 1
+        return self._answer(200, now)
+
+    def _answer(self, status: int, now: float, retry_after_s: float | None = None) -> Answer:
+        if self.speaks == "nothing":
+            return Answer(status, retry_after_s=retry_after_s)
+        minute, day = self.windows
+        spoken = {
+            "tight": min(self.windows, key=lambda w: w.remaining(now)),
+            "minute": minute,
+            "day": day,
+            "alternate": self.windows[self.accepted % 2],
+        }[self.speaks]
+        return Answer(
+            status,
+            limit=spoken.limit,
+            remaining=spoken.remaining(now),
+            reset=floor(spoken.reset(now)),
+            retry_after_s=retry_after_s,
+            date=floor(now),
+        )
+
+
+class Timeline:
+    """Events in simulated time; each may schedule others."""
+
+    def __init__(self, start: float) -> None:
+        self.now = start
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = iter(range(10**9))
+
+    def at(self, when: float, do: Callable[[], None]) -> None:
+        heapq.heappush(self._events, (max(when, self.now), next(self._order), do))
+
+    def run(self, until: float) -> Iterator[float]:
+        while self._events and self._events[0][0] <= until:
+            self.now, _, do = heapq.heappop(self._events)
+            do()
+            yield self.now
+
+
+def latency(rng: random.Random, longest_s: float) -> tuple[float, float]:
+    """Return seconds on the way there and back."""
+    return rng.uniform(0, longest_s), rng.uniform(0, longest_s)

@@ -1,0 +1,135 @@
+"""The throttle against every strict service we can think of, in simulated time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from petstore_tools.core.budget import Budget
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Asker, Go, Throttle, Wait
+from service_model import StrictService, StrictWindow, Timeline, WindowKind, latency
+
+KINDS = st.sampled_from(["whole", "first use", "rolling"])
+SPEAKS = st.sampled_from(["tight", "minute", "day", "alternate", "nothing"])
+
+
+class Client:
+    """Threads that ask one throttle and wait as it says."""
+
+    def __init__(
+        self,
+        service: StrictService,
+        throttle: Throttle,
+        timeline: Timeline,
+        rng: random.Random,
+        *,
+        latency_s: float,
+        requests: int,
+    ) -> None:
+        self.service, self.throttle, self.timeline, self.rng = service, throttle, timeline, rng
+        self.latency_s, self.left = latency_s, requests
+        self.asks = 0
+
+    def worker(self) -> None:
+        if not self.left:
+            return
+        now = self.timeline.now
+        self.asks += 1
+        match self.throttle.ask(now, Asker(bulk=True)):
+            case Go(token):
+                self.left -= 1
+                there_s, back_s = latency(self.rng, self.latency_s)
+                self.timeline.at(now + there_s, lambda: self._arrive(token, back_s))
+            case Wait(until):
+                assert until > now
+                self.timeline.at(until, self.worker)
+
+    def _arrive(self, token: str, back_s: float) -> None:
+        answer = self.service.arrive(self.timeline.now)
+
+        def read() -> None:
+            self.throttle.answered(token, self.timeline.now, answer)
+            self.worker()
+
+        self.timeline.at(self.timeline.now + back_s, read)
+
+
+def run(
+    *,
+    plan: tuple[int, int],
+    kinds: tuple[WindowKind, WindowKind],
+    speaks: str,
+    latency_s: float,
+    threads: int,
+    requests: int,
+    seed: int,
+    skew_s: float,
+    start: float,
+    named: bool,
+) -> tuple[StrictService, Client, float]:
+    rng = random.Random(seed)
+    service = StrictService(
+        (StrictWindow(kinds[0], plan[0], 60), StrictWindow(kinds[1], plan[1], 86_400)),
+        speaks,  # type: ignore[arg-type]
+        skew_s,
+    )
+    timeline = Timeline(start)
+    throttle = Throttle(Plan(*plan) if named else None, Budget())
+    client = Client(service, throttle, timeline, rng, latency_s=latency_s, requests=requests)
+    for _ in range(threads):
+        timeline.at(start + rng.uniform(0, 2), client.worker)
+    for _ in timeline.run(start + 40 * 86_400):
+        pass
+    return service, client, timeline.now - start
+
+
+@given(
+    per_minute=st.integers(1, 40),
+    per_day=st.integers(1, 300),
+    kinds=st.tuples(KINDS, KINDS),
+    speaks=SPEAKS,
+    latency_s=st.sampled_from([0.0, 0.01, 0.4, 3.0]),
+    threads=st.integers(1, 12),
+    requests=st.integers(1, 400),
+    seed=st.integers(0, 2**16),
+    skew_s=st.sampled_from([0.0, -0.4, 300.0, -300.0]),
+    start=st.floats(1_800_000_000, 1_800_172_800),
+)
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.case("P13", "P18", "P19")
+def test_a_strict_service_never_refuses_a_named_plan(
+    per_minute: int,
+    per_day: int,
+    kinds: tuple[WindowKind, WindowKind],
+    speaks: str,
+    latency_s: float,
+    threads: int,
+    requests: int,
+    seed: int,
+    skew_s: float,
+    start: float,
+) -> None:
+    """Over plans, window kinds, header windows, latencies, skews and threads: no 429, and all arrive."""
+    service, client, took_s = run(
+        plan=(per_minute, per_day),
+        kinds=kinds,
+        speaks=speaks,
+        latency_s=latency_s,
+        threads=threads,
+        requests=min(requests, per_day * 5),
+        seed=seed,
+        skew_s=skew_s,
+        start=start,
+        named=True,
+    )
+
+    assert service.refused == 0
+    assert client.left == 0
+    days = -(-service.accepted // per_day)
+    minutes = -(-min(service.accepted, per_day) // per_minute)
+    assert took_s <= days * (86_400 + 400) + (minutes + 1) * (60 + 2 * latency_s + 5)
+    assert client.asks < 60 * service.accepted * threads + 1_000
