@@ -119,9 +119,18 @@ class Client:
         self.on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
         self._chance = chance or random.Random()
 
-    def create(self, pet: NewPet, manner: Manner = ALONE) -> Reply:
-        """Send one createPet (§4.2); return its answer whatever it says, except 429 and redirects."""
-        return self.call("POST", self.base_url + spec.PETS_PATH, pet.wire(), manner=manner)
+    def create(self, pet: NewPet) -> Pet:
+        """
+        Add one animal (§4.2).
+
+        Raises:
+            BadRequestError: The service refuses it; nothing was created.
+            TransportError: With `may_have_left`: it may stand or not; look for it before trying again.
+            ApiError: With a status of 500 or more: likewise.
+        """
+        url = self.base_url + spec.PETS_PATH
+        reply = expect(self.call("POST", url, pet.wire()), HTTPStatus.CREATED, "POST", url)
+        return read_pet(reply, request_line("POST", url))
 
     def get(self, pet_id: int) -> Pet:
         """Fetch one animal by the deprecated operation (§4.3)."""
@@ -168,7 +177,7 @@ class Client:
         with self.clock.working():
             while True:
                 try:
-                    reply = self._once(method, url, body, manner)
+                    reply = self.attempt(method, url, body, manner=manner)
                 except TransportError as error:
                     failures += 1
                     if failures >= retry.ATTEMPTS or (method != "GET" and error.may_have_left):
@@ -180,20 +189,33 @@ class Client:
                     sick = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
                     if not sick or failures >= retry.ATTEMPTS:
                         return reply
-                self._pause(retry.backoff_s(failures, self._chance), manner)
+                self.pause(retry.backoff_s(failures, self._chance), manner)
 
-    def room(self) -> tuple[Plan, Throttle]:
-        """Return the plan in force and a throttle over a copy of the budget; costs no request."""
-        now = self.clock.now()
+    def attempt(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        *,
+        manner: Manner = ALONE,
+        before: Callable[[], None] = lambda: None,
+    ) -> Reply:
+        """
+        Wait for the throttle and send once; the answer comes back whatever it says, 429 included.
 
-        def look(throttle: Throttle) -> tuple[Plan, Throttle]:
-            throttle.settle(now)
-            return throttle.plan, Throttle(self.plan, deepcopy(throttle.budget))
-
-        return self.ledger.update(lambda budget: look(Throttle(self.plan, budget)))
-
-    def _once(self, method: str, url: str, body: bytes | None, manner: Manner) -> Reply:
+        Args:
+            method: HTTP method.
+            url: Whole address.
+            body: JSON in UTF-8.
+            manner: How it waits.
+            before: Called when the throttle has let the request go, before a byte leaves.
+        """
         token = self._admitted(manner)
+        try:
+            before()
+        except BaseException:
+            self._tell(token, "unsent")
+            raise
         try:
             reply = self.transport.send(method, url, body)
         except TransportError as error:
@@ -209,6 +231,16 @@ class Client:
         self._tell(token, answer)
         self.sent += 1
         return reply
+
+    def room(self) -> tuple[Plan, Throttle]:
+        """Return the plan in force and a throttle over a copy of the budget; costs no request."""
+        now = self.clock.now()
+
+        def look(throttle: Throttle) -> tuple[Plan, Throttle]:
+            throttle.settle(now)
+            return throttle.plan, Throttle(self.plan, deepcopy(throttle.budget))
+
+        return self.ledger.update(lambda budget: look(Throttle(self.plan, budget)))
 
     def _tell(self, token: str, answer: headers.Answer | str | None) -> None:
         now = self.clock.now()
@@ -252,7 +284,8 @@ class Client:
                     self.on_wait(decision)
                     self.clock.sleep_until(until)
 
-    def _pause(self, seconds: float, manner: Manner) -> None:
+    def pause(self, seconds: float, manner: Manner) -> None:
+        """Sleep, unless the call is withdrawn."""
         until = self.clock.now() + seconds
         while self.clock.now() < until:
             if manner.cancelled():

@@ -19,11 +19,13 @@ class Reading:
         limit: The limit in force.
         remaining: Least Remaining of this window, less the answers since that did not speak of it.
         reset: The service's Unix seconds at which the window ends.
+        as_of: Grants until the last answer that shaped it: a later grant's answer is newer.
     """
 
     limit: int
     remaining: int
     reset: float
+    as_of: int
 
 
 @dataclass(slots=True)
@@ -33,11 +35,13 @@ class Flight:
 
     Attributes:
         sent_at: Client's Unix seconds of the grant.
+        number: Grants until this one.
         scout: It is the one request that looks what the windows are like.
         unspoken: `Budget.unspoken` at the grant.
     """
 
     sent_at: float
+    number: int
     scout: bool
     unspoken: dict[Kind, int]
 

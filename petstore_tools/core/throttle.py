@@ -8,7 +8,7 @@ a `Budget` that a ledger shares between threads, processes and restarts. Why it 
   may have arrived (`windows.Log`); so every period the service could choose holds at most the plan.
 - *Credit.* An answer that says `Remaining: R` allows R requests after the moment it was made. What was
   answered later is in a smaller R of the same window, or is taken off (`Budget.unspoken`); what is in
-  flight is taken off as spent. A later window replaces an earlier one, and only then may R rise.
+  flight is taken off as spent. Of answers whose order is not known, the least R counts.
 - *Scout.* When a window's reset has passed, nothing is known. One request goes; the others wait for its
   answer.
 - *Gate.* After a 429 nothing goes before the time it named; then one scout does.
@@ -137,7 +137,7 @@ class Throttle:
             return Wait(max(longest.until, now + POLL_S), longest.why)
         b.tokens += 1
         token = str(b.tokens)
-        b.in_flight[token] = Flight(now, b.unsure, dict(b.unspoken))
+        b.in_flight[token] = Flight(now, b.tokens, b.unsure, dict(b.unspoken))
         if b.unsure:
             b.scout_until = now + SCOUT_LEASE_S
         return Go(token)
@@ -154,7 +154,7 @@ class Throttle:
     def answered(self, token: str, now: float, answer: Answer) -> None:
         """Note what came back."""
         b = self.budget
-        flight = self._landed(token) or Flight(now, False, dict(b.unspoken))
+        flight = self._landed(token) or Flight(now, 0, False, dict(b.unspoken))
         if answer.status == 401:  # its headers are not this key's (our choice, §5)
             self._count(now, spoken=None)
             return
@@ -272,6 +272,7 @@ class Throttle:
                 b.unspoken[kind] += 1
                 if kind in b.readings:
                     b.readings[kind].remaining -= 1
+                    b.readings[kind].as_of = b.tokens
                 if kind != "either" and kind in b.excused:
                     b.excused[kind] -= 1
 
@@ -305,11 +306,13 @@ class Throttle:
             b.utc_day = True
         known = b.readings.get(kind)
         if known is None or (kind != "either" and reset > known.reset + GUARD_S):
-            b.readings[kind] = Reading(limit, remaining, reset)
+            b.readings[kind] = Reading(limit, remaining, reset, b.tokens)
         elif kind == "either" or reset >= known.reset - GUARD_S:
             known.limit = limit
-            known.remaining = min(known.remaining, remaining)
+            newer = kind != "either" and flight.number > known.as_of
+            known.remaining = remaining if newer else min(known.remaining, remaining)
             known.reset = max(known.reset, reset)
+            known.as_of = b.tokens
 
     def _shut(self, answer: Answer, flight: Flight, now: float) -> None:
         """Close the gate after a 429 (§8.4)."""

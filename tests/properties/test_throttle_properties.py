@@ -129,7 +129,8 @@ def test_a_strict_service_never_refuses_a_named_plan(
 
     assert service.refused == 0
     assert client.left == 0
-    days = -(-service.accepted // per_day)
+    sure = per_day if speaks != "alternate" else max(1, per_day - threads)  # order is not known
+    days = -(-service.accepted // sure)
     minutes = -(-min(service.accepted, per_day) // per_minute)
     assert took_s <= days * (86_400 + 400) + (minutes + 1) * (60 + 2 * latency_s + 5)
-    assert client.asks < 60 * service.accepted * threads + 1_000
+    assert client.asks < 150 * service.accepted * threads + 1_000

@@ -1,0 +1,32 @@
+"""Jupyter and data-workflow toolkit for the Animal Store Service; names load on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from petstore_tools.core.plan import Plan
+    from petstore_tools.report import status_report
+    from petstore_tools.sandbox import Sandbox
+    from petstore_tools.store import PetStore
+
+__version__: Final = "0.1.0"
+__all__ = ["PetStore", "Plan", "Sandbox", "status_report"]
+
+_HOME: Final = {
+    "PetStore": "petstore_tools.store",
+    "Plan": "petstore_tools.core.plan",
+    "Sandbox": "petstore_tools.sandbox",
+    "status_report": "petstore_tools.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,293 @@
+"""The journal of an import on disk: what was intended is durable before it is done."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from petstore_tools import sqlite
+from petstore_tools.core.journal import DIED, NEXT, Entry, Merge, State
+from petstore_tools.errors import JournalError
+
+_TABLES: Final = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE row (
+    name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT, occurrence INTEGER NOT NULL,
+    number INTEGER NOT NULL, state TEXT NOT NULL, pet_id INTEGER, detail TEXT NOT NULL DEFAULT '',
+    cells TEXT NOT NULL, changed_at REAL NOT NULL, wanted INTEGER NOT NULL DEFAULT 1
+);
+CREATE UNIQUE INDEX row_identity ON row (name, category_id, ifnull(status, ''), occurrence);
+CREATE INDEX row_state ON row (state, number)
+"""
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    What an import is for: the key is no part of it, so a new key changes nothing.
+
+    Attributes:
+        environment: `production`, `staging` or `sandbox`.
+        base_url: Where it sends.
+        path: The file, absolute.
+    """
+
+    environment: str
+    base_url: str
+    path: Path
+
+    @property
+    def id(self) -> str:
+        """Name of its journal."""
+        parts = json.dumps([self.environment, self.base_url, str(self.path)])
+        return hashlib.sha256(parts.encode()).hexdigest()[:12]
+
+
+class Journal:
+    """
+    The rows of one import and their states; open it with `open_journal`.
+
+    Threads may share it. States change only as `core.journal.NEXT` allows.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, journal_id: str) -> None:
+        self.id = journal_id
+        self._db: sqlite3.Connection | None = connection
+        self._lock = threading.Lock()
+
+    def entries(self, *, wanted: bool = False) -> list[Entry]:
+        """Return all rows, or those that the file of this run holds, by their place in the sheet."""
+        with self._lock:
+            rows = self._get().execute(
+                "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail"
+                " FROM row WHERE wanted >= ? ORDER BY number, occurrence",
+                (int(wanted),),
+            )
+            return [
+                Entry((r[0], r[1], r[2]), r[3], r[4], r[5], tuple(json.loads(r[6])), r[7], r[8])
+                for r in rows
+            ]
+
+    def adopt(self, merged: Merge, *, now: float) -> None:
+        """Take in a file: new rows are pending, rejected ones pending again, places brought up to date."""
+        known = [
+            (row.number, json.dumps(row.cells), *_identity(entry)) for entry, row in merged.known
+        ]
+        new = [
+            (*row.content, occurrence, row.number, json.dumps(row.cells), now)
+            for row, occurrence in merged.new
+        ]
+        with self._lock, sqlite.transaction(self._get()) as db:
+            db.execute("UPDATE row SET wanted = 0")
+            db.executemany(f"UPDATE row SET wanted = 1, number = ?, cells = ? WHERE {_IS}", known)
+            db.executemany(
+                "INSERT INTO row (name, category_id, status, occurrence, number, cells, changed_at, state)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, 'pending')",
+                new,
+            )
+            db.execute(
+                "UPDATE row SET state = 'pending', detail = '', changed_at = ?"
+                " WHERE state = 'rejected' AND wanted = 1",
+                (now,),
+            )
+
+    def move(
+        self, entry: Entry, state: State, *, now: float, pet_id: int | None = None, detail: str = ""
+    ) -> None:
+        """
+        Set a row's state, durably before it returns.
+
+        Raises:
+            JournalError: The row is in no state that leads there, or the file cannot be written.
+        """
+        before = [old for old, following in NEXT.items() if state in following]
+        marks = ", ".join("?" for _ in before)
+        with self._lock:
+            try:
+                changed = self._get().execute(
+                    "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?"
+                    f" WHERE {_IS} AND state IN ({marks})",
+                    (state, pet_id, detail, now, *_identity(entry), *before),
+                )
+            except sqlite3.Error as error:
+                raise JournalError(f"the journal {self.id} cannot be written: {error}") from error
+        if changed.rowcount != 1:
+            raise JournalError(f"row {entry.number} cannot become {state} in the journal {self.id}")
+
+    def bury(self, *, now: float) -> int:
+        """Call rows unknown whose answer nobody awaits any more; return how many."""
+        with self._lock:
+            died = self._get().execute(
+                "UPDATE row SET state = 'unknown', detail = ?, changed_at = ? WHERE state = 'sending'",
+                (DIED, now),
+            )
+            return died.rowcount
+
+    def close(self) -> None:
+        """Close the file; a thread that still awaits an answer can write no more."""
+        with self._lock:
+            if self._db is not None:
+                self._db.close()
+            self._db = None
+
+    def _get(self) -> sqlite3.Connection:
+        if self._db is None:
+            raise JournalError(f"the journal {self.id} is closed")
+        return self._db
+
+
+_IS: Final = "name = ? AND category_id = ? AND ifnull(status, '') = ? AND occurrence = ?"
+
+
+def _identity(entry: Entry) -> tuple[str, int, str, int]:
+    name, category_id, status = entry.content
+    return name, category_id, status or "", entry.occurrence
+
+
+@contextmanager
+def open_journal(
+    folder: Path, target: Target, *, journal_id: str = "", now: float
+) -> Iterator[Journal]:
+    """
+    Open the journal of an import, or make it; one run at a time.
+
+    Args:
+        folder: Where journals live.
+        target: What the import is for.
+        journal_id: Another journal, named by a rejects file of it.
+        now: Unix seconds.
+
+    Raises:
+        JournalError: In use by another run, empty, damaged, of another target, or gone although it was
+            made before. Nothing was sent.
+    """
+    name = journal_id or target.id
+    path = folder / f"{name}.db"
+    folder.mkdir(parents=True, exist_ok=True)
+    with _RunLock(folder / f"{name}.lock", name) as lock:
+        if journal_id and not path.exists():
+            raise JournalError(
+                f"the rejects file belongs to an import {name} that is not on this machine"
+            )
+        if not path.exists():
+            if lock.journal_was_made:
+                raise JournalError(
+                    f"the journal {name} of this import is gone: what it created cannot be told. Put the "
+                    f"file back, or delete {name}.lock in the state folder to start over"
+                )
+            _make(path, target, now)
+            lock.note_journal()
+        journal = Journal(_open(path, target, name), name)
+        try:
+            journal.bury(now=now)
+            yield journal
+        finally:
+            journal.close()
+
+
+def peek(folder: Path, target: Target, *, journal_id: str = "") -> list[Entry]:
+    """Return the rows of a journal, none where it was never made; a run may go on meanwhile."""
+    name = journal_id or target.id
+    path = folder / f"{name}.db"
+    if not path.exists():
+        return []
+    journal = Journal(_open(path, target, name), name)
+    try:
+        return journal.entries()
+    finally:
+        journal.close()
+
+
+class _RunLock:
+    """An operating system's lock that dies with its process, held through SQLite on every platform."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
+
+    def __enter__(self) -> Self:
+        try:
+            self._db = sqlite3.connect(
+                self._path, timeout=0, isolation_level=None, check_same_thread=False
+            )
+            self._db.execute(
+                "PRAGMA locking_mode = EXCLUSIVE"
+            )  # held past each commit, until closed
+            self._db.execute("BEGIN EXCLUSIVE")
+            self._db.execute("COMMIT")
+            (made,) = self._db.execute("PRAGMA user_version").fetchone()
+        except sqlite3.Error as error:
+            self._db.close()
+            if "locked" in str(error):
+                raise JournalError(
+                    f"this import is running already (journal {self._name}); wait for it or stop it"
+                ) from error
+            raise JournalError(
+                f"the lock of journal {self._name} cannot be used: {error}"
+            ) from error
+        self.journal_was_made = bool(made)
+        return self
+
+    def note_journal(self) -> None:
+        """Remember durably that there is a journal."""
+        self._db.execute("PRAGMA user_version = 1")
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+
+def _make(path: Path, target: Target, now: float) -> None:
+    """Make a journal whole under another name, then give it its own."""
+    unfinished = path.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    db = sqlite3.connect(unfinished, isolation_level=None)
+    try:
+        unfinished.chmod(0o600)
+        db.execute("PRAGMA synchronous = FULL")
+        with sqlite.transaction(db):
+            for statement in _TABLES.split(";\n"):
+                db.execute(statement)
+            about = {**_about(target), "format": str(_FORMAT), "made_at": str(now)}
+            db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+    finally:
+        db.close()
+    unfinished.replace(path)
+
+
+def _about(target: Target) -> dict[str, str]:
+    return {"environment": target.environment, "base_url": target.base_url}
+
+
+def _open(path: Path, target: Target, name: str) -> sqlite3.Connection:
+    if not path.stat().st_size:
+        raise JournalError(_damaged(name, "it is empty"))
+    try:
+        db = sqlite.connect(path, durability="FULL")
+    except sqlite3.Error as error:
+        raise JournalError(_damaged(name, str(error))) from error
+    try:
+        about: dict[str, Any] = dict(db.execute("SELECT name, value FROM about"))
+        (health,) = db.execute("PRAGMA quick_check").fetchone()
+    except sqlite3.Error as error:
+        db.close()
+        raise JournalError(_damaged(name, str(error))) from error
+    wrong = [key for key, value in _about(target).items() if about.get(key) != value]
+    if health != "ok" or about.get("format") != str(_FORMAT) or wrong:
+        db.close()
+        why = f"it belongs to another {wrong[0]}" if wrong else f"check says {health}"
+        raise JournalError(_damaged(name, why))
+    return db
+
+
+def _damaged(name: str, why: str) -> str:
+    return (
+        f"the journal {name} of this import cannot be trusted ({why}); nothing was sent, since what stands "
+        "already cannot be told"
+    )

@@ -1,0 +1,197 @@
+"""What became of an import: the result, and the files beside the input."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from petstore_tools import spec
+from petstore_tools.adapters import sheets
+from petstore_tools.bulk.preview import Checked
+from petstore_tools.bulk.send import Stopped
+from petstore_tools.core.journal import Entry, Held
+from petstore_tools.core.rows import RowProblem
+from petstore_tools.errors import utc_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """
+    What became of every row of a file, earlier runs included.
+
+    Attributes:
+        file: Name of the file.
+        environment: Where it went.
+        rows: Rows below the header, blank ones left out; the sum of the six that follow.
+        created: Stand in the service.
+        rejected: Have a problem, or were refused by the service.
+        unknown: May stand or not; never sent again by themselves.
+        pending: Not sent yet.
+        held: Look like created rows edited since; not sent.
+        dropped: Equal to an earlier row and left out as asked.
+        created_now: Created by this run.
+        requests: Requests of this run.
+        stopped: Why it ended early, None where it did not.
+        journal: Name of the journal.
+        files: Result files that were written.
+    """
+
+    file: str
+    environment: str
+    rows: int
+    created: int
+    rejected: int
+    unknown: int
+    pending: int
+    held: int
+    dropped: int
+    created_now: int
+    requests: int
+    stopped: Stopped | None
+    journal: str
+    files: tuple[Path, ...]
+    entries: tuple[Entry, ...] = field(repr=False, default=())
+    problems: tuple[RowProblem, ...] = field(repr=False, default=())
+    held_rows: tuple[Held, ...] = field(repr=False, default=())
+
+    @property
+    def resumes_at(self) -> float | None:
+        """Unix seconds from which the same call goes on, None where nothing waits for a time."""
+        return None if self.stopped is None else self.stopped.resumes_at
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was created."""
+        return self.created == self.rows
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """
+        Every row and its fate.
+
+        Returns:
+            Columns `row` (int64), `name` (string), `categoryId` (Int64), `status` (ordered category),
+            `fate` (string: created, rejected, unknown, pending, held), `id` (Int64), `detail` (string),
+            by row. A row with problems has no values, since they could not be read.
+        """
+        import pandas as pd
+
+        fates: list[tuple[Any, ...]] = [
+            (e.number, *e.content, e.state, e.pet_id, e.detail) for e in self.entries
+        ]
+        fates += [(h.row.number, *h.row.content, "held", None, str(h)) for h in self.held_rows]
+        fates += [
+            (row, None, None, None, "rejected", None, why)
+            for row, why in _by_row(self.problems).items()
+        ]
+        names = ("row", "name", "categoryId", "status", "fate", "id", "detail")
+        columns = zip(*sorted(fates, key=lambda fate: fate[0]), strict=True) if fates else ((),) * 7
+        kinds: dict[str, Any] = dict(
+            zip(names, ("int64", "str", "Int64", "str", "str", "Int64", "str"), strict=True)
+        )
+        kinds["status"] = pd.CategoricalDtype(list(spec.STATUSES), ordered=True)
+        data = dict(zip(names, columns, strict=True))
+        return pd.DataFrame({n: pd.Series(list(data[n]), dtype=kinds[n]) for n in names})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts and how to go on, as plain JSON values."""
+        names = ("rows", "created", "rejected", "unknown", "pending", "held")
+        counts: dict[str, Any] = {name: getattr(self, name) for name in names}
+        resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
+        return {**counts, "resumes_at": resumes_at, "journal": self.journal}
+
+    def __str__(self) -> str:
+        counts = ("created", "rejected", "unknown", "pending", "held", "dropped")
+        told = ", ".join(
+            f"{getattr(self, name):,} {name}"
+            for name in counts
+            if getattr(self, name) or name == "created"
+        )
+        text = f"{self.file} → {self.environment}: {self.rows:,} rows: {told}"
+        if self.stopped is not None:
+            text += f"; stopped: {self.stopped.why}"
+            if self.stopped.resumes_at is not None:
+                text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
+        return text
+
+    __repr__ = __str__
+
+
+def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for problem in problems:
+        found[problem.row] = "; ".join(filter(None, (found.get(problem.row), str(problem))))
+    return found
+
+
+def write(path: Path, checked: Checked, entries: Sequence[Entry], journal: str) -> tuple[Path, ...]:
+    """
+    Write what was created, rejected and unknown beside the input, whole or not at all.
+
+    Args:
+        path: The input; where its folder cannot be written, the current folder is used.
+        checked: The file as it was checked.
+        entries: All rows of the journal.
+        journal: Its name, carried by the rejects file so that what is fixed there is created once.
+
+    Returns:
+        The files that were written.
+    """
+    table = checked.table
+    header = list(table.columns.header)
+    if table.rejects_of:
+        header = header[: header.index(sheets.ROW_COLUMN)]
+    folder = path.resolve().parent if os.access(path.resolve().parent, os.W_OK) else Path.cwd()
+    stem = path.stem.removesuffix(".rejected") if table.rejects_of else path.stem
+    id_name = "id" if "id" not in header else "petstore_id"
+    ours = [sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN]
+    contents: dict[str, tuple[list[str], list[list[str]]]] = {
+        "created": (
+            [*header, id_name],
+            [[*e.cells, str(e.pet_id)] for e in entries if e.state == "created"],
+        ),
+        "rejected": (
+            [*header, *ours, sheets.PROBLEM_COLUMN],
+            _rejects(checked, entries, journal, len(header)),
+        ),
+        "unknown": (
+            [*header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],
+            [[*e.cells, str(e.number), e.detail] for e in entries if e.state == "unknown"],
+        ),
+    }
+    written: list[Path] = []
+    for fate, (columns, rows) in contents.items():
+        place = folder / f"{stem}.{fate}{path.suffix}"
+        if rows or place.exists():
+            sheets.write_csv(
+                place,
+                columns,
+                rows,
+                encoding=table.encoding,
+                delimiter=table.delimiter,
+                line_ending=table.line_ending,
+            )
+            written.append(place)
+    return tuple(written)
+
+
+def _rejects(
+    checked: Checked, entries: Sequence[Entry], journal: str, width: int
+) -> list[list[str]]:
+    """Return the rows of the rejects file: cells guarded against being run as formulas."""
+    refused = [(e.number, e.cells, e.detail) for e in entries if e.state == "rejected"]
+    why = _by_row(checked.problems)
+    refused += [
+        (first, tuple(cells), why[here]) for here, first, cells in checked.table.cells(set(why))
+    ]
+    rows = []
+    for number, cells, problem in sorted(refused):
+        padded = [*cells, *[""] * width][:width]
+        rows.append([sheets.guard(cell) for cell in (*padded, str(number), journal, problem)])
+    return rows

@@ -1,0 +1,291 @@
+"""Sending the rows of a journal: every intent is durable before its bytes leave."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, Literal, assert_never
+
+from petstore_tools import spec
+from petstore_tools.adapters.http import Reply
+from petstore_tools.adapters.journal import Journal
+from petstore_tools.client import CallCancelled, Client, Manner, expect
+from petstore_tools.core import journal as fates
+from petstore_tools.core import retry
+from petstore_tools.core.forecast import connections
+from petstore_tools.core.journal import Entry
+from petstore_tools.core.throttle import Wait
+from petstore_tools.errors import (
+    ApiError,
+    KeyBannedError,
+    ProtocolError,
+    QuotaError,
+    TransportError,
+    UnauthorizedError,
+)
+from petstore_tools.models import NewPet
+
+SICK_AFTER: Final = 3  # unknown rows in a row
+LAST_ANSWERS_S: Final = 0.8  # what answers under way are given after Ctrl-C
+TICK_S: Final = 0.1
+
+Fate = Literal["created", "rejected", "unknown"]
+StopKind = Literal["quota", "banned", "key refused", "service", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """
+    Why a run ended before its last row.
+
+    Attributes:
+        kind: For programs.
+        why: For people.
+        resumes_at: Unix seconds from which it can go on, None where time alone does not help.
+        error: What to raise where going on is pointless: the key or our request is wrong.
+    """
+
+    kind: StopKind
+    why: str
+    resumes_at: float | None = None
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """
+    How far a run is.
+
+    Attributes:
+        done, total: Rows of this run.
+        created, rejected, unknown: Of those done.
+        waits_until: Unix seconds, None while it sends.
+        waits_for: Why, in words.
+    """
+
+    done: int
+    total: int
+    created: int
+    rejected: int
+    unknown: int
+    waits_until: float | None = None
+    waits_for: str = ""
+
+
+class Sender:
+    """
+    One run over the pending rows of a journal.
+
+    Args:
+        client: One key at one service.
+        journal: Open, and ours alone.
+        wait: Wait for the next day's quota in place of stopping.
+        leave_per_day: Requests of each day kept for others.
+        progress: Called from the caller's thread, now and then.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        journal: Journal,
+        *,
+        wait: bool,
+        leave_per_day: int,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self._client, self._journal, self._progress = client, journal, progress
+        self._manner = Manner(
+            bulk=True, leave_per_day=leave_per_day, wait=wait, cancelled=lambda: self._ended
+        )
+        self._changed = threading.Condition()
+        self._queue: deque[Entry] = deque()
+        self._total = 0
+        self._counts: dict[Fate, int] = {"created": 0, "rejected": 0, "unknown": 0}
+        self._unknown_in_a_row = 0
+        self._waits: Wait | None = None
+        self._latency_s: float | None = None
+        self._connections: int | None = None
+        self._chance = random.Random()
+        self._url = client.base_url + spec.PETS_PATH
+        self._ended = False
+        self._stopped: Stopped | None = None
+        self._crash: BaseException | None = None
+
+    def run(self, entries: Sequence[Entry]) -> Stopped | None:
+        """
+        Send the rows; return why it ended early, None where all were sent.
+
+        Raises:
+            LedgerError, JournalError: The state on disk failed; nothing more was sent.
+        """
+        self._queue.extend(entries)
+        self._total = len(entries)
+        self._client.on_wait = self._note_wait
+        workers: list[threading.Thread] = []
+        try:
+            while self._queue or any(worker.is_alive() for worker in workers):
+                if self._ended and not any(worker.is_alive() for worker in workers):
+                    break
+                if not self._ended and len(workers) < self._wanted() and self._queue:
+                    worker = threading.Thread(target=self._work, name="import", daemon=True)
+                    workers.append(worker)
+                    worker.start()
+                    continue
+                with self._changed:
+                    self._changed.wait(TICK_S)
+                self._report()
+        except KeyboardInterrupt:
+            self._stop(Stopped("interrupted", "interrupted"))
+            self._give_last_answers(workers)
+        finally:
+            self._ended = True
+            self._client.on_wait = lambda wait: None  # noqa: ARG005
+        self._report()
+        if self._crash is not None:
+            raise self._crash
+        return self._stopped
+
+    def _wanted(self) -> int:
+        """Return how many connections to use: one until its first answer shows the latency."""
+        if self._latency_s is None:
+            return 1
+        if self._connections is None:
+            plan, _ = self._client.room()
+            self._connections = connections(plan.per_minute, self._latency_s)
+        return self._connections
+
+    def _work(self) -> None:
+        with self._client.clock.working():
+            while (entry := self._next()) is not None:
+                try:
+                    self._send(entry)
+                except CallCancelled:
+                    return
+                except QuotaError as error:
+                    self._stop(Stopped("quota", error.why, error.resumes_at))
+                except KeyBannedError as error:
+                    self._stop(Stopped("banned", str(error), error.retry_at))
+                except (ApiError, ProtocolError) as error:
+                    kind: StopKind = "service"
+                    if isinstance(error, UnauthorizedError):
+                        kind = "key refused"
+                    self._stop(Stopped(kind, str(error), error=error))
+                except TransportError as error:
+                    self._stop(Stopped("service", str(error)))
+                except BaseException as error:
+                    if not self._ended:  # later ones come of the journal being closed
+                        self._crash = error
+                        self._stop(Stopped("service", str(error)))
+
+    def _next(self) -> Entry | None:
+        with self._changed:
+            return self._queue.popleft() if self._queue and not self._ended else None
+
+    def _send(self, entry: Entry) -> None:
+        failures = 0
+        while True:
+            try:
+                reply = self._attempt(entry)
+            except TransportError as error:
+                if error.may_have_left:
+                    self._record(entry, fates.Unknown(str(error)))
+                    return
+                self._move(entry, "pending")
+                failures += 1
+                if failures >= retry.ATTEMPTS:
+                    raise
+                self._client.pause(retry.backoff_s(failures, self._chance), self._manner)
+                continue
+            except ProtocolError as error:
+                self._record(entry, fates.Unknown(str(error)))
+                raise
+            if reply.status != HTTPStatus.TOO_MANY_REQUESTS:
+                self._record(entry, fates.judge(reply.status, reply.body, entry.content), reply)
+                return
+            self._move(entry, "pending")  # a refused request created nothing (§8.4)
+
+    def _attempt(self, entry: Entry) -> Reply:
+        name, category_id, status = entry.content
+        pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
+        left_at = 0.0
+
+        def intend() -> None:
+            nonlocal left_at
+            self._move(entry, "sending")
+            left_at = time.perf_counter()
+
+        reply = self._client.attempt(
+            "POST", self._url, pet.wire(), manner=self._manner, before=intend
+        )
+        self._latency_s = self._latency_s or time.perf_counter() - left_at
+        return reply
+
+    def _record(self, entry: Entry, outcome: fates.Outcome, reply: Reply | None = None) -> None:
+        match outcome:
+            case fates.Created(pet_id):
+                self._move(entry, "created", pet_id=pet_id)
+                self._count("created")
+            case fates.Rejected(why):
+                self._move(entry, "rejected", detail=why)
+                self._count("rejected")
+            case fates.Unknown(why):
+                self._move(entry, "unknown", detail=why)
+                self._count("unknown", why)
+            case fates.Refused():
+                self._move(entry, "pending")
+                assert reply is not None
+                expect(reply, HTTPStatus.CREATED, "POST", self._url)
+            case _:
+                assert_never(outcome)
+
+    def _count(self, fate: Fate, why: str = "") -> None:
+        with self._changed:
+            self._counts[fate] += 1
+            self._unknown_in_a_row = self._unknown_in_a_row + 1 if fate == "unknown" else 0
+            sick = self._unknown_in_a_row >= SICK_AFTER
+            self._changed.notify_all()
+        if sick:
+            self._stop(
+                Stopped("service", f"{SICK_AFTER} rows in a row came to nothing sure: {why}")
+            )
+
+    def _move(
+        self, entry: Entry, state: fates.State, *, pet_id: int | None = None, detail: str = ""
+    ) -> None:
+        now = self._client.clock.now()
+        self._journal.move(entry, state, now=now, pet_id=pet_id, detail=detail)
+
+    def _stop(self, stopped: Stopped) -> None:
+        with self._changed:
+            self._stopped = self._stopped or stopped
+            self._ended = True
+            self._changed.notify_all()
+        self._client.clock.poke()
+
+    def _give_last_answers(self, workers: list[threading.Thread]) -> None:
+        """Wait a moment for the answers under way; a second Ctrl-C ends that too."""
+        give_up_at = time.monotonic() + LAST_ANSWERS_S
+        with suppress(KeyboardInterrupt):
+            for worker in workers:
+                worker.join(max(0.0, give_up_at - time.monotonic()))
+
+    def _note_wait(self, wait: Wait | None) -> None:
+        self._waits = wait
+
+    def _report(self) -> None:
+        with self._changed:
+            done, waits = sum(self._counts.values()), self._waits
+            progress = Progress(
+                done,
+                self._total,
+                **self._counts,
+                waits_until=None if waits is None else waits.until,
+                waits_for="" if waits is None else waits.why,
+            )
+        self._progress(progress)

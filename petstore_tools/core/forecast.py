@@ -1,0 +1,109 @@
+"""The price before the act: requests, days and finishing time of a bulk run, by the plan (§8.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Final
+
+from petstore_tools import spec
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Room
+from petstore_tools.core.windows import Window
+from petstore_tools.errors import utc_text
+
+MOST_CONNECTIONS: Final = 16
+WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number
+LEAST_LEFT: Final = 20  # requests of a day that a bulk run leaves for others
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """
+    What a bulk run will take.
+
+    Attributes:
+        requests: Requests it spends.
+        left_today: Requests of the day that are left now; None where nobody told.
+        leaves_per_day: Requests of each day that it leaves for others.
+        days: Days it touches, from 1; 0 where there is nothing to send.
+        starts_at, ends_at: Unix seconds; `ends_at` is None where it can never end.
+        plan: The plan in force, in words.
+    """
+
+    requests: int
+    left_today: int | None
+    leaves_per_day: int
+    days: int
+    starts_at: float
+    ends_at: float | None
+    plan: str
+
+    def __str__(self) -> str:
+        if not self.requests:
+            return "nothing to send"
+        if self.ends_at is None:
+            return f"{self.requests:,} requests, never done: the plan leaves none to send"
+        left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
+        days = "1 day" if self.days == 1 else f"{self.days:,} days"
+        return (
+            f"{self.requests:,} requests on {self.plan}; {left} left today, {self.leaves_per_day:,} a day "
+            f"kept for others; {days}, done about {utc_text(self.ends_at)}"
+        )
+
+
+def leave_per_day(plan: Plan, wanted: int | None) -> int:
+    """Return how much of a day a bulk run leaves; by default 20, or a tenth of a smaller day."""
+    if wanted is not None:
+        return wanted
+    return LEAST_LEFT if plan.per_day is None else min(LEAST_LEFT, plan.per_day // 10)
+
+
+def forecast(
+    requests: int, plan: Plan, *, minute: Room, day: Room, leave: int, now: float
+) -> Forecast:
+    """
+    Say what `requests` will take from `now` on.
+
+    Args:
+        requests: How many.
+        plan: The plan in force.
+        minute: What the throttle says is left of the minute.
+        day: What it says is left of the day.
+        leave: Requests of each day kept for others.
+        now: Unix seconds.
+    """
+    per_minute = minute.limit or inf
+    usable_today = max(0.0, day.left - leave)
+    usable_a_day = max(0.0, (day.limit or inf) - leave)
+    today = min(float(requests), usable_today)
+    rest = requests - today
+    left_today = None if day.left == inf else int(max(0.0, day.left))
+
+    def made(days: int, ends_at: float | None) -> Forecast:
+        return Forecast(requests, left_today, leave, days, now, ends_at, str(plan))
+
+    if not requests:
+        return made(0, now)
+    if not rest:
+        return made(1, now + _sending_s(today, minute.left, per_minute))
+    if not usable_a_day:
+        return made(0, None)
+    whole_days = ceil(rest / usable_a_day)
+    last = rest - (whole_days - 1) * usable_a_day
+    next_day = day.frees_at if day.by_headers else Window(1, spec.DAY_S).end(now)
+    begins = next_day + (whole_days - 1) * spec.DAY_S
+    return made(whole_days + bool(today), begins + _sending_s(last, per_minute, per_minute))
+
+
+def _sending_s(requests: float, left_now: float, per_minute: float) -> float:
+    """Return seconds that pass while windows fill: none as long as one is enough."""
+    return ceil(max(0.0, requests - max(0.0, left_now)) / per_minute) * spec.MINUTE_S
+
+
+def connections(per_minute: int | None, latency_s: float) -> int:
+    """Return how many connections fill the plan at the measured latency, one spare included."""
+    if per_minute is None:
+        return WITHOUT_A_PLAN
+    needed = ceil(per_minute / spec.MINUTE_S * latency_s * 1.2)
+    return min(MOST_CONNECTIONS, needed + 1 if needed > 1 else 1)

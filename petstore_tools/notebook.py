@@ -1,0 +1,65 @@
+"""Live progress, in a terminal or a notebook, quiet where nobody looks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from petstore_tools.bulk import Progress
+from petstore_tools.errors import utc_text
+
+Show = Callable[[Progress], None]
+Wanted = bool | Show | None
+
+
+def is_wanted(progress: Wanted) -> bool:
+    """Say whether a bar is drawn: as told, else where stderr is a terminal or a notebook is live."""
+    if isinstance(progress, bool):
+        return progress
+    return os.environ.get("PETSTORE_PROGRESS") != "0" and (
+        sys.stderr.isatty() or "ipykernel" in sys.modules
+    )
+
+
+@contextmanager
+def import_progress(progress: Wanted) -> Iterator[Show]:
+    """Give a function that shows how far an import is: a bar, the caller's own, or nothing."""
+    if callable(progress):
+        yield progress
+        return
+    if not is_wanted(progress):
+        yield lambda progress: None  # noqa: ARG005
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(unit="row", desc="import") as bar:
+
+        def show(now: Progress) -> None:
+            bar.total = now.total
+            told: dict[str, Any] = {"created": now.created}
+            told |= {k: v for k, v in (("rejected", now.rejected), ("unknown", now.unknown)) if v}
+            if now.waits_until is not None:
+                told["waits"] = f"until {utc_text(now.waits_until)}, {now.waits_for}"
+            bar.set_postfix(told, refresh=False)
+            bar.update(now.done - bar.n)
+
+        yield show
+
+
+@contextmanager
+def page_progress(progress: Wanted) -> Iterator[Callable[[int], None]]:
+    """Give a function that is told of each page's animals and shows them."""
+    if not is_wanted(progress):
+        yield lambda animals: None  # noqa: ARG005
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(unit="animal", desc="list") as bar:
+
+        def show(animals: int) -> None:
+            bar.update(animals)
+
+        yield show

@@ -1,0 +1,144 @@
+"""The embedded service: real HTTP, a real database, sample animals, and a clock that can be turned."""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, Self
+
+from pydantic import SecretStr
+
+from petstore_tools import samples, spec
+from petstore_tools.adapters.settings import Settings
+from petstore_tools.clock import Clock, ManualClock, SystemClock
+from petstore_tools.core import plan as plans
+from petstore_tools.core.plan import Plan
+from petstore_tools.errors import MissingExtraError
+from petstore_tools.store import PetStore
+
+if TYPE_CHECKING:
+    from petstore_tools.service.server import ThreadedServer
+
+STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
+ANIMALS: Final = 250
+
+
+class Sandbox:
+    """
+    The service of the document in this process, and a store wired to it.
+
+    Args:
+        plan: Plan of its key.
+        clock: `manual`: time stands still but for `advance`, and moves by itself when all wait for it;
+            `system`: the machine's.
+        animals: How many sample animals stand there.
+
+    Raises:
+        MissingExtraError: The extra `server` is not installed.
+
+    Use it as a context manager, or keep it: it cleans up after itself.
+    """
+
+    def __init__(
+        self,
+        *,
+        plan: Plan | str = "free",
+        clock: Literal["manual", "system"] = "manual",
+        animals: int = ANIMALS,
+    ) -> None:
+        try:
+            from petstore_tools.service.app import Service
+            from petstore_tools.service.database import Database
+            from petstore_tools.service.server import ThreadedServer
+        except ImportError as error:
+            raise MissingExtraError("server", "the sandbox") from error
+        if clock not in ("manual", "system"):
+            raise ValueError(f"clock is manual or system, not {clock!r}")
+        numbers = plans.parse(plan) or plans.DOCUMENTED[0]
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="petstore-sandbox-", ignore_cleanup_errors=True
+        )
+        folder = Path(self._folder.name)
+        self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
+        served = Database(folder / "service.db", durability="OFF")
+        served.add_many(samples.animals(animals))
+        _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
+        self._staff = Database(folder / "service.db", durability="OFF")
+        self._server: ThreadedServer = ThreadedServer(Service(served, self.clock)).start()
+        self.base_url = self._server.base_url
+        self.store = PetStore._with(
+            Settings(
+                base_url=self.base_url,
+                environment="sandbox",
+                api_key=SecretStr(self.api_key),
+                plan=numbers,
+                state_dir=folder / "state",
+            ),
+            self.clock,
+        )
+        self._finish = weakref.finalize(
+            self, _close, self._server, served, self._staff, self.store, self._folder
+        )
+
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> None:
+        """
+        Turn the manual clock forward.
+
+        Raises:
+            ValueError: The sandbox runs on the machine's clock, or the time is negative.
+        """
+        if not isinstance(self.clock, ManualClock):
+            raise ValueError(
+                "this sandbox runs on the machine's clock; make it with clock='manual'"
+            )
+        self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
+
+    def change(self, pet_id: int, *, status: spec.Status | None) -> None:
+        """
+        Set the status of an animal, as the store's staff would: outside the interface (§3).
+
+        Raises:
+            LookupError: There is no such animal.
+        """
+        if not self._staff.change(pet_id, status):
+            raise LookupError(f"there is no animal {pet_id}")
+
+    def remove(self, pet_id: int) -> None:
+        """
+        Remove an animal, as the store's staff would: outside the interface (§4.4).
+
+        Raises:
+            LookupError: There is no such animal.
+        """
+        if not self._staff.remove(pet_id):
+            raise LookupError(f"there is no animal {pet_id}")
+
+    def close(self) -> None:
+        """Stop the service and delete its files."""
+        self._finish()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Sandbox({self.store!r})"
+
+
+def _close(
+    server: ThreadedServer,
+    served: object,
+    staff: object,
+    store: PetStore,
+    folder: tempfile.TemporaryDirectory[str],
+) -> None:
+    store.close()
+    server.stop()
+    for database in (served, staff):
+        database.close()  # type: ignore[attr-defined]
+    folder.cleanup()

@@ -1,0 +1,374 @@
+"""PetStore: the face of the toolkit, one line a method."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from petstore_tools import spec
+from petstore_tools.adapters import ledger as ledgers
+from petstore_tools.adapters import settings as settings_
+from petstore_tools.adapters.http import Transport
+from petstore_tools.adapters.settings import Settings
+from petstore_tools.client import MAX_WAIT_S, Client, Listed, Manner, first_fault
+from petstore_tools.clock import Clock, SystemClock
+from petstore_tools.core.plan import Plan
+from petstore_tools.models import NewPet, Pet
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import requests
+
+    from petstore_tools.bulk import ImportPreview, ImportResult, Order, Progress
+    from petstore_tools.quota import Quota
+    from petstore_tools.report import StatusReport
+
+
+class PetStore:
+    """
+    One API key at one Animal Store Service.
+
+    Args:
+        base_url: Address that ends in `/v1`.
+        api_key: The key. All three of these come from arguments, else `PETSTORE_*` variables, else the
+            settings file.
+        plan: `free`, `pro`, `business`, `"PER_MINUTE/PER_DAY"`, a Plan, or None: as the settings say,
+            else learnt from the service's headers.
+        environment: `production` (default) or `staging`.
+        session: A `requests.Session` of yours, for its proxies, certificates and adapters.
+        ledger: `shared`: one budget for all processes of this user; `memory`: this process alone.
+        max_wait_s: Longest wait in seconds of a call that was not told to wait.
+        state_dir: Folder of budget and journals.
+        progress: False: never draw a bar; None: where someone looks.
+
+    Raises:
+        SettingsError: Base address or key is missing or wrong.
+
+    Spec: §1, §5, §8.2.
+    """
+
+    def __init__(
+        self,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        plan: Plan | str | None = None,
+        environment: str | None = None,
+        session: requests.Session | None = None,
+        ledger: Literal["shared", "memory"] = "shared",
+        max_wait_s: float = MAX_WAIT_S,
+        state_dir: str | Path | None = None,
+        progress: bool | None = None,
+    ) -> None:
+        settings = settings_.load(
+            base_url=base_url,
+            api_key=api_key,
+            plan=plan,
+            environment=environment,
+            state_dir=state_dir,
+        )
+        clock = SystemClock()
+        self._open(settings, clock, session, ledger, max_wait_s, progress=progress)
+
+    @classmethod
+    def _with(cls, settings: Settings, clock: Clock) -> Self:
+        """Make a store on another clock, quiet: for the sandbox."""
+        store = cls.__new__(cls)
+        store._open(settings, clock, None, "shared", MAX_WAIT_S, progress=False)
+        return store
+
+    def _open(
+        self,
+        settings: Settings,
+        clock: Clock,
+        session: requests.Session | None,
+        ledger: str,
+        max_wait_s: float,
+        *,
+        progress: bool | None,
+    ) -> None:
+        key = settings.api_key.get_secret_value()
+        shared = ledgers.SqliteLedger(
+            settings.state_dir / "budget.db", ledgers.subject(settings.base_url, key)
+        )
+        self._settings, self._progress = settings, progress
+        self._client = Client(
+            base_url=settings.base_url,
+            environment=settings.environment,
+            transport=Transport(settings.base_url, key, session=session),
+            ledger=shared if ledger == "shared" else ledgers.MemoryLedger(),
+            plan=settings.plan,
+            clock=clock,
+            max_wait_s=max_wait_s,
+        )
+        self.last_partial: pd.DataFrame | None = None
+
+    def pages(
+        self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False
+    ) -> Listed:
+        """
+        Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
+
+        Args:
+            status: One of the three values, None for all.
+            limit: Page size, 1 to 100.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Raises:
+            ValueError: Status or limit is none of these.
+
+        Spec: §4.1, §8.1.
+        """
+        _check_status(status)
+        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
+            raise ValueError(
+                f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}"
+            )
+        return self._client.pages(status=status, limit=limit, manner=Manner(wait=wait))
+
+    def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
+        """Yield animals one by one; asks for a page when the one before is used up (§4.1)."""
+        for page in self.pages(status=status, wait=wait):
+            yield from page.pets
+
+    def list_pets(
+        self, *, status: str | None = None, first: int | None = None, wait: bool = False
+    ) -> pd.DataFrame:
+        """
+        Fetch the inventory as a frame that says whether it is whole.
+
+        Args:
+            status: One of the three values, None for all.
+            first: Only so many animals, with as few requests as that needs.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Returns:
+            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
+            missing where unset); the same dtypes when empty. `attrs["listing"]` is the verdict.
+
+        Raises:
+            ValueError: Status or `first` is none of these.
+            UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError: What was read
+                until then is in `last_partial`, labelled as cut.
+
+        Warns:
+            UserWarning: The listing is not complete, or holds what the document does not name.
+
+        Spec: §4.1.
+        """
+        from petstore_tools.frames import Columns
+        from petstore_tools.notebook import page_progress
+
+        _check_status(status)
+        if first is not None and (type(first) is not int or first < 1):
+            raise ValueError(f"first is a whole number from 1 on, not {first!r}")
+        listed = self._client.pages(status=status, first=first, manner=Manner(wait=wait))
+        columns = Columns()
+        try:
+            with page_progress(self._progress) as show:
+                for page in listed:
+                    columns.add(page.rows)
+                    show(len(page))
+        except BaseException:
+            self.last_partial = columns.to_frame(listed.listing)
+            raise
+        verdict = listed.listing
+        if not verdict.complete and first is None:
+            warnings.warn(f"not the whole inventory: {verdict}", UserWarning, stacklevel=2)
+        for note in verdict.notes:
+            warnings.warn(f"kept as it came: {note}", UserWarning, stacklevel=2)
+        return columns.to_frame(verdict)
+
+    def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
+        """
+        Add one animal, with one request; the service cannot change or delete it afterwards.
+
+        Args:
+            name: Not blank.
+            category_id: int64.
+            status: One of the three values, None to leave it unset.
+
+        Raises:
+            ValueError: A value the document does not allow; nothing was sent.
+            BadRequestError, UnauthorizedError, QuotaError: Nothing was created.
+            TransportError, ApiError, ProtocolError: It may stand or not: look before trying again.
+
+        Spec: §2.1, §4.2.
+        """
+        _check_status(status)
+        try:
+            pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
+        except ValidationError as error:
+            raise ValueError(f"no such animal can be added: {first_fault(error)}") from None
+        return self._client.create(pet)
+
+    def get_pet(self, pet_id: int) -> Pet:
+        """
+        Fetch one animal by its id.
+
+        Raises:
+            ValueError: No int64.
+            NotFoundError: There is none, or the operation was removed as announced.
+
+        Warns:
+            DeprecationWarning: The operation is deprecated.
+
+        Spec: §4.3.
+        """
+        warnings.warn(
+            f"get_pet is deprecated, its removal is announced for {spec.REMOVAL_OF_GET_PET}; "
+            "use list_pets(status=...)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
+            raise ValueError(f"an id is a whole number in int64, not {pet_id!r}")
+        return self._client.get(pet_id)
+
+    def quota(self) -> Quota:
+        """Say what is left of minute and day, and when more is; costs no request (§8)."""
+        from petstore_tools.quota import look
+
+        return look(self._client)
+
+    def preview_import(
+        self,
+        path: str | Path,
+        *,
+        mapping: Mapping[str, str] | None = None,
+        allow_bad: bool = False,
+        send_edited: bool = False,
+        drop_twins: bool = False,
+        leave: int | None = None,
+    ) -> ImportPreview:
+        """
+        Check a CSV file offline and tell the price of its import; sends and writes nothing.
+
+        Args:
+            path: .csv or .tsv; delimiter, encoding and header row are found.
+            mapping: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
+            allow_bad: Go on although more than half of the rows have problems.
+            send_edited: Send rows that look like created ones edited since, as further animals.
+            drop_twins: Of rows with the same three values, send one.
+            leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
+
+        Raises:
+            SheetError: The file cannot be used.
+            JournalError: The record of an earlier run cannot be trusted.
+
+        Spec: §2.1, §8.2.
+        """
+        from petstore_tools import bulk
+
+        order = bulk.Order(
+            Path(path),
+            mapping,
+            allow_bad=allow_bad,
+            send_edited=send_edited,
+            drop_twins=drop_twins,
+            leave=leave,
+        )
+        return bulk.preview(self._client, self._journals, order)
+
+    def import_pets(
+        self,
+        path: str | Path,
+        *,
+        mapping: Mapping[str, str] | None = None,
+        strict: bool = False,
+        allow_bad: bool = False,
+        send_edited: bool = False,
+        drop_twins: bool = False,
+        leave: int | None = None,
+        wait: bool = False,
+        progress: bool | Callable[[Progress], None] | None = None,
+    ) -> ImportResult:
+        """
+        Create the animals of a CSV file, each once; the same call goes on where it stopped.
+
+        The preview is printed first. Good rows go, bad ones never do. Beside the input stand afterwards
+        `NAME.created.csv`, `NAME.rejected.csv` (fix it and import it) and `NAME.unknown.csv`. A stop at
+        the day's quota, a ban, a sick service or Ctrl-C is no exception: `stopped` tells.
+
+        Args:
+            path: .csv or .tsv; delimiter, encoding and header row are found.
+            mapping: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
+            strict: Send nothing while a row has a problem.
+            allow_bad: Go on although more than half of the rows have problems.
+            send_edited: Send rows that look like created ones edited since, as further animals.
+            drop_twins: Of rows with the same three values, send one.
+            leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
+            wait: Wait for the next day's quota in place of stopping.
+            progress: False: quiet; True: a bar; a function: called with Progress.
+
+        Raises:
+            SheetError: The file cannot be used.
+            JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after that.
+            UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
+
+        Spec: §4.2, §8.
+        """
+        from petstore_tools import bulk
+
+        def announce(preview: ImportPreview) -> bool:
+            print(preview)
+            return True
+
+        order = bulk.Order(
+            Path(path), mapping, strict, allow_bad, send_edited, drop_twins, leave, wait
+        )
+        result = self._import(order, announce, progress)
+        assert result is not None
+        return result
+
+    def status_report(
+        self, *, status: str | None = None, categories: Mapping[int, str] | None = None
+    ) -> StatusReport:
+        """List the inventory and report on it; `petstore_tools.status_report` takes a frame you have."""
+        from petstore_tools.report import status_report
+
+        return status_report(self.list_pets(status=status), categories=categories)
+
+    def close(self) -> None:
+        """Close connections and files."""
+        self._client.transport.close()
+        self._client.ledger.close()
+
+    def _import(
+        self,
+        order: Order,
+        announce: Callable[[ImportPreview], bool],
+        progress: bool | Callable[[Progress], None] | None,
+    ) -> ImportResult | None:
+        from petstore_tools import bulk
+        from petstore_tools.notebook import import_progress
+
+        with import_progress(self._progress if progress is None else progress) as show:
+            return bulk.run(self._client, self._journals, order, announce=announce, progress=show)
+
+    @property
+    def _journals(self) -> Path:
+        return self._settings.state_dir / "imports"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        host = urlsplit(self._settings.base_url).netloc
+        plan = (
+            "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)
+        )
+        return f"PetStore({self._settings.environment}, {host}, {plan})"
+
+
+def _check_status(status: str | None) -> None:
+    if status is not None and status not in spec.STATUSES:
+        raise ValueError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}")
