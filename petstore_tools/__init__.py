@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from petstore_tools._version import __version__ as __version__
+
 if TYPE_CHECKING:
     from petstore_tools.core.plan import Plan
     from petstore_tools.report import status_report
     from petstore_tools.sandbox import Sandbox
     from petstore_tools.store import PetStore
 
-__version__: Final = "0.1.0"
 __all__ = ["PetStore", "Plan", "Sandbox", "status_report"]
 
 _HOME: Final = {

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlencode, urlsplit
-
-from pydantic import ValidationError
 
 from petstore_tools import spec
 from petstore_tools.adapters.http import Reply, Transport
 from petstore_tools.adapters.ledger import Ledger
+from petstore_tools.adapters.replies import error_body, expect, read_pet, request_line
 from petstore_tools.clock import Clock
 from petstore_tools.core import headers, retry
-from petstore_tools.core.listing import Listing, digest
-from petstore_tools.core.paging import Ask, End, Page, Pager
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Asker, Go, Stop, Throttle, Wait
 from petstore_tools.errors import (
-    ApiError,
-    BadRequestError,
     KeyBannedError,
     NotFoundError,
-    ProtocolError,
     QuotaError,
     TransportError,
-    UnauthorizedError,
 )
-from petstore_tools.models import PET_ROWS, ErrorBody, NewPet, Pet, PetRow
+from petstore_tools.listed import Listed
+from petstore_tools.models import NewPet, Pet
 
 MAX_WAIT_S: Final = 90.0
 
@@ -61,28 +53,6 @@ class Manner:
 
 
 ALONE: Final = Manner()
-
-
-@dataclass(frozen=True)
-class PageOfPets:
-    """
-    One page of a listing, doubles left out.
-
-    Attributes:
-        number: From 1.
-        rows: Animals as plain dicts with the document's names.
-    """
-
-    number: int
-    rows: tuple[PetRow, ...]
-
-    @property
-    def pets(self) -> tuple[Pet, ...]:
-        """The animals as models."""
-        return tuple(Pet.model_validate(row) for row in self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
 
 class Client:
@@ -156,7 +126,16 @@ class Client:
         manner: Manner = ALONE,
     ) -> Listed:
         """Begin a listing (§4.1); it asks as it is iterated."""
-        return Listed(self, status=status, limit=limit, first=first, manner=manner)
+        return Listed(
+            lambda url: self.call("GET", url, manner=manner),
+            lambda: self.sent,
+            self.clock,
+            base_url=self.base_url,
+            environment=self.environment,
+            status=status,
+            limit=limit,
+            first=first,
+        )
 
     def call(
         self, method: str, url: str, body: bytes | None = None, *, manner: Manner = ALONE
@@ -291,157 +270,3 @@ class Client:
             if manner.cancelled():
                 raise CallCancelled
             self.clock.sleep_until(until)
-
-
-class Listed:
-    """
-    A listing under way: iterate it for pages, then read `listing`.
-
-    Raises:
-        UnauthorizedError: The key is refused (§5).
-        ProtocolError, PagingError, TransportError, QuotaError: While iterating; what was read until
-            then stays in `listing`, labelled as cut.
-
-    Spec: §4.1.
-    """
-
-    def __init__(
-        self, client: Client, *, status: str | None, limit: int, first: int | None, manner: Manner
-    ) -> None:
-        self._client, self._manner = client, manner
-        self._status = status
-        self._limit = limit if first is None else min(limit, first)
-        self._pager = Pager(limit=self._limit, first=first)
-        self._first = first
-        self._ids: list[int] = []
-        self._end = End("cut", "the listing was not read to its end")
-        self._sent_before = client.sent
-        self._started_at = self._ended_at = client.clock.now()
-        self._notes: dict[str, None] = {}
-
-    def __iter__(self) -> Iterator[PageOfPets]:
-        query = {"limit": str(self._limit)}
-        if self._status is not None:
-            query["status"] = self._status
-        step: Ask | End = Ask(f"{self._client.base_url}{spec.PETS_PATH}?{urlencode(query)}")
-        with self._reasons():
-            while isinstance(step, Ask):
-                rows, link = self._read(step.url)
-                new = self._new(rows)
-                step = self._pager.feed(Page(step.url, tuple(row["id"] for row in rows), link))
-                self._ids += [row["id"] for row in new]
-                self._ended_at = self._client.clock.now()
-                if isinstance(step, End):
-                    self._end = step
-                yield PageOfPets(self._pager.pages, tuple(new))
-
-    @property
-    def listing(self) -> Listing:
-        """The verdict so far; cut until the last page is read."""
-        return Listing(
-            verdict=self._end.verdict,
-            reason=self._end.reason,
-            status=self._status,
-            rows=len(self._ids),
-            digest=digest(self._ids),
-            requests=self._client.sent - self._sent_before,
-            pages=self._pager.pages,
-            doubles=self._pager.doubles,
-            started_at=self._started_at,
-            ended_at=self._ended_at,
-            environment=self._client.environment,
-            notes=tuple(self._notes),
-        )
-
-    def _read(self, url: str) -> tuple[list[PetRow], str | None]:
-        reply = expect(self._client.call("GET", url, manner=self._manner), 200, "GET", url)
-        try:
-            return PET_ROWS.validate_json(reply.body), reply.headers.get("Link")
-        except ValidationError as error:
-            raise ProtocolError(
-                f"{request_line('GET', url)}: the answer is no list of animals: {first_fault(error)}"
-            ) from error
-
-    def _new(self, rows: list[PetRow]) -> list[PetRow]:
-        new: dict[int, PetRow] = {}
-        for row in rows:
-            if not self._pager.knows(row["id"]):
-                new.setdefault(row["id"], row)
-            status = row.get("status")
-            if status is not None and status not in spec.STATUSES:
-                self._notes[f"a status the document does not name: {status[:40]!r}"] = None
-            for name in row.keys() - _KNOWN:
-                self._notes[f"a field the document does not name: {name[:40]!r}"] = None
-        kept = list(new.values())
-        if self._first is not None:
-            kept = kept[: self._first - len(self._ids)]
-        return kept
-
-    @contextmanager
-    def _reasons(self) -> Iterator[None]:
-        try:
-            yield
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            self._end = End("cut", what)
-            raise
-
-
-_KNOWN: Final = frozenset(spec.COLUMNS)
-
-
-def request_line(method: str, url: str) -> str:
-    """Return method and path, as messages name a request."""
-    return f"{method} {urlsplit(url).path}"
-
-
-def error_body(reply: Reply) -> ErrorBody:
-    """Read an Error body (§2.5); an answer without one is described in its place."""
-    try:
-        return ErrorBody.model_validate_json(reply.body)
-    except ValidationError:
-        kind = reply.headers.get("Content-Type", "no content type").partition(";")[0]
-        message = f"an answer without an Error body ({kind}, {len(reply.body):,} bytes)"
-        return ErrorBody(code="", message=message, status=reply.status)
-
-
-def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
-    """
-    Return the reply if it has the documented status.
-
-    Raises:
-        ApiError: The branch of the tree that the status names (§7).
-    """
-    if reply.status == status:
-        return reply
-    body = error_body(reply)
-    kinds: dict[int, type[ApiError]] = {
-        400: BadRequestError,
-        401: UnauthorizedError,
-        404: NotFoundError,
-        410: NotFoundError,
-    }
-    kind = kinds.get(reply.status, ApiError)
-    raise kind(reply.status, body.code, body.message, request_line(method, url))
-
-
-def read_pet(reply: Reply, line: str) -> Pet:
-    """
-    Read an animal.
-
-    Raises:
-        ProtocolError: The body is none (§2.2).
-    """
-    try:
-        return Pet.model_validate_json(reply.body)
-    except ValidationError as error:
-        raise ProtocolError(f"{line}: the answer is no animal: {first_fault(error)}") from error
-
-
-def first_fault(error: ValidationError) -> str:
-    """Describe the first fault of a reply by its place, not its content."""
-    fault = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"]) or "body"
-    return f"{place}: {fault['msg']}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import frames, render, spec
+from petstore_tools._version import __version__
 from petstore_tools.adapters.sheets import replace_file
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError, utc_text
@@ -104,8 +105,6 @@ class StatusReport:
         return [[i if whole else str(i), *values] for i, *values in zip(ids, *columns, strict=True)]
 
     def _html(self) -> str:
-        from petstore_tools import __version__
-
         known = {*spec.STATUSES, UNSET}
         return render.page(
             "report.html",

@@ -14,10 +14,12 @@ from petstore_tools import spec
 from petstore_tools.adapters import ledger as ledgers
 from petstore_tools.adapters import settings as settings_
 from petstore_tools.adapters.http import Transport
+from petstore_tools.adapters.replies import first_fault
 from petstore_tools.adapters.settings import Settings
-from petstore_tools.client import MAX_WAIT_S, Client, Listed, Manner, first_fault
+from petstore_tools.client import MAX_WAIT_S, Client, Manner
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core.plan import Plan
+from petstore_tools.listed import Listed
 from petstore_tools.models import NewPet, Pet
 
 if TYPE_CHECKING:
@@ -273,7 +275,7 @@ class PetStore:
             drop_twins=drop_twins,
             leave=leave,
         )
-        return bulk.preview(self._client, self._journals, order)
+        return self._preview(order)
 
     def import_pets(
         self,
@@ -338,6 +340,11 @@ class PetStore:
         """Close connections and files."""
         self._client.transport.close()
         self._client.ledger.close()
+
+    def _preview(self, order: Order) -> ImportPreview:
+        from petstore_tools import bulk
+
+        return bulk.preview(self._client, self._journals, order)
 
     def _import(
         self,

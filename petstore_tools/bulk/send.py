@@ -15,7 +15,8 @@ from typing import Final, Literal, assert_never
 from petstore_tools import spec
 from petstore_tools.adapters.http import Reply
 from petstore_tools.adapters.journal import Journal
-from petstore_tools.client import CallCancelled, Client, Manner, expect
+from petstore_tools.adapters.replies import expect
+from petstore_tools.client import CallCancelled, Client, Manner
 from petstore_tools.core import journal as fates
 from petstore_tools.core import retry
 from petstore_tools.core.forecast import connections

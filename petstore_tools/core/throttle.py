@@ -186,7 +186,7 @@ class Throttle:
             midnight = b.client_time(Window(ceiling, spec.DAY_S).start(b.service_time(now)))
             since, ends_at = midnight, midnight + spec.DAY_S + GUARD_S
         left = max(ceiling - log.total(since), b.excused.get(window, 0)) - flying
-        frees_at = min(log.frees_at(max(1, 1 - left)), ends_at)
+        frees_at = ends_at if ends_at < inf else log.frees_at(max(1, 1 - left))
         return Room(ceiling, left, frees_at, False)
 
     def _ceiling(self, window: WindowName) -> int | None:

@@ -180,7 +180,7 @@ class Database:
         )
         return key_id, key
 
-    def keys(self) -> list[Key]:
+    def list_keys(self) -> list[Key]:
         """Return all keys, oldest first."""
         rows = self._db.execute(
             "SELECT id, label, per_minute, per_day, plan, created_at, revoked_at FROM key"

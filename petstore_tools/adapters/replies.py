@@ -1,0 +1,87 @@
+"""What a reply says: the body expected, or the branch of the error tree that its status names (§7)."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from petstore_tools.adapters.http import Reply
+from petstore_tools.errors import (
+    ApiError,
+    BadRequestError,
+    NotFoundError,
+    ProtocolError,
+    UnauthorizedError,
+)
+from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow
+
+
+def request_line(method: str, url: str) -> str:
+    """Return method and path, as messages name a request."""
+    return f"{method} {urlsplit(url).path}"
+
+
+def error_body(reply: Reply) -> ErrorBody:
+    """Read an Error body (§2.5); an answer without one is described in its place."""
+    try:
+        return ErrorBody.model_validate_json(reply.body)
+    except ValidationError:
+        kind = reply.headers.get("Content-Type", "no content type").partition(";")[0]
+        message = f"an answer without an Error body ({kind}, {len(reply.body):,} bytes)"
+        return ErrorBody(code="", message=message, status=reply.status)
+
+
+def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
+    """
+    Return the reply if it has the documented status.
+
+    Raises:
+        ApiError: The branch of the tree that the status names (§7).
+    """
+    if reply.status == status:
+        return reply
+    body = error_body(reply)
+    kinds: dict[int, type[ApiError]] = {
+        400: BadRequestError,
+        401: UnauthorizedError,
+        404: NotFoundError,
+        410: NotFoundError,
+    }
+    kind = kinds.get(reply.status, ApiError)
+    raise kind(reply.status, body.code, body.message, request_line(method, url))
+
+
+def read_pet(reply: Reply, line: str) -> Pet:
+    """
+    Read an animal.
+
+    Raises:
+        ProtocolError: The body is none (§2.2).
+    """
+    try:
+        return Pet.model_validate_json(reply.body)
+    except ValidationError as error:
+        raise ProtocolError(f"{line}: the answer is no animal: {first_fault(error)}") from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """Describe the first fault of a reply by its place, not its content."""
+    fault = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"]) or "body"
+    return f"{place}: {fault['msg']}"
+
+
+def read_rows(reply: Reply, line: str) -> list[PetRow]:
+    """
+    Read a page of animals.
+
+    Raises:
+        ProtocolError: The body is none (§2.4).
+    """
+    try:
+        return PET_ROWS.validate_json(reply.body)
+    except ValidationError as error:
+        raise ProtocolError(
+            f"{line}: the answer is no list of animals: {first_fault(error)}"
+        ) from error

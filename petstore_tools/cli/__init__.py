@@ -1,0 +1,106 @@
+"""The command line: data on stdout, talk on stderr, and an exit code that tells what happened."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import click
+
+from petstore_tools._version import __version__
+from petstore_tools.errors import PetstoreError
+
+HELP = """
+Work with the inventory of an Animal Store Service.
+
+Settings come from PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or from the file that
+`petstore-tools configure` writes.
+
+\b
+Begin here:
+  petstore-tools demo                        the main job, without a service of yours
+  petstore-tools list --status available     what stands there
+  petstore-tools import animals.csv          create animals, each once
+  petstore-tools report -o report.html       the status report
+
+\b
+Exit codes:
+  0    done
+  1    some rows rejected or unknown, or a listing that is not complete
+  2    usage, settings, ledger, or input that cannot be used
+  3    the key is refused
+  4    stopped at a quota or by a ban: the same command goes on
+  5    the service is unreachable, sick, or contradicts its document
+  130  interrupted: the same command goes on
+"""
+
+
+class Lazy(click.Group):
+    """Commands whose modules load when they are called: help stays quick."""
+
+    homes: dict[str, str] = {  # noqa: RUF012 - read only
+        "configure": "petstore_tools.cli.configure",
+        "demo": "petstore_tools.cli.demo",
+        "import": "petstore_tools.cli.imports",
+        "keys": "petstore_tools.cli.serving",
+        "list": "petstore_tools.cli.animals",
+        "quota": "petstore_tools.cli.animals",
+        "report": "petstore_tools.cli.animals",
+        "serve": "petstore_tools.cli.serving",
+    }
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Name the commands."""
+        return sorted(self.homes)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        """Load a command."""
+        from importlib import import_module
+
+        if name not in self.homes:
+            return None
+        command: click.Command = getattr(import_module(self.homes[name]), f"{name}_")
+        return command
+
+
+@click.group(cls=Lazy, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+def cli() -> None:
+    """Hold the commands together."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; every end is an exit code of the table above."""
+    from petstore_tools.cli import exits
+
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    warnings.showwarning = _say
+    try:
+        code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = exits.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        code = exits.INTERRUPTED
+    except PetstoreError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = exits.of_error(error)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = exits.DONE
+    except OSError as error:
+        click.echo(
+            f"Error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
+        )
+        code = exits.USAGE
+    sys.exit(code if isinstance(code, int) else exits.DONE)
+
+
+def _say(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"Warning: {message}", err=True)

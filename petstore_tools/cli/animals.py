@@ -1,0 +1,129 @@
+"""`list`, `report` and `quota`: looking without changing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from petstore_tools import spec
+from petstore_tools.adapters.sheets import replace_file
+from petstore_tools.cli import exits
+from petstore_tools.core.listing import Listing
+from petstore_tools.errors import utc_text
+from petstore_tools.render import text_table
+from petstore_tools.store import PetStore
+
+SHOWN_ROWS = 20
+Choice = click.Choice(spec.STATUSES)
+ENVIRONMENT = click.option(
+    "--environment", type=click.Choice(("production", "staging")), help="Which base address to use."
+)
+WAIT = click.option(
+    "--wait", is_flag=True, help="Wait for the next day's quota instead of stopping."
+)
+
+
+def _writable(path: Path | None, endings: tuple[str, ...]) -> None:
+    if path is not None and path.suffix.casefold() not in endings:
+        raise click.UsageError(
+            f"cannot write {path.suffix or path.name!r}: use {', '.join(endings)}"
+        )
+    if path is not None and not path.resolve().parent.is_dir():
+        raise click.UsageError(
+            f"there is no folder for {path.name}; nothing was asked of the service"
+        )
+
+
+@click.command("list")
+@click.option("--status", type=Choice, help="Only animals with this status.")
+@click.option("--first", type=click.IntRange(min=1), help="Only the first N animals.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A .csv or .json file.")
+@ENVIRONMENT
+@WAIT
+def list_(
+    status: str | None,
+    first: int | None,
+    output: Path | None,
+    environment: str | None,
+    *,
+    wait: bool,
+) -> int:
+    """
+    Show the inventory, or write it to a file.
+
+    \b
+    Examples:
+      petstore-tools list --status available
+      petstore-tools list -o inventory.csv
+    """
+    _writable(output, (".csv", ".json"))
+    with PetStore(environment=environment) as store:
+        frame = store.list_pets(status=status, first=first, wait=wait)
+    listing = Listing.of(frame)
+    if output is None:
+        shown = frame.head(SHOWN_ROWS).astype("object")
+        rows = [
+            tuple(map(str, row)) for row in shown.where(shown.notna(), "").itertuples(index=False)
+        ]
+        click.echo(text_table(tuple(frame.columns), rows))
+        if len(frame) > SHOWN_ROWS:
+            click.echo(f"... {len(frame) - SHOWN_ROWS:,} more", err=True)
+    else:
+        text = (
+            frame.to_csv(index=False)
+            if output.suffix.casefold() == ".csv"
+            else frame.to_json(orient="records", force_ascii=False, indent=1) + "\n"
+        )
+        replace_file(output, text.encode())
+        click.echo(f"{len(frame):,} animals in {output}", err=True)
+    click.echo(str(listing), err=True)
+    return exits.DONE if listing.complete or first is not None else exits.PARTLY
+
+
+@click.command("report")
+@click.option("--status", type=Choice, help="Report on animals with this status only.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A .html, .md or .json file.")
+@click.option("--partial", is_flag=True, help="Report on a listing that is not whole, and say so.")
+@ENVIRONMENT
+@WAIT
+def report_(
+    status: str | None, output: Path | None, environment: str | None, *, partial: bool, wait: bool
+) -> int:
+    """
+    Count the inventory by status and category.
+
+    \b
+    Examples:
+      petstore-tools report
+      petstore-tools report -o report.html
+    """
+    from petstore_tools.report import status_report
+
+    _writable(output, (".html", ".md", ".json"))
+    with PetStore(environment=environment) as store:
+        frame = store.list_pets(status=status, wait=wait)
+    if not Listing.of(frame).complete and not partial:
+        click.echo(
+            f"Error: not whole: {Listing.of(frame)}; --partial reports on it all the same", err=True
+        )
+        return exits.PARTLY
+    report = status_report(frame, partial=partial)
+    if output is None:
+        click.echo(report.to_text())
+    else:
+        write = {".html": report.to_html, ".md": report.to_markdown, ".json": report.to_json}
+        write[output.suffix.casefold()](output)
+        click.echo(f"{report.face}; report in {output}", err=True)
+    return exits.DONE if report.listing.complete else exits.PARTLY
+
+
+@click.command("quota")
+@ENVIRONMENT
+def quota_(environment: str | None) -> int:
+    """Show what is left of the minute and the day; costs no request."""
+    with PetStore(environment=environment) as store:
+        quota = store.quota()
+    click.echo(quota.to_text())
+    click.echo(f"As of {utc_text(quota.as_of)}; costs no request.", err=True)
+    return exits.DONE

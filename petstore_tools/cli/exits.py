@@ -1,0 +1,60 @@
+"""Exit codes, and errors as one sentence on stderr."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from petstore_tools.bulk import ImportResult, Stopped
+from petstore_tools.errors import (
+    FrameError,
+    JournalError,
+    KeyBannedError,
+    LedgerError,
+    MissingExtraError,
+    PetstoreError,
+    QuotaError,
+    RateLimitedError,
+    SettingsError,
+    SheetError,
+    UnauthorizedError,
+)
+
+DONE: Final = 0
+PARTLY: Final = 1  # some rows rejected or unknown, or a listing that is not complete
+USAGE: Final = 2  # usage, settings, ledger, or input that cannot be used
+KEY_REFUSED: Final = 3
+AT_A_LIMIT: Final = 4  # stopped at a quota or by a ban; the same command goes on
+SERVICE: Final = 5  # unreachable, sick, or contradicting the document
+INTERRUPTED: Final = 130
+
+
+def of_error(error: PetstoreError) -> int:
+    """Return the exit code of an error."""
+    kinds: tuple[tuple[tuple[type[PetstoreError], ...], int], ...] = (
+        (
+            (SettingsError, LedgerError, SheetError, JournalError, FrameError, MissingExtraError),
+            USAGE,
+        ),
+        ((UnauthorizedError,), KEY_REFUSED),
+        ((QuotaError, RateLimitedError, KeyBannedError), AT_A_LIMIT),
+    )
+    return next((code for types, code in kinds if isinstance(error, types)), SERVICE)
+
+
+def of_result(result: ImportResult) -> int:
+    """Return the exit code of an import."""
+    if result.stopped is not None:
+        return of_stop(result.stopped)
+    return DONE if result.complete else PARTLY
+
+
+def of_stop(stopped: Stopped) -> int:
+    """Return the exit code of an import that stopped."""
+    codes = {
+        "quota": AT_A_LIMIT,
+        "banned": AT_A_LIMIT,
+        "key refused": KEY_REFUSED,
+        "service": SERVICE,
+        "interrupted": INTERRUPTED,
+    }
+    return codes[stopped.kind]
