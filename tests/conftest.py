@@ -1,1 +1,59 @@
-"""Fixtures and the case table."""
+"""Isolation from the user's settings, the table of cases, and a sandbox for each test that asks."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from petstore_tools import Sandbox
+
+CASES = Path(__file__).with_name("cases.txt")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", action="store_true", help="print case -> tests; fail where a case has none")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = tempfile.mkdtemp(prefix="petstore-tests-")
+    for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
+        if name != "PETSTORE_REQUIRE_ALL":
+            del os.environ[name]
+    # notebooks' kernels see the environment, never a fixture
+    os.environ |= {
+        "PETSTORE_CONFIG": str(Path(folder) / "config.toml"),
+        "PETSTORE_STATE_DIR": str(Path(folder) / "state"),
+        "PETSTORE_PROGRESS": "0",
+    }
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--cases"):
+        return
+    held: dict[str, set[str]] = defaultdict(set)
+    for item in items:
+        for mark in item.iter_markers("case"):
+            for case in mark.args:
+                held[case].add(item.nodeid.partition("[")[0])
+    listed = CASES.read_text().split()
+    for case in sorted(set(listed) | set(held), key=lambda c: (int(c[1:].rstrip("a")), c)):
+        print(case, *(f"\n    {test}" for test in sorted(held[case])) if held[case] else "\n    NO TEST")
+    without = [case for case in listed if not held[case]]
+    pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
+    monkeypatch.setenv("PETSTORE_STATE_DIR", str(tmp_path / "state"))
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(animals=0) as box:
+        yield box

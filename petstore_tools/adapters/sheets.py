@@ -231,11 +231,14 @@ def write_csv(
     line_ending: str = "\n",
 ) -> None:
     """Write a CSV file whole or not at all; every cell reads back to the same text."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator=line_ending)
-    writer.writerow(header)
-    writer.writerows(rows)
-    replace_file(path, text.getvalue().encode(encoding, errors="strict"))
+    text, line = io.StringIO(newline=""), io.StringIO(newline="")
+    writer = csv.writer(line, delimiter=delimiter, lineterminator="\r\n")  # so that both are quoted
+    for row in (header, *rows):
+        writer.writerow(row)
+        text.write(line.getvalue().removesuffix("\r\n") + line_ending)
+        line.seek(0)
+        line.truncate()
+    replace_file(path, text.getvalue().encode(encoding))
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -105,5 +105,5 @@ def connections(per_minute: int | None, latency_s: float) -> int:
     """Return how many connections fill the plan at the measured latency, one spare included."""
     if per_minute is None:
         return WITHOUT_A_PLAN
-    needed = ceil(per_minute / spec.MINUTE_S * latency_s * 1.2)
+    needed = ceil(round(per_minute * latency_s / spec.MINUTE_S, 6))
     return min(MOST_CONNECTIONS, needed + 1 if needed > 1 else 1)

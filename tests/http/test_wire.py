@@ -1,0 +1,380 @@
+"""What leaves on the wire, and what each literal reply does: cases that a real server cannot be made to show."""
+
+from __future__ import annotations
+
+import json
+import netrc
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import responses
+from responses import registries
+
+from petstore_tools import PetStore
+from petstore_tools.adapters.http import TIMEOUT_S
+from petstore_tools.adapters.settings import Settings, SecretStr
+from petstore_tools.clock import ManualClock
+from petstore_tools.core.listing import Listing
+from petstore_tools.core.plan import Plan
+from petstore_tools.errors import (
+    ApiError,
+    BadRequestError,
+    KeyBannedError,
+    NotFoundError,
+    PagingError,
+    PetstoreError,
+    ProtocolError,
+    QuotaError,
+    UnauthorizedError,
+)
+
+BASE = "https://pets.example/v1"
+KEY = "psk_never_shown"
+T0 = 1_800_000_000.0
+PET = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
+
+
+@pytest.fixture
+def wire() -> Iterator[responses.RequestsMock]:
+    with responses.RequestsMock(registry=registries.OrderedRegistry) as mock:
+        yield mock
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> PetStore:
+    found = PetStore._with(
+        Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path), ManualClock(T0)
+    )
+    found._client._chance = random.Random(1)
+    return found
+
+
+def rate(remaining: int = 59, **more: str) -> dict[str, str]:
+    return {
+        "X-RateLimit-Limit": "60",
+        "X-RateLimit-Remaining": str(remaining),
+        "X-RateLimit-Reset": str(int(T0) + 60),
+    } | more
+
+
+def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """GET /pets?limit=100&status=sold, bearer key, JSON wanted, a timeout always (§4.1, §5)."""
+    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?limit=100>; rel="first"'))
+
+    frame = store.list_pets(status="sold")
+
+    sent = wire.calls[0].request
+    assert sent.url == f"{BASE}/pets?limit=100&status=sold"
+    assert sent.headers["Authorization"] == f"Bearer {KEY}"
+    assert sent.headers["Accept"] == "application/json"
+    assert sent.req_kwargs["timeout"] == TIMEOUT_S  # type: ignore[attr-defined]
+    assert frame["id"].tolist() == [17]
+
+
+@pytest.mark.parametrize(("status", "body"), [(None, {"name": "Rex", "categoryId": 3}), ("sold", {"name": "Rex", "categoryId": 3, "status": "sold"})])
+def test_a_create_sends_the_three_fields_and_leaves_out_what_is_unset(
+    wire: responses.RequestsMock, store: PetStore, status: str | None, body: dict[str, object]
+) -> None:
+    """POST /pets with JSON (§4.2); no id, no null."""
+    wire.post(f"{BASE}/pets", json=PET, status=201, headers=rate())
+
+    assert store.create_pet("Rex", category_id=3, status=status).id == 17
+
+    sent = wire.calls[0].request
+    assert json.loads(sent.body or b"") == body
+    assert sent.headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.case("P8")
+def test_the_key_does_not_follow_a_next_link_to_another_host(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """One request, then a verdict that names the place."""
+    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<https://evil.example/v1/pets>; rel="next"'))
+
+    with pytest.warns(UserWarning, match="not the whole inventory"):
+        frame = store.list_pets()
+
+    assert len(wire.calls) == 1
+    listing = Listing.of(frame)
+    assert listing.verdict == "cut"
+    assert "https://evil.example" in listing.reason
+
+
+@pytest.mark.case("P8a")
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_redirect_is_not_followed_and_its_target_is_named(
+    wire: responses.RequestsMock, store: PetStore, status: int, method: str
+) -> None:
+    """Neither GET nor POST: the key would go elsewhere, and a POST would become a GET."""
+    wire.add(method, f"{BASE}/pets", status=status, headers={"Location": "https://new.example/v1/pets?k=1"})
+
+    with pytest.raises(ProtocolError, match=r"https://new\.example/v1/pets"):
+        store.list_pets() if method == "GET" else store.create_pet("Rex", category_id=3)
+
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.case("P8a")
+def test_a_netrc_entry_does_not_replace_the_key(
+    wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`requests` would prefer it to a header; an auth object wins."""
+    entry = tmp_path / "netrc"
+    entry.write_text("machine pets.example login someone password else\n")
+    entry.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(entry))
+    assert netrc.netrc(str(entry)).authenticators("pets.example")
+    wire.post(f"{BASE}/pets", json=PET, status=201)
+
+    PetStore(base_url=BASE, api_key=KEY, ledger="memory").create_pet("Rex", category_id=3)
+
+    assert wire.calls[0].request.headers["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.case("P39")
+def test_a_refused_key_is_one_request(wire: responses.RequestsMock, store: PetStore) -> None:
+    """401 is never tried again, and no message holds the key."""
+    body = {"code": "unauthorized", "message": "no", "status": 401}
+    wire.get(f"{BASE}/pets", json=body, status=401, headers=rate())
+
+    with pytest.raises(UnauthorizedError, match="401 unauthorized: no") as raised:
+        store.list_pets()
+
+    assert KEY not in str(raised.value)
+    assert store.last_partial is not None
+    assert Listing.of(store.last_partial).verdict == "cut"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, BadRequestError), (404, NotFoundError), (418, ApiError)]
+)
+def test_errors_are_translated_into_the_tree(
+    wire: responses.RequestsMock, store: PetStore, status: int, kind: type[ApiError]
+) -> None:
+    """Status, code, message and the request's line (§2.5, §7)."""
+    wire.post(f"{BASE}/pets", json={"code": "c", "message": "m", "status": status}, status=status)
+
+    with pytest.raises(kind) as raised:
+        store.create_pet("Rex", category_id=3)
+
+    error = raised.value
+    assert (error.status, error.code, error.message) == (status, "c", "m")
+    assert error.request_line == "POST /v1/pets"
+
+
+@pytest.mark.case("P6")
+@pytest.mark.parametrize("body", ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", ""])
+def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
+    wire: responses.RequestsMock, store: PetStore, body: str
+) -> None:
+    """Page 2 is broken: page 1 is kept, labelled as cut."""
+    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?cursor=b>; rel="next"'))
+    wire.get(f"{BASE}/pets", body=body, headers=rate())
+
+    with pytest.raises(ProtocolError, match="no list of animals"):
+        store.list_pets()
+
+    assert store.last_partial is not None
+    assert len(store.last_partial) == 1
+    assert Listing.of(store.last_partial).verdict == "cut"
+
+
+@pytest.mark.case("P6")
+def test_a_get_is_tried_again_after_a_500_under_backoff(wire: responses.RequestsMock, store: PetStore) -> None:
+    """Two failures, then the page; the manual clock shows that it waited."""
+    wire.get(f"{BASE}/pets", status=500, headers=rate())
+    wire.get(f"{BASE}/pets", status=503)
+    wire.get(f"{BASE}/pets", json=[PET], headers=rate(57, Link='<?limit=100>; rel="first"'))
+
+    frame = store.list_pets()
+
+    assert Listing.of(frame).requests == 3
+    assert 0.75 <= store._client.clock.now() - T0 <= 1.5
+
+
+def test_a_post_is_never_tried_again_after_a_500(wire: responses.RequestsMock, store: PetStore) -> None:
+    """It may stand: one request, and an error that says 500."""
+    wire.post(f"{BASE}/pets", status=500)
+
+    with pytest.raises(ApiError):
+        store.create_pet("Rex", category_id=3)
+
+    assert len(wire.calls) == 1
+
+
+def test_a_429_is_waited_out_once_and_nothing_leaves_before(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """Retry-After 30: the next request goes 30 s later by the clock."""
+    wire.post(f"{BASE}/pets", status=429, headers=rate(0, **{"Retry-After": "30"}))
+    wire.post(f"{BASE}/pets", json=PET, status=201, headers=rate(59))
+
+    store.create_pet("Rex", category_id=3)
+
+    assert store._client.clock.now() >= T0 + 30
+
+
+def test_a_wait_beyond_the_bound_raises_with_the_time(wire: responses.RequestsMock, store: PetStore) -> None:
+    """No cell sleeps for hours unless asked (P27)."""
+    wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "7200"})
+
+    with pytest.raises(QuotaError) as raised:
+        store.list_pets()
+
+    assert raised.value.resumes_at == pytest.approx(T0 + 7200, abs=5)
+    assert "2027-01-15 10:00" in str(raised.value)
+
+
+@pytest.mark.case("P29")
+def test_a_ban_is_named_with_its_time_and_nothing_more_is_sent(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """One request learns of it; the next call sends none."""
+    body = {"code": "key_banned", "message": "banned", "status": 429}
+    wire.get(f"{BASE}/pets", json=body, status=429, headers={"Retry-After": "900"})
+
+    for _ in range(2):
+        with pytest.raises(KeyBannedError, match="banned") as raised:
+            store.list_pets(wait=True)
+
+    assert raised.value.retry_at == pytest.approx(T0 + 900, abs=2)
+    assert len(wire.calls) == 1
+
+
+@pytest.mark.case("P20")
+def test_an_answer_without_headers_still_costs_the_budget(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """A proxy's 502 has no rate headers: it is counted all the same."""
+    wire.post(f"{BASE}/pets", status=502, body="<html>")
+
+    with pytest.raises(ApiError, match="without an Error body"):
+        store.create_pet("Rex", category_id=3)
+
+    assert (store.quota().minute.left, store.quota().day.left) == (59, 999)
+
+
+@pytest.mark.case("P12")
+def test_unknown_fields_and_statuses_are_kept_and_told(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """A newer service is no crash: two warnings, and the values as they came."""
+    newer = PET | {"status": "resting", "colour": "red"}
+    wire.get(f"{BASE}/pets", json=[newer], headers=rate(Link='<?limit=100>; rel="first"'))
+
+    with pytest.warns(UserWarning, match="does not name") as warned:
+        frame = store.list_pets()
+
+    assert {str(w.message) for w in warned} == {
+        "kept as it came: a status the document does not name: 'resting'",
+        "kept as it came: a field the document does not name: 'colour'",
+    }
+    assert frame["status"].tolist() == ["resting"]
+    assert store._client.environment == "production"
+
+
+@pytest.mark.case("P2")
+def test_a_service_that_repeats_its_last_page_is_named_within_a_page(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """The same animals under a new address."""
+    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?cursor=b>; rel="next"'))
+    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?cursor=c>; rel="next"'))
+
+    with pytest.raises(PagingError):
+        store.list_pets()
+
+
+@pytest.mark.case("P9")
+@pytest.mark.parametrize("limit", [0, 101, "abc", True, 20.0])
+def test_a_bad_page_size_is_refused_before_it_is_sent(
+    wire: responses.RequestsMock, store: PetStore, limit: object
+) -> None:
+    """1 to 100 (§8.1); nothing leaves."""
+    with pytest.raises(ValueError, match="from 1 to 100"):
+        store.pages(limit=limit)  # type: ignore[arg-type]
+
+    assert len(wire.calls) == 0
+
+
+def test_values_the_document_does_not_allow_are_refused_before_they_are_sent(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """Blank names, categories beyond int64 or no integers, unknown statuses."""
+    for name, category, status in ((" ", 1, None), ("Rex", 2**63, None), ("Rex", "7", None), ("Rex", True, None), ("Rex", 1, "gone")):
+        with pytest.raises(ValueError, match="added|status is one of"):
+            store.create_pet(name, category_id=category, status=status)  # type: ignore[arg-type]
+
+    assert len(wire.calls) == 0
+
+
+def test_get_pet_warns_with_the_date_and_the_replacement(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """Deprecated; removal announced for 5 December 2030 (§4.3)."""
+    wire.get(f"{BASE}/pets/17", json=PET, headers=rate())
+
+    with pytest.warns(DeprecationWarning, match=r"5 December 2030; use list_pets\(status=...\)"):
+        assert store.get_pet(17).name == "Rex"
+
+
+def test_after_the_removal_a_404_says_removed_as_announced(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """From that day on a missing operation is no missing animal."""
+    clock = store._client.clock
+    assert isinstance(clock, ManualClock)
+    clock.advance(1_922_659_200 - T0)
+    wire.get(f"{BASE}/pets/17", status=410)
+
+    with pytest.warns(DeprecationWarning), pytest.raises(NotFoundError, match="removed as announced"):
+        store.get_pet(17)
+
+
+def test_every_error_is_of_one_tree_and_holds_no_key(wire: responses.RequestsMock, store: PetStore) -> None:
+    """A failure deep in the transport is translated, and its chain shows no key either."""
+    wire.post(f"{BASE}/pets", body=ConnectionResetError("reset"))
+
+    with pytest.raises(PetstoreError) as raised:
+        store.create_pet("Rex", category_id=3)
+
+    assert KEY not in "".join(map(str, (raised.value, raised.value.__cause__)))
+
+
+WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
+def test_the_client_reads_the_literal_replies_written_from_the_document(
+    wire: responses.RequestsMock, store: PetStore, path: Path
+) -> None:
+    """The same files that the service is held to."""
+    case = json.loads(path.read_text())
+    sent, answer = case["request"], case["reply"]
+    url = BASE + sent["path"].partition("?")[0]
+    wire.add(sent["method"], url, json=answer["body"], status=answer["status"], headers=rate())
+    if sent["method"] == "POST":
+        body = {"categoryId": 3, "status": None} | sent["body"]
+
+        def call() -> object:
+            return store.create_pet(body["name"], category_id=body["categoryId"], status=body["status"])
+    elif sent["path"].startswith("/pets/"):
+
+        def call() -> object:
+            return store._client.get(int(sent["path"].rpartition("/")[2]))
+    else:
+        call = store.list_pets  # type: ignore[assignment]
+
+    if answer["status"] < 400:
+        pet = call()
+        assert pet.model_dump(by_alias=True, exclude_none=True) == answer["body"]  # type: ignore[attr-defined]
+    else:
+        with pytest.raises(ApiError) as raised:
+            call()
+        assert (raised.value.status, raised.value.code) == (answer["status"], answer["body"]["code"])

@@ -1,0 +1,415 @@
+"""Imports against the real service: deaths, lost replies, sick services, and going on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from petstore_tools import PetStore, Sandbox, samples
+from petstore_tools.core.plan import Plan
+from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
+from proxy import FaultProxy, reply
+
+ROWS = 60
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def fast() -> Iterator[Sandbox]:
+    """A sandbox whose plan does not stand in the way, so that several connections send."""
+    with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
+        yield box
+
+
+def standing(box: Sandbox) -> Counter[tuple[str, int, str | None]]:
+    """Read the service's own database: what really stands there."""
+    db = sqlite3.connect(Path(box._folder.name) / "service.db")
+    found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
+    db.close()
+    return found
+
+
+def through(box: Sandbox, proxy: FaultProxy) -> PetStore:
+    """Return a store that reaches the sandbox through a proxy."""
+    return PetStore._with(replace(box.store._settings, base_url=proxy.base_url), box.clock)
+
+
+def expected(rows: int = ROWS) -> Counter[tuple[str, int, str | None]]:
+    return Counter(samples.animals(rows))
+
+
+def test_every_row_is_created_once_and_a_second_run_sends_nothing(fast: Sandbox, file: Path) -> None:
+    """The service holds exactly the file; again: 0 requests."""
+    first = fast.store.import_pets(file)
+    second = fast.store.import_pets(file)
+
+    assert standing(fast) == expected()
+    assert (first.created, first.created_now, first.complete) == (ROWS, ROWS, True)
+    assert (second.created, second.created_now, second.requests) == (ROWS, 0, 0)
+
+
+def test_the_forecast_is_printed_before_the_first_request(
+    fast: Sandbox, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows, host, price; the preview alone sends and writes nothing."""
+    preview = fast.store.preview_import(file)
+    assert (preview.to_send, fast.store._client.sent) == (ROWS, 0)
+    assert not (fast.store._settings.state_dir / "imports").exists()
+
+    fast.store.import_pets(file)
+
+    assert f"{ROWS} to send" in capsys.readouterr().out
+
+
+@pytest.mark.case("P38")
+@pytest.mark.parametrize("bad", [0, 2, 9])
+def test_one_bad_row_of_ten_shifts_nothing(fast: Sandbox, tmp_path: Path, bad: int) -> None:
+    """The first, the third or the last row is wrong: the fates of all ten are exact."""
+    animals = samples.animals(10)
+    lines = [f"{name},{'cats' if n == bad else category},{status or ''}" for n, (name, category, status) in enumerate(animals)]
+    path = tmp_path / "ten.csv"
+    path.write_text("\n".join(["name,categoryId,status", *lines]), encoding="utf-8")
+
+    result = fast.store.import_pets(path)
+
+    fates = result.frame
+    assert fates["fate"].tolist() == ["rejected" if n == bad else "created" for n in range(10)]
+    assert fates["row"].tolist() == list(range(2, 12))
+    whole = fast.store.list_pets().set_index("id")["name"]
+    for n, pet_id in enumerate(fates["id"]):
+        if n != bad:
+            assert whole[pet_id] == animals[n][0]
+
+
+@pytest.mark.case("P38")
+@pytest.mark.parametrize("bad", [1, 5, 10])
+def test_a_row_the_service_refuses_shifts_nothing_either(fast: Sandbox, tmp_path: Path, bad: int) -> None:
+    """A 400 for the n-th request is the fate of the n-th row."""
+    path = tmp_path / "ten.csv"
+    path.write_text(samples.animals_csv(10), encoding="utf-8")
+    refusal = reply(400, b'{"code":"invalid_body","message":"no","status":400}')
+    with FaultProxy(fast.base_url, lambda method, n: refusal if n == bad else "pass") as proxy:
+        store = through(fast, proxy)
+        result = replace_plan(store, Plan(60, 100_000)).import_pets(path, wait=True)
+
+    assert result.frame["fate"].tolist() == ["rejected" if n == bad else "created" for n in range(1, 11)]
+    assert standing(fast) == expected(10) - Counter([samples.animals(10)[bad - 1]])
+
+
+def replace_plan(store: PetStore, plan: Plan) -> PetStore:
+    """Return the store on a plan so slow that one connection is enough, which keeps the order."""
+    return PetStore._with(replace(store._settings, plan=plan), store._client.clock)
+
+
+@pytest.mark.case("P39")
+def test_a_refused_key_stops_an_import_after_one_request(fast: Sandbox, file: Path) -> None:
+    """401 on row 1: one request, nothing marked, and the same file goes on with a good key."""
+    with FaultProxy(fast.base_url, lambda method, n: reply(401)) as proxy:
+        store = through(fast, proxy)
+        with pytest.raises(UnauthorizedError):
+            store.import_pets(file)
+        assert proxy.counts == {"POST": 1}
+
+    result = store.preview_import(file)
+    assert (result.to_send, result.unknown) == (ROWS, 0)
+
+
+@pytest.mark.case("P39")
+def test_a_429_never_marks_a_row_failed(fast: Sandbox, file: Path) -> None:
+    """Every seventh request is refused: it waits, goes again, and every row is created once."""
+    refusal = reply(429, Retry_After="1")
+    with FaultProxy(fast.base_url, lambda method, n: refusal if n % 7 == 0 else "pass") as proxy:
+        result = through(fast, proxy).import_pets(file)
+
+    assert (result.created, result.rejected, result.unknown) == (ROWS, 0, 0)
+    assert standing(fast) == expected()
+
+
+@pytest.mark.case("P39a")
+def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(fast: Sandbox, tmp_path: Path) -> None:
+    """Of 5,000 rows at most connections + 3 are unknown; then it stops by itself."""
+    path = tmp_path / "many.csv"
+    path.write_text(samples.animals_csv(5_000), encoding="utf-8")
+    with FaultProxy(fast.base_url, lambda method, n: reply(500)) as proxy:
+        result = through(fast, proxy).import_pets(path)
+
+    assert result.stopped is not None
+    assert result.stopped.kind == "service"
+    assert 3 <= result.unknown <= 16 + 3
+    assert result.pending == 5_000 - result.unknown
+    assert proxy.counts["POST"] == result.unknown
+
+
+@pytest.mark.case("P39a")
+@pytest.mark.parametrize("status", [404, 405])
+def test_a_service_without_the_operation_stops_after_the_first_request(
+    fast: Sandbox, file: Path, status: int
+) -> None:
+    """The request is wrong, not the row: nothing is unknown."""
+    with FaultProxy(fast.base_url, lambda method, n: reply(status)) as proxy:
+        store = through(fast, proxy)
+        with pytest.raises(ApiError):
+            store.import_pets(file)
+        assert proxy.counts == {"POST": 1}
+
+    preview = store.preview_import(file)
+    assert (preview.to_send, preview.unknown) == (ROWS, 0)
+
+
+@pytest.mark.case("P39a")
+@pytest.mark.parametrize("base_url", ["http://127.0.0.1:1/v1", "http://nowhere.invalid/v1"])
+@pytest.mark.filterwarnings("ignore:the key travels unencrypted")
+def test_a_closed_port_or_an_unknown_host_makes_nothing_unknown(fast: Sandbox, file: Path, base_url: str) -> None:
+    """It is proven that nothing left: all rows stay pending."""
+    store = PetStore._with(replace(fast.store._settings, base_url=base_url), fast.clock)
+
+    result = store.import_pets(file)
+
+    assert result.stopped is not None
+    assert (result.stopped.kind, result.unknown, result.pending) == ("service", 0, ROWS)
+
+
+@pytest.mark.case("P31")
+@pytest.mark.parametrize("fate", ["drop before", "drop after", reply(500), reply(504), reply(201, b"{}")])
+def test_a_lost_answer_is_unknown_and_never_sent_again(fast: Sandbox, file: Path, fate: object) -> None:
+    """Whatever happened to the tenth request: one animal or none, one row named, no double on a re-run."""
+    with FaultProxy(fast.base_url, lambda method, n: fate if n == 10 else "pass") as proxy:  # type: ignore[return-value,arg-type]
+        store = through(fast, proxy)
+        result = store.import_pets(file)
+        again = store.import_pets(file)
+
+    assert (result.created, result.unknown, result.stopped) == (ROWS - 1, 1, None)
+    assert (again.created_now, again.requests, again.unknown) == (0, 0, 1)
+    assert max(standing(fast).values()) == 1
+    unknown = [path for path in result.files if "unknown" in path.name]
+    assert len(unknown[0].read_text().splitlines()) == 2
+    with pytest.raises(SheetError, match="may stand already"):
+        store.import_pets(unknown[0])
+
+
+@pytest.mark.case("P27")
+def test_an_import_stops_at_the_days_quota_and_goes_on_the_next_day(file: Path) -> None:
+    """It sleeps through no night: it says when, and the same call goes on."""
+    with Sandbox(plan="30/40", animals=0) as box:
+        started = box.clock.now()
+        first = box.store.import_pets(file, leave=0)
+        assert first.stopped is not None
+        assert (first.stopped.kind, first.created, first.pending) == ("quota", 40, 20)
+        assert box.clock.now() - started < 180
+        assert first.resumes_at == started // 86_400 * 86_400 + 86_401
+
+        box.advance(hours=24)
+        second = box.store.import_pets(file, leave=0)
+
+        assert (second.created, second.created_now, second.complete) == (60, 20, True)
+        assert standing(box) == expected()
+
+
+def test_a_two_day_import_on_the_free_plan_runs_without_a_429(tmp_path: Path) -> None:
+    """2,000 rows, real HTTP, real journal; the clock goes on by itself when all wait."""
+    path = tmp_path / "many.csv"
+    path.write_text(samples.animals_csv(2_000), encoding="utf-8")
+    with Sandbox(plan="free", animals=0) as box:
+        started = box.clock.now()
+        result = box.store.import_pets(path, wait=True)
+
+        assert (result.complete, result.requests) == (True, 2_000)
+        assert box.clock.now() - started == pytest.approx(39 * 3_600, abs=120)
+        assert standing(box) == expected(2_000)
+        assert box.store._client.ledger.update(lambda budget: budget.refused_at) == 0.0
+
+
+@pytest.mark.case("P41")
+def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: Path) -> None:
+    """Fixed there, then fixed in the original too: each row is created once."""
+    path = tmp_path / "pets.csv"
+    path.write_bytes("name;categoryId;status;note\r\nRex;3;sold;a\r\n=Mia;cats;;b\r\nMax;4;gone;c\r\n".encode("utf-8-sig"))
+    first = fast.store.import_pets(path, allow_bad=True)
+    rejects = tmp_path / "pets.rejected.csv"
+    content = rejects.read_bytes()
+    assert content.startswith(b"\xef\xbb\xbfname;categoryId;status;note;petstore_row")
+    assert b"'=Mia" in content
+    assert (first.created, first.rejected) == (1, 2)
+
+    rejects.write_bytes(content.replace(b";cats;", b";5;", 1))
+    second = fast.store.import_pets(rejects, allow_bad=True)
+    assert (second.created, second.created_now, second.rejected) == (1, 1, 1)
+
+    path.write_bytes(path.read_bytes().replace(b";cats;", b";5;").replace(b";gone;", b";sold;"))
+    third = fast.store.import_pets(path)
+
+    assert (third.created, third.created_now) == (3, 1)
+    assert standing(fast) == Counter([("Rex", 3, "sold"), ("=Mia", 5, None), ("Max", 4, "sold")])
+    assert (tmp_path / "pets.created.csv").read_bytes().decode("utf-8-sig").splitlines()[0] == "name;categoryId;status;note;id"
+
+
+@pytest.mark.case("P37")
+@pytest.mark.parametrize("harm", ["empty", "gone", "headless"])
+def test_a_harmed_journal_is_refused_and_never_taken_for_new(fast: Sandbox, file: Path, harm: str) -> None:
+    """Truncated to nothing, vanished, or overwritten: nothing is sent."""
+    fast.store.import_pets(file)
+    journal = next((fast.store._settings.state_dir / "imports").glob("*.db"))
+    for side in journal.parent.glob("*.db-*"):
+        side.unlink()
+    if harm == "gone":
+        journal.unlink()
+    else:
+        journal.write_bytes(b"" if harm == "empty" else b"\0" * 8_192)
+    sent = fast.store._client.sent
+
+    with pytest.raises(JournalError):
+        fast.store.import_pets(file)
+
+    assert fast.store._client.sent == sent
+    assert standing(fast) == expected()
+
+
+@pytest.mark.case("P36")
+def test_a_second_run_of_the_same_import_refuses(fast: Sandbox, file: Path) -> None:
+    """Both in one process here; the lock is the operating system's."""
+    seen: list[str] = []
+
+    def meanwhile(_: object) -> None:
+        if not seen:
+            with pytest.raises(JournalError, match="running already"):
+                fast.store.import_pets(file)
+            seen.append("refused")
+
+    result = fast.store.import_pets(file, progress=meanwhile)
+
+    assert seen == ["refused"]
+    assert result.complete
+
+
+def test_strict_sends_nothing_while_a_row_has_a_problem(fast: Sandbox, tmp_path: Path) -> None:
+    """And mostly bad files are refused as a wrong mapping unless told."""
+    path = tmp_path / "pets.csv"
+    path.write_text("name,categoryId\nRex,3\nMia,4\nMax,cats\n")
+    with pytest.raises(SheetError, match="strict"):
+        fast.store.import_pets(path, strict=True)
+    path.write_text("name,categoryId\nRex,3\nMia,x\nMax,cats\n")
+    with pytest.raises(SheetError, match="mapped wrongly"):
+        fast.store.import_pets(path)
+
+    assert fast.store._client.sent == 0
+
+
+KILLED = """
+import sys
+from dataclasses import replace
+from petstore_tools import PetStore
+from petstore_tools.core.plan import Plan
+store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
+print("ready", flush=True)
+print(store.import_pets(sys.argv[4]), flush=True)
+"""
+
+
+def _start(box: Sandbox, file: Path, base_url: str) -> subprocess.Popen[bytes]:
+    """Begin the import in a process of its own."""
+    arguments = [base_url, box.api_key, str(file.parent / "state"), str(file)]
+    process = subprocess.Popen([sys.executable, "-c", KILLED, *arguments], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> int:
+    process.communicate(timeout=20)
+    return process.returncode
+
+
+def _kill_9_after(process: subprocess.Popen[bytes], delay_s: float) -> None:
+    try:
+        process.wait(delay_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    _end(process)
+
+
+def _killed_often(file: Path, kills: int, seed: int) -> None:
+    """Kill an import again and again, each tenth reply lost; every row stands once or is named unknown."""
+    with (
+        Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
+        FaultProxy(box.base_url, lambda method, n: "drop after" if n % 25 == 0 else "pass") as proxy,
+    ):
+        for kill in range(kills):
+            _kill_9_after(_start(box, file, proxy.base_url), 0.05 + (seed + kill * 37) % 100 / 200)
+        store = PetStore(
+            base_url=proxy.base_url,
+            api_key=box.api_key,
+            plan=Plan(100_000, 1_000_000),
+            state_dir=file.parent / "state",
+            progress=False,
+        )
+        for _ in range(40):
+            result = store.import_pets(file)
+            if not result.pending:
+                break
+        store.close()
+        found = standing(box)
+
+    assert max(found.values()) == 1
+    named = Counter(entry.content for entry in result.entries if entry.state in ("created", "unknown"))
+    assert result.created + result.unknown == result.rows
+    assert found <= named
+    assert not Counter(e.content for e in result.entries if e.state == "created") - found
+
+
+@pytest.mark.case("P32")
+def test_kill_9_at_random_instants_doubles_and_loses_nothing(tmp_path: Path) -> None:
+    """Eight kills with replies lost between them."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(400), encoding="utf-8")
+
+    _killed_often(path, kills=8, seed=1)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("seed", range(20))
+def test_kill_9_two_hundred_times(tmp_path: Path, seed: int) -> None:
+    """The long form: 20 imports, ten kills each."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(600), encoding="utf-8")
+
+    _killed_often(path, kills=10, seed=seed * 7)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process is POSIX; CI runs it on Linux")
+def test_ctrl_c_leaves_a_resumable_import_and_no_traceback(tmp_path: Path) -> None:
+    """The process ends by itself within two seconds, and the next run goes on."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(3_000), encoding="utf-8")
+    with Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box:
+        process = _start(box, path, box.base_url)
+        while sum(standing(box).values()) < 50:
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        interrupted_at = time.monotonic()
+        code = _end(process)
+        took_s = time.monotonic() - interrupted_at
+        store = PetStore(base_url=box.base_url, api_key=box.api_key, plan="100000/1000000", state_dir=path.parent / "state")
+        preview = store.preview_import(path)
+        store.close()
+
+        assert code == 0
+        assert took_s < 5
+        assert 0 < preview.standing < 3_000
+        assert preview.standing + preview.unknown == sum(standing(box).values())

@@ -1,0 +1,90 @@
+"""Listings of the real service over a real socket."""
+
+import pytest
+
+from petstore_tools import Sandbox
+from petstore_tools.core.listing import Listing
+from petstore_tools.errors import QuotaError
+
+
+@pytest.mark.case("P1")
+@pytest.mark.parametrize(("animals", "requests"), [(0, 1), (1, 1), (99, 1), (100, 1), (101, 2), (300, 3), (301, 4)])
+def test_all_rows_come_with_no_request_too_many(animals: int, requests: int) -> None:
+    """ceil(N/100) requests, also where N is a multiple of 100; the verdict is complete."""
+    with Sandbox(animals=animals) as box:
+        frame = box.store.list_pets()
+
+    listing = Listing.of(frame)
+    assert (len(frame), listing.requests, listing.verdict) == (animals, requests, "complete")
+    assert frame["id"].tolist() == list(range(1, animals + 1))
+
+
+@pytest.mark.case("P9")
+def test_the_default_of_20_never_becomes_all() -> None:
+    """The client asks for the documented maximum; the service's default page is 20 (§8.1)."""
+    with Sandbox(animals=130) as box:
+        reply = box.store._client.call("GET", f"{box.base_url}/pets")
+        frame = box.store.list_pets()
+
+    assert reply.body.count(b'"id"') == 20
+    assert b'rel="next"' in reply.headers["Link"].encode()
+    assert len(frame) == 130
+
+
+@pytest.mark.parametrize(("first", "requests"), [(1, 1), (50, 1), (100, 1), (150, 2)])
+def test_the_first_n_cost_as_few_requests_as_they_need(first: int, requests: int) -> None:
+    """And the frame says that it was asked to be cut."""
+    with Sandbox(animals=250) as box:
+        frame = box.store.list_pets(first=first)
+
+    listing = Listing.of(frame)
+    assert (len(frame), listing.requests) == (first, requests)
+    assert (listing.verdict, listing.reason) == ("cut", f"asked for the first {first}")
+
+
+def test_a_status_filter_keeps_only_that_status() -> None:
+    """The three statuses and the unset ones add up."""
+    with Sandbox(animals=250) as box:
+        counts = {s: len(box.store.list_pets(status=s)) for s in ("available", "pending", "sold")}
+        whole = box.store.list_pets()
+
+    assert counts == whole["status"].value_counts().to_dict()
+    assert whole["status"].isna().sum() == 250 - sum(counts.values())
+
+
+@pytest.mark.case("P5")
+def test_changes_while_paging_make_no_hole_and_no_double() -> None:
+    """Keyset order: an animal removed behind and one added ahead."""
+    with Sandbox(animals=250) as box:
+        listed = box.store.pages(limit=100)
+        pages = iter(listed)
+        first = next(pages)
+        box.remove(5)
+        added = box.store.create_pet("New", category_id=1).id
+        ids = [row["id"] for page in (first, *pages) for row in page.rows]
+
+    assert ids == [*range(1, 251), added]
+    assert listed.listing.verdict == "complete"
+
+
+def test_pets_come_lazily() -> None:
+    """One page is asked for when one animal is."""
+    with Sandbox(animals=250) as box:
+        pet = next(box.store.pets())
+
+        assert (pet.id, box.store._client.sent) == (1, 1)
+
+
+@pytest.mark.case("P27")
+def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> None:
+    """Three of the five pages fit in the day: QuotaError with the time, no sleep, the part is labelled."""
+    with Sandbox(plan="60/3", animals=450) as box:
+        before = box.clock.now()
+        with pytest.raises(QuotaError, match="the day's 3 requests are used") as raised:
+            box.store.list_pets()
+
+        assert box.clock.now() == before
+        assert raised.value.resumes_at == before // 86_400 * 86_400 + 86_401
+        part = box.store.last_partial
+    assert part is not None
+    assert (len(part), Listing.of(part).verdict) == (300, "cut")

@@ -1,0 +1,139 @@
+"""The throttle against the real service, with a turned clock and real ledger files."""
+
+import multiprocessing
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.adapters.http import Reply
+from petstore_tools.adapters.ledger import SqliteLedger
+from petstore_tools.client import Manner
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Go, Throttle
+from petstore_tools.errors import LedgerError
+
+
+@pytest.mark.case("P13", "P60")
+def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
+    """Four windows; the best possible time is 180 s, and one window more is allowed."""
+    with Sandbox(plan="free", animals=1) as box:
+        client = box.store._client
+        statuses: list[int] = []
+        attempt = client.attempt
+
+        def watched(*args: object, **more: object) -> Reply:
+            reply: Reply = attempt(*args, **more)  # type: ignore[arg-type]
+            statuses.append(reply.status)
+            return reply
+
+        client.attempt = watched  # type: ignore[method-assign]
+        before = box.clock.now()
+        for _ in range(200):
+            client.call("GET", f"{box.base_url}/pets?limit=1", manner=Manner(wait=True))
+        took_s = box.clock.now() - before
+
+    assert statuses == [200] * 200
+    assert 180 <= took_s <= 240
+
+
+@pytest.mark.case("P23")
+def test_a_restart_in_the_middle_of_the_day_forgets_nothing() -> None:
+    """A new store on the same ledger knows what the day has left, without a request."""
+    with Sandbox(plan="60/100", animals=1) as box:
+        for _ in range(70):
+            box.store._client.call("GET", f"{box.base_url}/pets", manner=Manner(wait=True))
+        box.store.close()
+
+        again = PetStore._with(box.store._settings, box.clock)
+        quota = again.quota()
+
+        assert (quota.day.left, again._client.sent) == (30, 0)
+        again.close()
+
+
+@pytest.mark.case("P25")
+def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(tmp_path: Path) -> None:
+    """One state folder, three budgets; no file name or content holds a key."""
+    settings = [("https://a/v1", "psk_one"), ("https://a/v1", "psk_two"), ("https://b/v1", "psk_one")]
+    stores = [PetStore(base_url=url, api_key=key, plan="free", state_dir=tmp_path) for url, key in settings]
+    for granted, store in enumerate(stores, start=1):
+        for _ in range(granted):
+            store._client.ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0))
+            store._client.ledger.update(lambda budget: setattr(budget, "unsure", False))
+
+    flying = [store._client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]
+
+    assert flying == [1, 2, 3]
+    on_disk = b"".join(p.name.encode() + p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert b"psk_" not in on_disk
+    assert (tmp_path / "budget.db").stat().st_mode & 0o077 == 0
+    for store in stores:
+        store.close()
+
+
+def _grab(path: Path, barrier: object, results: object) -> None:
+    ledger = SqliteLedger(path, "shared")
+    barrier.wait()  # type: ignore[attr-defined]
+    granted = 0
+    for _ in range(60):
+        decision = ledger.update(lambda budget: Throttle(Plan(40, 1_000), budget).ask(1_800_000_000.0))
+        if isinstance(decision, Go):
+            granted += 1
+    results.put(granted)  # type: ignore[attr-defined]
+    ledger.close()
+
+
+@pytest.mark.case("P21")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_six_processes_are_granted_exactly_the_plan(tmp_path: Path, method: str) -> None:
+    """40 a minute over six processes that ask 360 times: 40 grants."""
+    if method not in multiprocessing.get_all_start_methods():
+        method = "spawn"
+    context = multiprocessing.get_context(method)
+    path = tmp_path / "budget.db"
+    ledger = SqliteLedger(path, "shared")
+    ledger.update(lambda budget: setattr(budget, "unsure", False))
+    barrier, results = context.Barrier(6), context.Queue()
+    processes = [context.Process(target=_grab, args=(path, barrier, results)) for _ in range(6)]
+    for process in processes:
+        process.start()
+
+    granted = [results.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join(10)
+    ledger.close()
+
+    assert sum(granted) == 40
+
+
+@pytest.mark.case("P24")
+@pytest.mark.parametrize("harm", ["not a database", "bad state", "a folder"])
+def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) -> None:
+    """Never unlimited speed: nothing is sent, and the message says what helps."""
+    with Sandbox(animals=1) as box:
+        path = box.store._settings.state_dir / "budget.db"
+        path.parent.mkdir(parents=True)
+        if harm == "not a database":
+            path.write_bytes(b"x" * 5_000)
+        elif harm == "a folder":
+            path.mkdir()
+        else:
+            box.store.list_pets()
+            with sqlite3.connect(path) as db:
+                db.execute("UPDATE budget SET state = '{'")
+            db.close()
+        sent = box.store._client.sent
+
+        with pytest.raises(LedgerError, match='ledger="memory"'):
+            box.store.list_pets()
+
+        assert box.store._client.sent == sent
+
+
+def test_a_budget_of_this_process_alone_says_so() -> None:
+    """The fallback is named where people look."""
+    store = PetStore(base_url="https://a/v1", api_key="k", plan="free", ledger="memory")
+
+    assert "this process only" in store.quota().to_text()

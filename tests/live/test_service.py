@@ -1,0 +1,314 @@
+"""The service over a real socket: documented bodies, codes and headers, whatever is sent."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from petstore_tools import Sandbox, spec
+from petstore_tools.clock import ManualClock
+from petstore_tools.core.plan import Plan
+from petstore_tools.service.app import Service
+from petstore_tools.service.database import Database
+from petstore_tools.service.server import ThreadedServer
+
+WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
+JSON = {"Content-Type": "application/json"}
+RATE = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    with Sandbox(plan=Plan(1_000, 100_000), animals=3) as found:
+        yield found
+
+
+def ask(box: Sandbox, method: str, path: str, key: str | None = "", **more: Any) -> requests.Response:
+    """Send a request as any client would; a key of None sends none."""
+    headers = dict(more.pop("headers", {}))
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key or box.api_key}"
+    return requests.request(method, box.base_url + path, headers=headers, timeout=10, **more)
+
+
+def is_error(response: requests.Response, status: int) -> bool:
+    """Check the Error body of §2.5 and the three headers of §8.3."""
+    body = response.json()
+    assert response.status_code == status, response.text
+    assert set(body) == {"code", "message", "status"}
+    assert body["status"] == status
+    assert all(isinstance(body[name], str) and body[name] for name in ("code", "message"))
+    return has_rate_headers(response)
+
+
+def has_rate_headers(response: requests.Response) -> bool:
+    assert all(response.headers[name].isdecimal() for name in RATE)
+    return True
+
+
+@pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
+def test_the_service_answers_as_the_literal_replies_written_from_the_document(box: Sandbox, path: Path) -> None:
+    """Each file: a request, and status, body and headers of its answer; `*` stands for any text."""
+    case = json.loads(path.read_text())
+    sent = case["request"]
+    data = json.dumps(sent["body"]) if "body" in sent else None
+
+    response = ask(box, sent["method"], sent["path"], None if sent.get("without_key") else "", data=data, headers=JSON)
+
+    assert response.status_code == case["reply"]["status"]
+    assert has_rate_headers(response)
+    found = response.json()
+    for wanted, got in zip(_flat(case["reply"]["body"]), _flat(found), strict=True):
+        assert wanted == got or (wanted[0] == got[0] and wanted[1] == "*")
+
+
+def _flat(body: Any, place: str = "") -> list[tuple[str, Any]]:
+    if isinstance(body, dict):
+        return [leaf for name in sorted(body) for leaf in _flat(body[name], f"{place}.{name}")]
+    if isinstance(body, list):
+        return [leaf for n, item in enumerate(body) for leaf in _flat(item, f"{place}[{n}]")]
+    return [(place, body)]
+
+
+@pytest.mark.case("P57")
+def test_what_was_created_is_listed_and_found() -> None:
+    """POST, then the list and the deprecated fetch show it; ids are distinct under concurrency."""
+    with Sandbox(plan=Plan(10_000, 100_000), animals=0) as box:
+        ids: list[int] = []
+
+        def create(n: int) -> None:
+            for _ in range(10):
+                body = {"name": f"Pet {n}", "categoryId": n}
+                ids.append(ask(box, "POST", "/pets", json=body).json()["id"])
+
+        threads = [threading.Thread(target=create, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+
+        assert len(set(ids)) == 80
+        assert sorted(box.store.list_pets()["id"]) == sorted(ids)
+        assert ask(box, "GET", f"/pets/{ids[0]}").json()["id"] == ids[0]
+
+
+@pytest.mark.case("P57")
+def test_a_restart_keeps_animals_keys_and_counters(tmp_path: Path) -> None:
+    """The same file, another process's worth of objects: nothing is forgotten."""
+    clock = ManualClock(1_800_000_000.0)
+    path = tmp_path / "service.db"
+    key = ""
+    remaining = []
+    for run in range(2):
+        database = Database(path)
+        if not run:
+            _, key = database.create_key(Plan(60, 1_000), label="x", now=clock.now())
+        server = ThreadedServer(Service(database, clock)).start()
+        headers = {"Authorization": f"Bearer {key}"}
+        made = requests.post(f"{server.base_url}/pets", json={"name": "Rex", "categoryId": 1}, headers=headers, timeout=10)
+        remaining.append((made.json()["id"], made.headers["X-RateLimit-Remaining"]))
+        server.stop()
+        database.close()
+
+    assert remaining == [(1, "59"), (2, "58")]
+    assert key.encode() not in path.read_bytes()
+
+
+@pytest.mark.case("P58")
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"\xff\xfe",
+        b'{"name": "Rex"}',
+        b'{"categoryId": 1}',
+        b'{"name": "", "categoryId": 1}',
+        b'{"name": "  ", "categoryId": 1}',
+        b'{"name": 7, "categoryId": 1}',
+        b'{"name": "Rex", "categoryId": "7"}',
+        b'{"name": "Rex", "categoryId": true}',
+        b'{"name": "Rex", "categoryId": 7.5}',
+        b'{"name": "Rex", "categoryId": 9223372036854775808}',
+        b'{"name": "Rex", "categoryId": 1e400}',
+        b'{"name": "Rex", "categoryId": NaN}',
+        b'{"name": "Rex", "categoryId": 1, "status": "gone"}',
+        b'{"name": "Rex", "categoryId": 1, "status": null}',
+        b'{"name": "Rex", "categoryId": 1, "id": 5}',
+        b'{"name": "Rex", "categoryId": 1, "colour": "red"}',
+        b'{"name": "\\ud800", "categoryId": 1}',
+        b'{"name": "' + b"x" * 10_001 + b'", "categoryId": 1}',
+    ],
+)
+def test_a_bad_body_is_400_with_an_error_and_creates_nothing(box: Sandbox, body: bytes) -> None:
+    """Missing, malformed, of the wrong type, unknown, too long (§4.2): never 415, 422 or 500."""
+    assert is_error(ask(box, "POST", "/pets", data=body, headers=JSON), 400)
+    assert len(ask(box, "GET", "/pets").json()) == 3
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "x" * 10_000, "categoryId": -(2**63)},
+        {"name": "名前 🐕 \x00 '", "categoryId": 2**63 - 1},
+        {"name": "Rex", "categoryId": 7.0, "status": "sold"},
+    ],
+)
+def test_a_good_body_comes_back_with_an_id(box: Sandbox, body: dict[str, Any]) -> None:
+    """The edges of what is allowed; 7.0 counts as an integer."""
+    response = ask(box, "POST", "/pets", json=body)
+
+    assert response.status_code == 201
+    assert response.json() == {"id": 4, **body}
+
+
+@pytest.mark.case("P58", "P59")
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/pets?limit=0", 400),
+        ("GET", "/pets?limit=101", 400),
+        ("GET", "/pets?limit=abc", 400),
+        ("GET", "/pets?limit=", 400),
+        ("GET", "/pets?limit=1.5", 400),
+        ("GET", "/pets?status=gone", 400),
+        ("GET", "/pets?status=", 400),
+        ("GET", "/pets?cursor=zzz", 400),
+        ("GET", "/pets/99", 404),
+        ("GET", "/pets/abc", 404),
+        ("GET", "/pets/9223372036854775808", 404),
+        ("GET", "/nothing", 404),
+        ("GET", "/pets/1/2", 404),
+        ("GET", "/%ff", 404),
+        ("DELETE", "/pets/1", 405),
+        ("PUT", "/pets", 405),
+        ("PATCH", "/pets/1", 405),
+        ("GET", "/store/orders", 501),
+        ("POST", "/store/orders", 501),
+    ],
+)
+def test_every_failure_is_an_error_body_with_rate_headers(box: Sandbox, method: str, path: str, status: int) -> None:
+    """Status equal to the HTTP status, on every path (§2.5, §8.3)."""
+    assert is_error(ask(box, method, path), status)
+
+
+@pytest.mark.case("P58", "P59")
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "wrong"])
+def test_a_missing_or_wrong_key_is_401(box: Sandbox, header: str | None) -> None:
+    """With `WWW-Authenticate`, an Error, and rate headers that are not a key's (§5)."""
+    headers = {} if header is None else {"Authorization": header}
+    response = requests.get(f"{box.base_url}/pets", headers=headers, timeout=10)
+
+    assert is_error(response, 401)
+    assert response.headers["WWW-Authenticate"] == "Bearer"
+    assert response.headers["X-RateLimit-Limit"] == "60"
+
+
+@pytest.mark.case("P58", "P59")
+def test_a_429_names_its_seconds_and_agrees_with_the_reset() -> None:
+    """Over the minute: Error, Retry-After in whole seconds up to the reset, Remaining 0."""
+    with Sandbox(plan="2/100", animals=0) as box:
+        box.advance(seconds=15)
+        answers = [ask(box, "GET", "/pets") for _ in range(3)]
+        now = box.clock.now()
+
+    assert [a.headers["X-RateLimit-Remaining"] for a in answers] == ["1", "0", "0"]
+    assert is_error(answers[2], 429)
+    assert answers[2].json()["code"] == "rate_limited"
+    assert answers[2].headers["Retry-After"] == "45"
+    assert int(answers[2].headers["X-RateLimit-Reset"]) == now + 45
+
+
+def test_ten_knocks_ban_the_key_and_time_lifts_it() -> None:
+    """The ban is a 429 with its own code and its own time (§8.4.3)."""
+    with Sandbox(plan="1/100", animals=0) as box:
+        ask(box, "GET", "/pets")
+        ask(box, "GET", "/pets")
+        box.advance(seconds=3)
+        answers = [ask(box, "GET", "/pets") for _ in range(10)]
+
+        assert [a.json()["code"] for a in answers] == ["rate_limited"] * 9 + ["key_banned"]
+        assert answers[9].headers["Retry-After"] == "900"
+        box.advance(minutes=15)
+        assert ask(box, "GET", "/pets").status_code == 200
+
+
+def test_the_date_is_the_services_clock(box: Sandbox) -> None:
+    """One Date, from the clock that also makes the resets."""
+    response = ask(box, "GET", "/pets")
+
+    assert response.headers["Date"] == "Mon, 05 Jan 2026 09:00:00 GMT"
+    assert response.raw.headers.getlist("Date") == ["Mon, 05 Jan 2026 09:00:00 GMT"]
+
+
+def test_the_deprecated_operation_says_so_and_ends_on_its_day(box: Sandbox) -> None:
+    """Deprecation, Sunset and a successor until 5 December 2030; 410 from then on (§4.3, §9)."""
+    before = ask(box, "GET", "/pets/1")
+    assert before.status_code == 200
+    assert before.headers["Sunset"] == "Thu, 05 Dec 2030 00:00:00 GMT"
+    assert before.headers["Deprecation"].startswith("@")
+    assert 'rel="successor-version"' in before.headers["Link"]
+
+    box.advance(seconds=spec.REMOVAL_OF_GET_PET_AT - box.clock.now())
+
+    assert is_error(ask(box, "GET", "/pets/1"), 410)
+
+
+def test_a_cursor_is_bound_to_its_filter(box: Sandbox) -> None:
+    """A cursor of one listing does not lead on in another."""
+    link = ask(box, "GET", "/pets?limit=1").links["next"]["url"]
+    assert ask(box, "GET", f"/pets{link}").status_code == 200
+
+    assert is_error(ask(box, "GET", f"/pets{link}&status=sold"), 400)
+
+
+def test_unknown_query_parameters_are_ignored(box: Sandbox) -> None:
+    """Our choice: the document names two (§4.1)."""
+    assert ask(box, "GET", "/pets?colour=red&offset=2").json() == ask(box, "GET", "/pets").json()
+
+
+def test_a_body_beyond_a_mebibyte_is_413(box: Sandbox) -> None:
+    """Bounded memory, and an Error all the same."""
+    assert is_error(ask(box, "POST", "/pets", data=b"x" * (2 << 20), headers=JSON), 413)
+
+
+def test_a_wrong_content_type_is_400(box: Sandbox) -> None:
+    """Bodies are application/json (§4); a charset may follow."""
+    body = b'{"name": "Rex", "categoryId": 1}'
+
+    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+        assert is_error(ask(box, "POST", "/pets", data=body, headers={"Content-Type": kind}), 400)
+    good = ask(box, "POST", "/pets", data=body, headers={"Content-Type": "Application/JSON; charset=utf-8"})
+    assert good.status_code == 201
+
+
+def test_a_revoked_key_is_401_at_once(box: Sandbox) -> None:
+    """And only once can it be revoked."""
+    key_id, key = box._staff.create_key(Plan(60, 1_000), label="x", now=0.0)
+    assert ask(box, "GET", "/pets", key).status_code == 200
+
+    assert box._staff.revoke(key_id, 1.0)
+
+    assert is_error(ask(box, "GET", "/pets", key), 401)
+    assert not box._staff.revoke(key_id, 2.0)
+
+
+def test_bytes_that_are_no_http_leave_it_up(box: Sandbox) -> None:
+    """It answers or hangs up, and the next request is answered."""
+    port = int(box.base_url.rpartition(":")[2].partition("/")[0])
+    for junk in (b"\x00\xff\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"POST /v1/pets HTTP/1.1\r\nContent-Length: -5\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(junk)
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(1_000)
+
+    assert ask(box, "GET", "/pets").status_code == 200

@@ -1,0 +1,62 @@
+"""The clock that can be turned."""
+
+import threading
+
+import pytest
+
+from petstore_tools.clock import ManualClock
+
+
+def test_a_lone_sleeper_moves_time_to_its_wake_up() -> None:
+    """Nobody works, so nothing can happen before."""
+    clock = ManualClock(100.0)
+
+    clock.sleep_until(160.0)
+
+    assert clock.now() == 160.0
+
+
+def test_time_stands_still_while_another_thread_works() -> None:
+    """The sleeper wakes only when the worker waits too, each at its own time."""
+    clock = ManualClock(0.0)
+    woke: dict[str, float] = {}
+    started = threading.Barrier(2)
+
+    def wait(name: str, until: float) -> None:
+        with clock.working():
+            started.wait()
+            while clock.now() < until:
+                clock.sleep_until(until)
+            woke[name] = clock.now()
+
+    threads = [threading.Thread(target=wait, args=args) for args in (("late", 20.0), ("early", 10.0))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(5)
+
+    assert woke == {"early": 10.0, "late": 20.0}
+
+
+def test_a_poke_wakes_sleepers_without_moving_time() -> None:
+    """They ask again, since an answer may have come."""
+    clock = ManualClock(0.0)
+    awake = threading.Event()
+    with clock.working():
+
+        def sleep() -> None:
+            with clock.working():
+                clock.sleep_until(10.0)
+            awake.set()
+
+        threading.Thread(target=sleep).start()
+        while not awake.wait(0.01):
+            clock.poke()
+
+    assert clock.now() == 0.0
+
+
+def test_time_is_turned_forward_only() -> None:
+    """A clock that runs backwards is another test's subject."""
+    with pytest.raises(ValueError, match="forward"):
+        ManualClock(0.0).advance(-1)

@@ -1,0 +1,69 @@
+"""The price before the act."""
+
+from math import inf
+
+from petstore_tools.core.forecast import connections, forecast, leave_per_day
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Room
+
+FREE = Plan(60, 1_000, "free")
+NINE = 1_767_603_600.0  # 09:00 UTC
+MIDNIGHT = NINE + 15 * 3_600
+
+
+def rooms(minute_left: float, day_left: float) -> dict[str, Room]:
+    return {
+        "minute": Room(60, minute_left, NINE + 60, True),
+        "day": Room(1_000, day_left, MIDNIGHT, True),
+    }
+
+
+def test_one_minute_is_enough_for_what_is_left_of_it() -> None:
+    """50 requests with 60 left take no wait."""
+    price = forecast(50, FREE, **rooms(60, 1_000), leave=20, now=NINE)
+
+    assert (price.days, price.ends_at) == (1, NINE)
+
+
+def test_days_are_counted_with_what_each_leaves_for_others() -> None:
+    """2,000 on Free with 20 a day left: 980, 980 and 40 on the third day."""
+    price = forecast(2_000, FREE, **rooms(60, 1_000), leave=20, now=NINE)
+
+    assert (price.days, price.ends_at) == (3, MIDNIGHT + 86_400)
+
+
+def test_a_day_that_is_used_up_starts_tomorrow() -> None:
+    """Nothing left today: the first request goes at midnight."""
+    price = forecast(60, FREE, **rooms(60, 5), leave=20, now=NINE)
+
+    assert (price.days, price.ends_at) == (1, MIDNIGHT)
+
+
+def test_a_plan_that_leaves_nothing_never_ends() -> None:
+    """Leaving more than the day has is said, not computed."""
+    price = forecast(10, Plan(60, 10), minute=Room(60, 60, NINE, False), day=Room(10, 10, NINE, False), leave=10, now=NINE)
+
+    assert price.ends_at is None
+    assert "never done" in str(price)
+
+
+def test_without_numbers_the_headers_will_tell() -> None:
+    """Enterprise without numbers: one day, as far as anyone knows."""
+    unknown = Room(None, inf, NINE, False)
+
+    assert forecast(10_000, Plan(), minute=unknown, day=unknown, leave=20, now=NINE).days == 1
+
+
+def test_a_small_day_leaves_a_tenth() -> None:
+    """20 by default, but never most of a small plan."""
+    assert leave_per_day(FREE, None) == 20
+    assert leave_per_day(Plan(1, 50), None) == 5
+    assert leave_per_day(FREE, 0) == 0
+
+
+def test_connections_follow_the_plan_and_the_latency() -> None:
+    """1,000 a minute at 200 ms need four and a spare; Free needs one."""
+    assert connections(1_000, 0.2) == 5
+    assert connections(60, 0.2) == 1
+    assert connections(1_000, 30.0) == 16
+    assert connections(None, 0.01) == 8

@@ -1,0 +1,129 @@
+"""Frames with the same columns and dtypes, whatever came."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from petstore_tools import status_report
+from petstore_tools.core.listing import Listing, digest
+from petstore_tools.errors import FrameError
+from petstore_tools.frames import Columns, listing_of, to_pets
+from petstore_tools.models import PetRow
+
+
+def frame(rows: list[PetRow], status: str | None = None) -> pd.DataFrame:
+    columns = Columns()
+    columns.add(rows)
+    listing = Listing(
+        verdict="complete",
+        reason="the service said so",
+        status=status,
+        rows=len(rows),
+        digest=digest(row["id"] for row in rows),
+        requests=1,
+        pages=1,
+        doubles=0,
+        started_at=1_800_000_000.0,
+        ended_at=1_800_000_001.0,
+        environment="sandbox",
+    )
+    return columns.to_frame(listing)
+
+
+def animals(count: int) -> list[PetRow]:
+    statuses = ("available", "pending", "sold", None)
+    return [{"id": n, "name": f"Pet {n}", "categoryId": n % 3, "status": statuses[n % 4]} for n in range(count)]
+
+
+@pytest.mark.case("P11")
+def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing() -> None:
+    """int64 keeps every digit, status is an ordered category, absent is missing (§2.2)."""
+    huge: list[PetRow] = [{"id": 2**53 + 1, "name": "NA", "categoryId": 2**63 - 1}]
+    frames = [frame([]), frame(huge), frame(animals(8))]
+
+    assert {tuple(map(str, f.dtypes)) for f in frames} == {("int64", "str", "int64", "category")}
+    assert {tuple(f["status"].cat.categories) for f in frames} == {("available", "pending", "sold")}
+    assert all(f["status"].cat.ordered for f in frames)
+    assert frames[1].loc[0, ["id", "categoryId", "name"]].tolist() == [2**53 + 1, 2**63 - 1, "NA"]
+    assert frames[1]["status"].isna().all()
+
+
+@pytest.mark.case("P12")
+def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
+    """A newer service may send one: it is a further category of that frame."""
+    found = frame([{"id": 1, "name": "Rex", "categoryId": 1, "status": "resting"}])
+
+    assert list(found["status"].cat.categories) == ["available", "pending", "sold", "resting"]
+    assert status_report(found).breakdown.loc["resting", "count"] == 1
+
+
+def test_a_frame_goes_back_to_models() -> None:
+    """Missing is None again."""
+    assert [pet.status for pet in to_pets(frame(animals(4)))] == ["available", "pending", "sold", None]
+
+
+@pytest.mark.case("P53a")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda df: df[df.categoryId == 1],
+        lambda df: df.head(10),
+        lambda df: pd.concat([df, df]),
+        lambda df: df.merge(df[["id"]].head(5), on="id"),
+        lambda df: df.assign(id=df["id"] + 1),
+    ],
+    ids=["filtered", "head", "concat", "merge", "other ids"],
+)
+def test_a_changed_frame_is_never_taken_for_the_whole_inventory(change: object) -> None:
+    """Rows and digest are counted again: refused, or labelled when asked for."""
+    changed = change(frame(animals(40)))  # type: ignore[operator]
+
+    with pytest.raises(FrameError, match="not whole"):
+        status_report(changed)
+    report = status_report(changed, partial=True)
+
+    assert not report.listing.complete
+    assert "Not complete" in report.to_html()
+    assert "Not complete" in report.to_markdown()
+    assert '"complete": false' in report.to_json()
+    assert "Not complete" in repr(report)
+
+
+@pytest.mark.case("P53a")
+def test_a_filtered_listing_shows_its_filter() -> None:
+    """Complete, but of the animals with one status."""
+    report = status_report(frame(animals(4)[:1], status="available"))
+
+    assert report.face == "Complete: 1 animals of the animals with status available of sandbox"
+    assert report.face in report.to_html()
+
+
+@pytest.mark.case("P53a")
+def test_order_does_not_matter_to_a_whole_frame() -> None:
+    """A sorted frame is still the whole inventory."""
+    assert listing_of(frame(animals(9)).sort_values("name")).complete
+
+
+def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:
+    """A frame can be stored with what it is a listing of."""
+    pytest.importorskip("pyarrow")
+    found = frame(animals(5))
+
+    found.to_parquet(tmp_path / "pets.parquet")
+
+    assert Listing.of(pd.read_parquet(tmp_path / "pets.parquet")) == Listing.of(found)
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda df: df.drop(columns="name"), "lacks name"),
+        (lambda df: df.astype({"id": "float64"}), "not int64"),
+        (lambda df: pd.DataFrame(df.to_dict("list")), "carries no listing"),
+    ],
+)
+def test_a_frame_that_cannot_be_reported_on_says_why(broken: object, message: str) -> None:
+    """Columns, dtypes, and where it came from."""
+    with pytest.raises(FrameError, match=message):
+        status_report(broken(frame(animals(4))))  # type: ignore[operator]

@@ -1,0 +1,136 @@
+"""The fates of rows: what an answer means, and which row is which when a file comes again."""
+
+import pytest
+
+from petstore_tools.core.journal import (
+    Created,
+    Entry,
+    Outcome,
+    Refused,
+    Rejected,
+    State,
+    Unknown,
+    judge,
+    merge,
+)
+from petstore_tools.core.rows import Row
+
+REX = ("Rex", 3, "sold")
+PET = b'{"id":17,"name":"Rex","categoryId":3,"status":"sold"}'
+ERROR = b'{"code":"invalid_body","message":"no","status":400}'
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (201, PET, Created),
+        (400, ERROR, Rejected),
+        (413, b"", Rejected),
+        (422, b"{}", Rejected),
+        (404, ERROR, Refused),
+        (405, b"<html>", Refused),
+        (403, b"", Refused),
+        (500, ERROR, Unknown),
+        (504, b"", Unknown),
+        (200, PET, Unknown),
+        (204, b"", Unknown),
+    ],
+)
+def test_each_answer_means_one_fate(status: int, body: bytes, kind: type[Outcome]) -> None:
+    """400 is the row's fault, other 4xx are ours, and 5xx tells nothing (§4.2, §7)."""
+    assert isinstance(judge(status, body, REX), kind)
+
+
+@pytest.mark.case("P42")
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"{}",
+        b'{"name":"Rex","categoryId":3,"status":"sold"}',
+        b'{"id":"17","name":"Rex","categoryId":3,"status":"sold"}',
+        b'{"id":17,"name":"Max","categoryId":3,"status":"sold"}',
+        b'{"id":17,"name":"Rex","categoryId":4,"status":"sold"}',
+        b'{"id":17,"name":"Rex","categoryId":3,"status":"pending"}',
+    ],
+)
+def test_a_201_that_does_not_show_the_animal_is_unknown(body: bytes) -> None:
+    """Something was created; whether it is this row cannot be told."""
+    assert isinstance(judge(201, body, REX), Unknown)
+
+
+def test_a_service_may_fill_in_a_status_that_was_not_sent() -> None:
+    """The document states no default (§2.1), so any is accepted."""
+    assert judge(201, PET, ("Rex", 3, None)) == Created(17)
+
+
+def row(number: int, name: str, category: int = 3, status: str | None = None) -> Row:
+    return Row(number, name, category, status, (name, str(category), status or ""))
+
+
+def entry(number: int, name: str, state: State = "created", occurrence: int = 0, category: int = 3) -> Entry:
+    pet_id = 100 + number if state == "created" else None
+    return Entry((name, category, None), occurrence, number, state, (name, str(category), ""), pet_id)
+
+
+@pytest.mark.case("P35")
+def test_the_same_rows_in_another_order_are_the_same_rows() -> None:
+    """Identity is content and occurrence, never position."""
+    merged = merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia"), row(3, "Rex")])
+
+    assert [e.number for e, _ in merged.known] == [3, 2]
+    assert (merged.new, merged.held, merged.removed) == ((), (), ())
+
+
+@pytest.mark.case("P35")
+def test_a_created_row_that_was_edited_is_held() -> None:
+    """The service cannot change an animal, so the edit would be a second one."""
+    merged = merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Rexy"), row(3, "Mia")])
+
+    assert merged.new == ()
+    assert str(merged.held[0]).startswith("row 2 stands as id 102 with ('Rex', 3, None)")
+
+
+@pytest.mark.case("P35")
+def test_an_edit_below_a_deleted_row_is_held_too() -> None:
+    """The place has moved by one; the likeness of the values tells."""
+    merged = merge([entry(2, "Ace"), entry(3, "Rex")], [row(2, "Rexy")])
+
+    assert merged.new == ()
+    assert len(merged.held) == 1
+
+
+def test_new_rows_go_while_nothing_vanished() -> None:
+    """A row appended to a file is new, however like another it is."""
+    merged = merge([entry(2, "Rex")], [row(2, "Rex"), row(3, "Rex"), row(4, "Rexy")])
+
+    assert [(r.number, occurrence) for r, occurrence in merged.new] == [(3, 1), (4, 0)]
+
+
+def test_an_edited_row_goes_where_told() -> None:
+    """`send_edited` makes it a further animal."""
+    merged = merge([entry(2, "Rex")], [row(2, "Rexy")], send_edited=True)
+
+    assert len(merged.new) == 1
+
+
+@pytest.mark.case("P35")
+def test_a_row_fixed_in_the_original_and_in_the_rejects_file_is_one_row() -> None:
+    """The rejects file carries the row's number; the same fix there is the row that stands."""
+    stands = [entry(5, "Rex")]
+
+    assert merge(stands, [row(5, "Rex")], partial=True).new == ()
+    assert merge(stands, [row(5, "Rexy")], partial=True).held != ()
+
+
+def test_a_row_of_a_rejects_file_that_equals_another_created_row_is_another_animal() -> None:
+    """Two animals may be called Mia: the fixed row 9 is not the created row 5."""
+    merged = merge([entry(5, "Mia")], [row(9, "Mia")], partial=True)
+
+    assert [(r.number, occurrence) for r, occurrence in merged.new] == [(9, 1)]
+
+
+def test_a_removed_row_is_told() -> None:
+    """It stands in the service all the same."""
+    assert [e.number for e in merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia")]).removed] == [2]

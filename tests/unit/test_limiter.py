@@ -1,0 +1,78 @@
+"""The service's quotas and its ban."""
+
+import pytest
+
+from petstore_tools.core.windows import Window
+from petstore_tools.service.limiter import Usage, Verdict, take
+
+MINUTE, DAY = Window(3, 60), Window(5, 86_400)
+T0 = 1_800_000_000.0
+
+
+def send(times: list[float], usage: Usage = Usage()) -> tuple[Usage, list[Verdict]]:
+    verdicts = []
+    for at in times:
+        usage, verdict = take(usage, MINUTE, DAY, at)
+        verdicts.append(verdict)
+    return usage, verdicts
+
+
+def test_exactly_the_plan_is_allowed_in_a_whole_minute() -> None:
+    """Three of four; the next minute is fresh."""
+    _, verdicts = send([T0, T0 + 1, T0 + 2, T0 + 59, T0 + 60])
+
+    assert [v.allowed for v in verdicts] == [True, True, True, False, True]
+    assert [v.remaining for v in verdicts] == [2, 1, 0, 0, 1]
+
+
+@pytest.mark.case("P59")
+def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> None:
+    """Minute first; when both have two left, the day, which resets later."""
+    _, verdicts = send([T0, T0 + 60])
+
+    assert (verdicts[0].limit, verdicts[0].reset) == (3, T0 + 60)
+    day_end = DAY.end(T0)
+    _, later = send([T0 + 60], Usage(T0, 0, DAY.start(T0), 2))
+    assert (later[0].limit, later[0].remaining, later[0].reset) == (5, 2, day_end)
+
+
+@pytest.mark.case("P59")
+def test_retry_after_leads_to_the_reset_of_the_closed_window() -> None:
+    """Whole seconds, never too short."""
+    _, verdicts = send([T0 + 0.25] * 4)
+
+    assert verdicts[3].retry_after_s == 60
+    assert T0 + 0.25 + verdicts[3].retry_after_s >= verdicts[3].reset
+
+
+def test_a_refused_request_costs_nothing() -> None:
+    """The day is not charged for what was refused."""
+    usage, _ = send([T0] * 10)
+
+    assert (usage.minute_used, usage.day_used) == (3, 3)
+
+
+def test_ten_knocks_are_a_ban_of_fifteen_minutes() -> None:
+    """Requests two seconds and more after the 429 are knocks; the tenth bans."""
+    usage, verdicts = send([T0] * 4 + [T0 + 2 + n for n in range(10)])
+
+    assert [v.banned for v in verdicts[4:]] == [False] * 9 + [True]
+    assert usage.banned_until == T0 + 11 + 900
+    _, after = send([T0 + 120, T0 + 912], usage)
+    assert [v.allowed for v in after] == [False, True]
+
+
+def test_what_was_in_flight_when_the_429_left_is_no_knock() -> None:
+    """Fifty requests within two seconds earn 429s and no ban."""
+    usage, _ = send([T0] * 3 + [T0 + 1.9] * 50)
+
+    assert usage.knocks == 0
+
+
+def test_a_new_closed_window_begins_a_new_count_of_knocks() -> None:
+    """Five knocks in each of two minutes are no ban."""
+    times = [T0] * 4 + [T0 + 3] * 5 + [T0 + 60] * 2 + [T0 + 61] + [T0 + 64] * 5
+
+    usage, _ = send(times)
+
+    assert usage.banned_until == 0

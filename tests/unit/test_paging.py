@@ -1,0 +1,129 @@
+"""The pager: where a listing ends, and what its end proves."""
+
+import pytest
+
+from petstore_tools.core.paging import EMPTY_PAGES, Ask, End, Page, Pager, links
+from petstore_tools.errors import PagingError
+
+URL = "https://host/v1/pets?limit=100"
+NEXT = '<?limit=100&cursor=b>; rel="next"'
+
+
+def page(ids: range | list[int], link: str | None = None, url: str = URL) -> Page:
+    return Page(url, tuple(ids), link)
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        (None, {}),
+        ("", {}),
+        ('<?a=1>; rel="next"', {"next": "?a=1"}),
+        ("<?a=1>; rel=next", {"next": "?a=1"}),
+        ('<?a=1>; title="x, y"; rel="next last"', {"next": "?a=1", "last": "?a=1"}),
+        ('<a>; rel="first", <b>;rel="NEXT"', {"first": "a", "next": "b"}),
+        ("<a>; rel=prev , <b?x=1,2>; rel=next", {"prev": "a", "next": "b?x=1,2"}),
+        ("nonsense", {}),
+    ],
+)
+def test_link_headers_in_their_forms(header: str | None, found: dict[str, str]) -> None:
+    """Several links, any order of parameters, quoted or not."""
+    assert links(header) == found
+
+
+def test_a_relative_next_is_read_against_the_page() -> None:
+    """`?cursor=b` keeps host and path."""
+    assert Pager(limit=100).feed(page(range(100), NEXT)) == Ask("https://host/v1/pets?limit=100&cursor=b")
+
+
+@pytest.mark.case("P1")
+@pytest.mark.parametrize("count", [100, 250])
+def test_a_full_page_without_any_sign_of_paging_is_unproven(count: int) -> None:
+    """The document shows no paging (§4.1): such a listing may be cut, and is never called complete."""
+    end = Pager(limit=100).feed(page(range(count)))
+
+    assert isinstance(end, End)
+    assert end.verdict == "unproven"
+    assert "may be cut" in end.reason
+
+
+def test_a_short_round_page_without_a_sign_may_be_a_cap() -> None:
+    """20 of 100 asked for looks like a service that clamps."""
+    end = Pager(limit=100).feed(page(range(20)))
+
+    assert isinstance(end, End)
+    assert end.verdict == "unproven"
+
+
+@pytest.mark.case("P1")
+@pytest.mark.parametrize(("count", "link"), [(0, None), (37, None), (100, '<?limit=100>; rel="first"')])
+def test_an_end_that_the_service_showed_is_complete(count: int, link: str | None) -> None:
+    """Nothing at all, an odd short page, or a page with links and none that leads on."""
+    end = Pager(limit=100).feed(page(range(count), link))
+
+    assert isinstance(end, End)
+    assert end.verdict == "complete"
+
+
+@pytest.mark.case("P2")
+def test_a_next_page_that_was_read_before_is_named() -> None:
+    """A cycle ends with its first repeated address."""
+    pager = Pager(limit=2)
+    pager.feed(page([1, 2], "<?p=2>; rel=next"))
+
+    with pytest.raises(PagingError, match="read before"):
+        pager.feed(page([3, 4], "<?limit=100>; rel=next", "https://host/v1/pets?p=2"))
+
+
+@pytest.mark.case("P2")
+def test_a_page_without_a_new_animal_that_promises_more_is_named() -> None:
+    """The last page, again and again, under new addresses."""
+    pager = Pager(limit=2)
+    pager.feed(page([1, 2], "<?p=2>; rel=next"))
+
+    with pytest.raises(PagingError, match="no new animal"):
+        pager.feed(page([2, 1], "<?p=3>; rel=next", "https://host/v1/pets?p=2"))
+
+
+@pytest.mark.case("P3")
+def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
+    """One empty page is no end; fifty are, and the verdict says so."""
+    pager = Pager(limit=2)
+    for number in range(EMPTY_PAGES - 1):
+        step = pager.feed(page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}"))
+        assert isinstance(step, Ask)
+
+    end = pager.feed(page([], "<?p=99>; rel=next", "https://host/v1/pets?p=98"))
+
+    assert isinstance(end, End)
+    assert end.verdict == "cut"
+
+
+@pytest.mark.case("P8")
+@pytest.mark.parametrize("target", ["https://other/v1/pets", "http://host/v1/pets", "https://host:8443/v1/pets"])
+def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
+    """Another host, plain http, another port: cut, and the place is named."""
+    end = Pager(limit=2).feed(page([1, 2], f"<{target}>; rel=next"))
+
+    assert isinstance(end, End)
+    assert end.verdict == "cut"
+    assert "the key does not go" in end.reason
+
+
+def test_the_first_n_end_as_asked() -> None:
+    """Cut because it was asked for; complete where there are no more."""
+    pager = Pager(limit=50, first=50)
+    assert pager.feed(page(range(50), NEXT)) == End("cut", "asked for the first 50")
+
+    few = Pager(limit=50, first=50).feed(page(range(3), '<?limit=50>; rel="first"'))
+    assert isinstance(few, End)
+    assert few.verdict == "complete"
+
+
+def test_animals_that_come_twice_are_counted_as_doubles() -> None:
+    """Within a page and over pages."""
+    pager = Pager(limit=3)
+    pager.feed(page([1, 2, 2], "<?p=2>; rel=next"))
+    pager.feed(page([2, 3, 4], None, "https://host/v1/pets?p=2"))
+
+    assert (pager.doubles, pager.rows) == (2, 4)

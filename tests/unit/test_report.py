@@ -1,0 +1,93 @@
+"""The status report: right sums, one set of numbers, nothing unescaped."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from petstore_tools import samples, status_report
+from petstore_tools.core.listing import Listing, digest
+from petstore_tools.frames import Columns
+from petstore_tools.models import PetRow
+
+
+def listed(count: int, **more: object) -> pd.DataFrame:
+    rows: list[PetRow] = [
+        {"id": n + 1, "name": name, "categoryId": category, "status": status}
+        for n, (name, category, status) in enumerate(samples.animals(count))
+    ]
+    columns = Columns()
+    columns.add(rows)
+    facts = {"environment": "sandbox", "reason": "said so"} | more
+    listing = Listing("complete", facts.pop("reason"), None, count, digest(r["id"] for r in rows), 3, 3, 0, 0.0, 1.0, **facts)  # type: ignore[arg-type]
+    return columns.to_frame(listing)
+
+
+@pytest.mark.case("P53")
+def test_the_breakdown_agrees_with_a_plain_count_and_sums_to_all() -> None:
+    """The three values and `unset`, whose sum is the number of animals."""
+    pets = listed(500)
+    report = status_report(pets)
+
+    expected = pets["status"].astype("object").fillna("unset").value_counts()
+    assert report.breakdown["count"].to_dict() == expected.to_dict()
+    assert report.breakdown["count"].sum() == 500
+    assert report.breakdown["share"].sum() == pytest.approx(1.0)
+
+
+def test_zero_rows_are_kept_and_an_empty_inventory_has_shares_of_zero() -> None:
+    """Four rows, whatever stands there."""
+    report = status_report(listed(0))
+
+    assert report.breakdown.index.tolist() == ["available", "pending", "sold", "unset"]
+    assert report.breakdown["count"].tolist() == [0, 0, 0, 0]
+    assert report.breakdown["share"].tolist() == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_categories_add_up_to_the_breakdown() -> None:
+    """Rows by categoryId, columns by status, and a total."""
+    report = status_report(listed(300), categories=samples.CATEGORIES)
+    counts = report.by_category.drop(columns=["label", "total"])
+
+    assert np.array_equal(counts.sum().to_numpy(), report.breakdown["count"].to_numpy())
+    assert report.by_category["total"].sum() == 300
+    assert report.by_category.loc[1, "label"] == "Dogs"
+    assert str(report.by_category.index.dtype) == "int64"
+
+
+def test_html_markdown_and_json_tell_the_same_numbers() -> None:
+    """One set of numbers, three ways to write it."""
+    report = status_report(listed(250))
+    counts = report.breakdown["count"].tolist()
+
+    told = json.loads(report.to_json())
+    html = re.findall(r'<td><span class="key [^"]*"></span>[^<]*</td><td>([\d,]+)</td>', report.to_html())
+    markdown = re.findall(r"^\| (?:available|pending|sold|unset) \| ([\d,]+) \|", report.to_markdown(), re.M)
+
+    assert [row["count"] for row in told["breakdown"]] == counts
+    assert [int(text.replace(",", "")) for text in html] == counts
+    assert [int(text.replace(",", "")) for text in markdown] == counts
+
+
+def test_what_came_from_outside_is_escaped() -> None:
+    """A hostile label or environment is text, in HTML and Markdown."""
+    report = status_report(listed(50, environment="<script>x</script>"), categories={1: "<img|src>"})
+
+    assert "<script" not in report.to_html() + report._repr_html_()
+    assert "<img" not in report.to_html() + report.to_markdown()
+    assert "\\|src" in report.to_markdown()
+
+
+def test_the_page_needs_no_script_and_no_network() -> None:
+    """Self-contained: a policy that allows nothing, and no address in it."""
+    html = status_report(listed(50)).to_html()
+
+    assert "default-src 'none'" in html
+    assert not re.search(r"https?://|<script|src=|@import|url\(", html)
+
+
+def test_a_report_is_dated_by_its_listing() -> None:
+    """As-of is the time of the last page, not of the writing."""
+    assert "As of 1970-01-01 00:00:01 UTC" in status_report(listed(5)).to_html()

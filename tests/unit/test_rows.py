@@ -1,0 +1,162 @@
+"""Cells to animals, or to problems that can be fixed."""
+
+import pytest
+
+from petstore_tools.core.rows import Columns, Row, RowProblem, find_columns, letter, read_row
+from petstore_tools.errors import SheetError
+
+COLUMNS = Columns(("name", "categoryId", "status"), 0, 1, 2)
+
+
+def read(name: str = "Rex", category: str = "3", status: str = "") -> Row | list[RowProblem]:
+    row = read_row(14, [name, category, status], COLUMNS)
+    assert row is not None
+    return row
+
+
+@pytest.mark.case("P47")
+@pytest.mark.parametrize(
+    "name",
+    ["NA", "null", "None", "nan", "TRUE", "007", "1e5", "=A1", "  Rex ", "\xa0Rex\xa0", "🐕", "x" * 10_000],
+)
+def test_a_name_is_sent_as_typed(name: str) -> None:
+    """No name is a missing value, a number, a formula or too long; spaces stay."""
+    row = read(name=name)
+
+    assert isinstance(row, Row)
+    assert row.name == name
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("7", 7), (" 7 ", 7), ("7.0", 7), ("-1", -1), ("007", 7), ("9007199254740993", 2**53 + 1)]
+    + [(str(2**63 - 1), 2**63 - 1), ("\xa07", 7)],
+)
+def test_whole_numbers_are_read_exactly(cell: str, value: int) -> None:
+    """Ids keep all digits of int64."""
+    row = read(category=cell)
+
+    assert isinstance(row, Row)
+    assert row.category_id == value
+
+
+@pytest.mark.parametrize(
+    ("cell", "rule"),
+    [
+        ("", "is empty"),
+        ("7,0", "is not a whole number"),
+        ("1E+10", "is not a whole number"),
+        ("1_000", "is not a whole number"),
+        ("+7", "is not a whole number"),
+        ("7a", "is not a whole number"),
+        ("٣", "is not a whole number"),
+        ("7.5", "is not a whole number"),
+        ("9007199254740993.0", "may have been rounded"),
+        (str(2**63), "is beyond int64"),
+        ("9" * 5_000, "is beyond int64"),
+    ],
+)
+def test_what_is_no_whole_number_is_named_and_never_rounded(cell: str, rule: str) -> None:
+    """A problem says row, column, field, the cell as typed, and the rule."""
+    problems = read(category=cell)
+
+    assert isinstance(problems, list)
+    assert [(p.row, p.column, p.field, p.value, p.rule) for p in problems] == [
+        (14, "B", "categoryId", cell, rule)
+    ]
+
+
+@pytest.mark.parametrize(("cell", "status"), [("", None), ("  ", None), ("SOLD ", "sold"), ("Available", "available")])
+def test_a_status_is_matched_without_case_and_spaces_and_may_be_empty(cell: str, status: str | None) -> None:
+    """An empty cell means that the field is not sent (§2.1)."""
+    row = read(status=cell)
+
+    assert isinstance(row, Row)
+    assert row.status == status
+
+
+def test_a_status_read_differently_is_told() -> None:
+    """A correction is shown, never silent."""
+    row = read(status="SOLD ")
+
+    assert isinstance(row, Row)
+    assert row.correction == "'SOLD ' is read as sold"
+
+
+def test_a_misspelt_status_gets_a_suggestion() -> None:
+    """The message is fit to act on."""
+    problems = read(status="avialable")
+
+    assert isinstance(problems, list)
+    assert str(problems[0]) == (
+        "row 14, column C (status): 'avialable' is no status; did you mean available?"
+    )
+
+
+def test_all_problems_of_a_row_are_told_at_once() -> None:
+    """Three bad cells are three problems."""
+    problems = read(name=" ", category="cats", status="gone")
+
+    assert isinstance(problems, list)
+    assert [p.field for p in problems] == ["name", "categoryId", "status"]
+
+
+@pytest.mark.parametrize("cells", [["Rex", "3"], ["Rex", "3", "", "more"], ["Rex"]])
+def test_a_ragged_row_is_a_problem_of_its_own(cells: list[str]) -> None:
+    """Too few or too many cells: the row is reported, nothing is shifted."""
+    problems = read_row(2, cells, COLUMNS)
+
+    assert isinstance(problems, list)
+    assert "cells where the header has 3" in problems[0].rule
+
+
+def test_trailing_empty_cells_do_no_harm() -> None:
+    """A comma at the end of every row is common."""
+    assert isinstance(read_row(2, ["Rex", "3", "", "", ""], COLUMNS), Row)
+
+
+def test_a_blank_row_is_nothing() -> None:
+    """Blank rows are skipped, and are not the end of the file."""
+    assert read_row(2, ["", "  ", ""], COLUMNS) is None
+    assert read_row(2, [], COLUMNS) is None
+
+
+def test_a_header_in_the_middle_is_named() -> None:
+    """Files pasted together repeat their header."""
+    problems = read_row(9, [" name", "categoryId", "status "], COLUMNS)
+
+    assert isinstance(problems, list)
+    assert problems[0].rule == "is the header again"
+
+
+@pytest.mark.parametrize(
+    "header", [["Name", "Category ID", "Status"], ["status", "category_id", " NAME "], ["x", "category", "name"]]
+)
+def test_common_titles_are_understood(header: list[str]) -> None:
+    """Case, spaces, underscores and order do not matter."""
+    columns = find_columns(header)
+
+    assert header[columns.name].strip().casefold() == "name"
+    assert "category" in header[columns.category_id].casefold()
+
+
+def test_two_columns_that_could_be_meant_are_refused() -> None:
+    """The analyst decides, not the order of columns."""
+    with pytest.raises(SheetError, match="could both be categoryId"):
+        find_columns(["name", "category", "categoryId"])
+
+
+def test_a_mapping_names_columns_and_is_checked() -> None:
+    """Explicit beats guessed; a wrong title or field is an error."""
+    columns = find_columns(["Pet", "Kind", "category"], {"Pet": "name", "Kind": "categoryId"})
+    assert (columns.name, columns.category_id) == (0, 1)
+
+    with pytest.raises(SheetError, match="no column 'Animal'"):
+        find_columns(["Pet"], {"Animal": "name"})
+    with pytest.raises(SheetError, match="no field 'colour'"):
+        find_columns(["Pet"], {"Pet": "colour"})
+
+
+def test_columns_are_lettered_as_spreadsheets_do() -> None:
+    """A, Z, AA, AZ, BA."""
+    assert [letter(at) for at in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]

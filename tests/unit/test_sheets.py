@@ -1,0 +1,131 @@
+"""CSV files as people have them."""
+
+from pathlib import Path
+
+import pytest
+
+from petstore_tools.adapters import sheets
+from petstore_tools.adapters.sheets import Broken, guard, read_table, records, replace_file, unguard, write_csv
+from petstore_tools.core.rows import Row
+from petstore_tools.errors import SheetError
+
+
+def table(tmp_path: Path, content: bytes, name: str = "pets.csv") -> sheets.Table:
+    path = tmp_path / name
+    path.write_bytes(content)
+    return read_table(path)
+
+
+@pytest.mark.case("P44")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_encoding_delimiter_and_line_ending_are_found(
+    tmp_path: Path, encoding: str, ending: str, delimiter: str
+) -> None:
+    """Whatever program saved it: the same animal, with or without a last newline."""
+    text = delimiter.join(["name", "categoryId", "status"]) + ending + delimiter.join(["Zoë", "3", "sold"])
+
+    found = table(tmp_path, text.encode(encoding))
+
+    rows = list(found.rows())
+    assert isinstance(rows[0], Row)
+    assert rows[0].content == ("Zoë", 3, "sold")
+    assert (found.delimiter, found.line_ending) == (delimiter, ending)
+
+
+def test_a_file_that_is_not_utf8_says_so(tmp_path: Path) -> None:
+    """A guess about encoding is shown."""
+    assert table(tmp_path, "name,categoryId\nZoë,3\n".encode("cp1252")).notes == (
+        "read as cp1252: it is not UTF-8",
+    )
+
+
+def test_rows_are_numbered_as_the_spreadsheet_does(tmp_path: Path) -> None:
+    """Blank lines and line breaks inside quotes count as the spreadsheet counts them."""
+    found = table(tmp_path, b'\nname,categoryId\n"two\nlines",1\n\nRex,2\n')
+
+    assert found.header_row == 2
+    assert [row.number for row in found.rows() if isinstance(row, Row)] == [3, 5]
+
+
+def test_line_separators_of_unicode_do_not_split_rows(tmp_path: Path) -> None:
+    """U+2028 and a vertical tab are characters of a name."""
+    found = table(tmp_path, "name,categoryId\nRex\u2028Max\x0b,2\n".encode())
+
+    assert [row.name for row in found.rows() if isinstance(row, Row)] == ["Rex\u2028Max\x0b"]
+
+
+def test_a_quote_that_is_never_closed_costs_one_row() -> None:
+    """The line is named, the lines behind it are read."""
+    found = list(records('name,categoryId\n"Rex,1\nMia,2\n', ","))
+
+    assert found[1] == (2, Broken('"Rex,1', "opens a quote that is never closed"))
+    assert found[2] == (3, ["Mia", "2"])
+
+
+def test_text_behind_a_closing_quote_is_named_not_glued() -> None:
+    """`"Rex" the dog` is no cell that can be read for sure."""
+    found = list(records('"Rex" the dog,1\nMia,2\n', ","))
+
+    assert isinstance(found[0][1], Broken)
+    assert found[1] == (2, ["Mia", "2"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"  \n\n", "is empty"),
+        (b"animal,kind\nRex,1\n", "no column for name and categoryId"),
+        (b"name,colour\nRex,1\n", "no column for categoryId"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, content: bytes, message: str) -> None:
+    """One sentence, with the name of the file."""
+    with pytest.raises(SheetError, match=message):
+        table(tmp_path, content)
+
+
+def test_other_formats_and_missing_files_are_refused(tmp_path: Path) -> None:
+    """The message says what to do."""
+    with pytest.raises(SheetError, match="save the sheet as CSV"):
+        table(tmp_path, b"x", "pets.xls")
+    with pytest.raises(SheetError, match="no file pets.csv"):
+        read_table(tmp_path / "pets.csv")
+
+
+@pytest.mark.case("P43")
+@pytest.mark.parametrize("cell", ["=1+1", "+7", "-7", "@x", "\tx", "'=1", "'plain", "plain", ""])
+def test_a_guarded_cell_runs_nothing_and_comes_back(cell: str) -> None:
+    """Guarding is undone exactly."""
+    assert not guard(cell).startswith(("=", "+", "-", "@", "\t"))
+    assert unguard(guard(cell)) == cell
+
+
+@pytest.mark.case("P40")
+def test_every_written_cell_reads_back_to_the_same_text(tmp_path: Path) -> None:
+    """Newlines, quotes, delimiters, tabs and U+2028 included."""
+    cells = ["a\nb", 'say "hi"', "x;y,z", "tab\t", "\u2028", " spaced ", "", "a\r\nb", "0012"]
+
+    write_csv(tmp_path / "out.csv", [str(n) for n in range(len(cells))], [cells], delimiter=";", line_ending="\r\n")
+
+    text = (tmp_path / "out.csv").read_bytes().decode()
+    assert list(records(text, ";"))[1][1] == cells
+
+
+@pytest.mark.case("P54")
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dying before the move leaves the old file and no other."""
+    path = tmp_path / "report.html"
+    replace_file(path, b"old")
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("petstore_tools.adapters.sheets.os.replace", die)
+    with pytest.raises(KeyboardInterrupt):
+        replace_file(path, b"new")
+
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_bytes() == b"old"

@@ -1,0 +1,301 @@
+"""The throttle, asked and told by hand."""
+
+import pytest
+
+from petstore_tools.core.budget import Budget
+from petstore_tools.core.headers import Answer
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Asker, Decision, Go, Stop, Throttle, Wait
+
+T0 = 1_800_000_000.0
+FREE = Plan(60, 1_000, "free")
+BULK = Asker("bulk", bulk=True)
+
+
+def minute(remaining: int, *, at: float = T0, status: int = 200, **more: float) -> Answer:
+    """Return an answer that speaks of the whole minute that holds `at`."""
+    return Answer(status, 60, remaining, at // 60 * 60 + 60, date=float(int(at)), **more)  # type: ignore[arg-type]
+
+
+def go(decision: Decision) -> str:
+    assert isinstance(decision, Go), decision
+    return decision.token
+
+
+def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
+    """Return a throttle whose scout has come back."""
+    throttle = Throttle(plan, Budget())
+    throttle.answered(go(throttle.ask(T0, BULK)), T0, minute(remaining))
+    return throttle
+
+
+def test_one_scout_goes_first_and_the_others_wait_for_its_answer() -> None:
+    """Nothing is known at the start, so exactly one request looks."""
+    throttle = Throttle(FREE, Budget())
+
+    token = go(throttle.ask(T0))
+    assert isinstance(throttle.ask(T0), Wait)
+
+    throttle.answered(token, T0 + 0.2, minute(59))
+    assert isinstance(throttle.ask(T0 + 0.2), Go)
+
+
+def test_a_scout_that_never_answers_loses_its_lease() -> None:
+    """Its process died: after a few seconds the next waiter scouts."""
+    throttle = Throttle(FREE, Budget())
+    go(throttle.ask(T0))
+
+    assert isinstance(throttle.ask(T0 + 4.9), Wait)
+    assert isinstance(throttle.ask(T0 + 5.0), Go)
+
+
+def test_requests_in_flight_are_spent() -> None:
+    """Remaining 3 with 3 in flight is nothing left."""
+    throttle = warm(remaining=3)
+    for _ in range(3):
+        go(throttle.ask(T0))
+
+    assert isinstance(throttle.ask(T0), Wait)
+
+
+@pytest.mark.case("P19")
+def test_remaining_zero_on_a_200_holds_the_next_request_until_the_reset() -> None:
+    """The header may only lower: nothing goes before the reset and its guard, then one scout."""
+    throttle = warm(remaining=0)
+
+    decision = throttle.ask(T0 + 1)
+
+    assert isinstance(decision, Wait)
+    assert decision.until == T0 + 61
+    assert "60 requests are used" in decision.why
+    assert isinstance(throttle.ask(T0 + 61), Go)
+
+
+@pytest.mark.case("P19")
+def test_a_remaining_above_the_plan_does_not_raise_the_rate() -> None:
+    """A named plan is a ceiling, whatever the service says is left."""
+    throttle = Throttle(Plan(5, 1_000), Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 300, 299, T0 + 60, date=T0))
+
+    granted = 0
+    while isinstance(throttle.ask(T0), Go):
+        granted += 1
+
+    assert granted == 4
+
+
+def test_a_lower_remaining_is_believed_at_once() -> None:
+    """A stranger on the same key shows as a lower Remaining."""
+    throttle = warm(remaining=59)
+
+    throttle.answered(go(throttle.ask(T0)), T0, minute(1))
+
+    go(throttle.ask(T0))
+    assert isinstance(throttle.ask(T0), Wait)
+
+
+@pytest.mark.case("P14")
+def test_after_a_429_nothing_goes_before_retry_after_and_then_one_scout() -> None:
+    """The gate is shared by all who ask this budget."""
+    throttle = warm()
+    token = go(throttle.ask(T0))
+    throttle.answered(token, T0, minute(0, status=429, retry_after_s=30))
+
+    for at in (T0, T0 + 15, T0 + 29.9):
+        decision = throttle.ask(at)
+        assert isinstance(decision, Wait)
+        assert decision.until >= T0 + 30
+    go(throttle.ask(T0 + 61.5))
+    assert isinstance(throttle.ask(T0 + 61.5), Wait)
+
+
+def test_a_second_429_doubles_the_wait() -> None:
+    """Knocking again would be a knock on a closed door (§8.4.3)."""
+    throttle = warm()
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(429, retry_after_s=10))
+    again = T0 + 10.5
+    throttle.answered(go(throttle.ask(again)), again, Answer(429, retry_after_s=10))
+
+    decision = throttle.ask(again)
+
+    assert isinstance(decision, Wait)
+    assert decision.until == again + 20.5
+
+
+def test_429s_of_requests_in_flight_together_count_once() -> None:
+    """Three were on the way when the door closed: that is one refusal."""
+    throttle = warm()
+    tokens = [go(throttle.ask(T0)) for _ in range(3)]
+
+    for token in tokens:
+        throttle.answered(token, T0 + 1, Answer(429, retry_after_s=10))
+
+    assert throttle.budget.refusals == 1
+    assert throttle.budget.gate_until == T0 + 11.5
+
+
+@pytest.mark.case("P26")
+def test_a_429_costs_the_day_nothing() -> None:
+    """Requests that were refused or never sent are not taken off the day."""
+    throttle = warm()
+    before = throttle.room("day", T0).left
+
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(429, retry_after_s=1))
+
+    assert throttle.room("day", T0).left == before
+
+
+@pytest.mark.case("P29")
+def test_a_ban_stops_with_its_time() -> None:
+    """A banned key is told when to come back, and is not asked to wait."""
+    throttle = warm()
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(429, retry_after_s=900, banned=True))
+
+    decision = throttle.ask(T0 + 899)
+
+    assert isinstance(decision, Stop)
+    assert decision.resumes_at == T0 + 900.5
+    assert "banned" in decision.why
+    assert isinstance(throttle.ask(T0 + 901), Go)
+
+
+@pytest.mark.case("P18")
+@pytest.mark.parametrize("order", [("minute", "day"), ("day", "minute"), ("minute", "day", "minute")])
+def test_a_tight_window_holds_while_headers_speak_of_the_other(order: tuple[str, ...]) -> None:
+    """Remaining 2 of one window still holds after an answer that speaks of the other."""
+    throttle = warm()
+    said = {
+        "minute": Answer(200, 60, 2, T0 + 60, date=T0),
+        "day": Answer(200, 1_000, 500, T0 + 57_600, date=T0),
+    }
+    for window in order:
+        throttle.answered(go(throttle.ask(T0)), T0, said[window])
+
+    granted = 0
+    while isinstance(throttle.ask(T0), Go):
+        granted += 1
+
+    assert granted <= 2
+
+
+def test_without_headers_any_minute_holds_the_plan() -> None:
+    """No header ever comes: our own count holds, and bursts at a border cannot add up."""
+    throttle = Throttle(Plan(3, 100), Budget())
+    for _ in range(3):
+        throttle.answered(go(throttle.ask(T0 + 59)), T0 + 59, Answer(200))
+
+    decision = throttle.ask(T0 + 61)
+
+    assert isinstance(decision, Wait)
+    assert decision.until == T0 + 120
+
+
+@pytest.mark.case("P16")
+@pytest.mark.parametrize("reset", [T0 - 10_000, T0 * 1_000, 30.0, T0 + 10 * 365 * 86_400, None])
+def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(reset: float | None) -> None:
+    """Past, milliseconds, relative seconds, years ahead, missing: held for a minute, then one looks."""
+    throttle = Throttle(FREE, Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 0, reset, date=T0))
+
+    assert isinstance(throttle.ask(T0 + 30), Wait)
+    assert isinstance(throttle.ask(T0 + 61), Go)
+
+
+@pytest.mark.case("P17")
+@pytest.mark.parametrize("skew_s", [300.0, -300.0])
+def test_a_reset_is_read_on_the_services_clock(skew_s: float) -> None:
+    """Five minutes ahead or behind: the wait ends when the service's minute does."""
+    throttle = Throttle(FREE, Budget())
+    service = T0 + skew_s
+    throttle.answered(go(throttle.ask(T0)), T0, minute(0, at=service))
+
+    decision = throttle.ask(T0)
+
+    assert isinstance(decision, Wait)
+    assert decision.until == T0 + 61
+
+
+def test_a_slept_laptop_scouts_again() -> None:
+    """Eight hours later nothing is believed: one looks, the others wait."""
+    throttle = warm()
+    go(throttle.ask(T0))
+
+    assert isinstance(throttle.ask(T0 + 8 * 3_600), Go)
+    assert isinstance(throttle.ask(T0 + 8 * 3_600), Wait)
+
+
+def test_without_a_plan_the_strictest_reading_that_fits_holds_first() -> None:
+    """1,000 within a minute is Free's day or Business's minute: Free, until a later minute agrees."""
+    throttle = Throttle(None, Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 1_000, 999, T0 + 60, date=T0))
+    assert throttle.plan.name == "free"
+
+    later = T0 + 70
+    throttle.answered(go(throttle.ask(later)), later, Answer(200, 1_000, 999, T0 + 120, date=later))
+
+    assert throttle.plan.name == "business"
+
+
+def test_a_lower_limit_teaches_the_plan_at_once() -> None:
+    """The key was moved from Pro to Free: the next answer says so."""
+    throttle = Throttle(None, Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 300, 299, T0 + 60, date=T0))
+    assert throttle.plan.name == "pro"
+
+    throttle.answered(go(throttle.ask(T0)), T0, minute(50))
+
+    assert throttle.plan.name == "free"
+
+
+def test_a_bulk_run_leaves_a_tenth_of_the_minute_while_people_ask() -> None:
+    """A person in another process finds room; nobody there, and the run takes all."""
+    throttle = warm(remaining=6)
+    assert isinstance(throttle.ask(T0, BULK), Go)
+
+    throttle.ask(T0, Asker("a person"))
+    decision = throttle.ask(T0, BULK)
+
+    assert isinstance(decision, Wait)
+    assert isinstance(throttle.ask(T0, Asker("a person")), Go)
+
+
+def test_a_bulk_run_leaves_what_it_was_told_of_the_day() -> None:
+    """The last 20 of the day are for settling and a listing."""
+    throttle = Throttle(Plan(1_000, 30), Budget())
+    granted = 0
+    while isinstance(decision := throttle.ask(T0 + granted, Asker(bulk=True, leave_per_day=20)), Go):
+        throttle.answered(decision.token, T0 + granted, Answer(200))
+        granted += 1
+
+    assert granted == 10
+    assert isinstance(throttle.ask(T0 + 11, Asker("a person")), Go)
+
+
+def test_units_of_a_dead_process_stay_spent_and_free_its_flights() -> None:
+    """After a minute a flight without an answer is counted as spent, and no longer as under way."""
+    throttle = warm(remaining=10)
+    go(throttle.ask(T0))
+
+    throttle.settle(T0 + 61)
+
+    assert throttle.budget.in_flight == {}
+    assert sum(throttle.budget.minute.values()) == 1  # the scout's has left the minute
+    assert sum(throttle.budget.day.values()) == 2
+
+
+def test_an_answer_of_401_teaches_nothing_of_this_keys_windows() -> None:
+    """Its headers are those of a caller without a key."""
+    throttle = warm(remaining=50)
+
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(401, 60, 0, T0 + 60, date=T0))
+
+    assert isinstance(throttle.ask(T0), Go)
+
+
+def test_what_never_left_is_given_back() -> None:
+    """A refused connection costs nothing."""
+    throttle = warm(remaining=1)
+
+    throttle.unsent(go(throttle.ask(T0)))
+
+    assert isinstance(throttle.ask(T0), Go)
