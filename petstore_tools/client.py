@@ -9,6 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlsplit
 
 from petstore_tools import spec
 from petstore_tools.adapters.http import Reply, Transport
@@ -88,6 +89,13 @@ class Client:
         self.sent = 0
         self.on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
         self._chance = chance or random.Random()
+
+    @property
+    def host(self) -> str:
+        """Where requests go, as people name it."""
+        return (
+            "in this process" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
+        )
 
     def create(self, pet: NewPet) -> Pet:
         """

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -369,11 +368,10 @@ class PetStore:
         self.close()
 
     def __repr__(self) -> str:
-        host = urlsplit(self._settings.base_url).netloc
         plan = (
             "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)
         )
-        return f"PetStore({self._settings.environment}, {host}, {plan})"
+        return f"PetStore({self._settings.environment}, {self._client.host}, {plan})"
 
 
 def _check_status(status: str | None) -> None:

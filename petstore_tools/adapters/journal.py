@@ -67,12 +67,14 @@ class Journal:
         """Return all rows, or those that the file of this run holds, by their place in the sheet."""
         with self._lock:
             rows = self._get().execute(
-                "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail"
-                " FROM row WHERE wanted >= ? ORDER BY number, occurrence",
+                "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail,"
+                " changed_at FROM row WHERE wanted >= ? ORDER BY number, occurrence",
                 (int(wanted),),
             )
             return [
-                Entry((r[0], r[1], r[2]), r[3], r[4], r[5], tuple(json.loads(r[6])), r[7], r[8])
+                Entry(
+                    (r[0], r[1], r[2]), r[3], r[4], r[5], tuple(json.loads(r[6])), r[7], r[8], r[9]
+                )
                 for r in rows
             ]
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from petstore_tools.adapters import journal as journals
 from petstore_tools.adapters.journal import Target
@@ -233,7 +232,7 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
     return ImportPreview(
         file=order.path.name,
         environment=client.environment,
-        host=urlsplit(client.base_url).netloc,
+        host=client.host,
         columns=table.columns.describe(),
         rows=len(checked.rows) + checked.bad_rows,
         to_send=to_send,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
 from petstore_tools.adapters import sheets
@@ -18,6 +18,18 @@ from petstore_tools.errors import utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_FATES: Final = {
+    "row": "int64",
+    "name": "str",
+    "categoryId": "Int64",
+    "status": None,
+    "fate": "str",
+    "id": "Int64",
+    "at": None,
+    "detail": "str",
+}
 
 
 @dataclass(frozen=True)
@@ -77,27 +89,30 @@ class ImportResult:
 
         Returns:
             Columns `row` (int64), `name` (string), `categoryId` (Int64), `status` (ordered category),
-            `fate` (string: created, rejected, unknown, pending, held), `id` (Int64), `detail` (string),
-            by row. A row with problems has no values, since they could not be read.
+            `fate` (string: created, rejected, unknown, pending, held), `id` (Int64), `at` (datetime64,
+            UTC: when the fate was known), `detail` (string), by row. A row with problems has no values,
+            since they could not be read, and no time.
         """
         import pandas as pd
 
         fates: list[tuple[Any, ...]] = [
-            (e.number, *e.content, e.state, e.pet_id, e.detail) for e in self.entries
+            (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail) for e in self.entries
         ]
-        fates += [(h.row.number, *h.row.content, "held", None, str(h)) for h in self.held_rows]
         fates += [
-            (row, None, None, None, "rejected", None, why)
+            (h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows
+        ]
+        fates += [
+            (row, None, None, None, "rejected", None, None, why)
             for row, why in _by_row(self.problems).items()
         ]
-        names = ("row", "name", "categoryId", "status", "fate", "id", "detail")
-        columns = zip(*sorted(fates, key=lambda fate: fate[0]), strict=True) if fates else ((),) * 7
-        kinds: dict[str, Any] = dict(
-            zip(names, ("int64", "str", "Int64", "str", "str", "Int64", "str"), strict=True)
-        )
-        kinds["status"] = pd.CategoricalDtype(list(spec.STATUSES), ordered=True)
-        data = dict(zip(names, columns, strict=True))
-        return pd.DataFrame({n: pd.Series(list(data[n]), dtype=kinds[n]) for n in names})
+        fates.sort(key=lambda fate: fate[0])
+        frame = pd.DataFrame(fates, columns=list(_FATES), dtype="object")
+        times = pd.to_datetime(frame.pop("at").astype("float64"), unit="s", utc=True)
+        frame = frame.astype({name: kind for name, kind in _FATES.items() if kind is not None})
+        status = pd.CategoricalDtype(list(spec.STATUSES), ordered=True)
+        frame["status"] = frame["status"].astype(status)
+        frame.insert(6, "at", times.dt.floor("s").dt.as_unit("s"))
+        return frame
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""

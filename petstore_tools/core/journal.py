@@ -109,6 +109,7 @@ class Entry:
         cells: All cells as typed.
         pet_id: Of a created row.
         detail: Why it is rejected or unknown, or "".
+        changed_at: Unix seconds of its last change of state.
     """
 
     content: Content
@@ -118,6 +119,7 @@ class Entry:
     cells: tuple[str, ...]
     pet_id: int | None = None
     detail: str = ""
+    changed_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

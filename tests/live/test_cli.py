@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from proxy import FaultProxy, reply
 
 from petstore_tools import Sandbox, samples
 from petstore_tools.core.plan import Plan
-from proxy import FaultProxy, reply
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -73,7 +73,9 @@ def test_list_writes_a_file_that_import_reads(run: Run, tmp_path: Path) -> None:
     assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
 
 
-def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox, tmp_path: Path) -> None:
+def test_import_asks_and_without_a_terminal_sends_nothing(
+    run: Run, box: Sandbox, tmp_path: Path
+) -> None:
     """--yes says that it is meant; the JSON object at the end has the documented fields."""
     (tmp_path / "a.csv").write_text(samples.animals_csv(5), encoding="utf-8")
 
@@ -85,7 +87,16 @@ def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox
     done = run("import", "a.csv", "--yes", "--json")
     assert done.returncode == 0
     told = json.loads(done.stdout)
-    assert list(told) == ["rows", "created", "rejected", "unknown", "pending", "held", "resumes_at", "journal"]
+    assert list(told) == [
+        "rows",
+        "created",
+        "rejected",
+        "unknown",
+        "pending",
+        "held",
+        "resumes_at",
+        "journal",
+    ]
     assert (told["rows"], told["created"]) == (5, 5)
     assert "5 to send" in done.stderr
     assert len(box.store.list_pets()) == 30
@@ -102,9 +113,13 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert run("import", "bad.csv", "--yes", "--strict").returncode == 2
     assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
     assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
-    assert run("import", "good.csv", "--yes", "--leave", "99999", PETSTORE_PLAN="5/2").returncode == 4
+    assert (
+        run("import", "good.csv", "--yes", "--leave", "99999", PETSTORE_PLAN="5/2").returncode == 4
+    )
     assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
-    with FaultProxy(box.base_url, lambda method, n: reply(302, Location="https://x.example/")) as proxy:
+    with FaultProxy(
+        box.base_url, lambda method, n: reply(302, Location="https://x.example/")
+    ) as proxy:
         assert run("report", PETSTORE_BASE_URL=proxy.base_url).returncode == 5
     with FaultProxy(box.base_url, lambda method, n: reply(429, Retry_After="7200")) as proxy:
         stopped = run("list", PETSTORE_BASE_URL=proxy.base_url)
@@ -141,7 +156,9 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
         (("keys", "list", "--database", "."), "--database"),
     ],
 )
-def test_bad_input_is_one_clear_sentence_and_exit_code_2(run: Run, arguments: tuple[str, ...], word: str) -> None:
+def test_bad_input_is_one_clear_sentence_and_exit_code_2(
+    run: Run, arguments: tuple[str, ...], word: str
+) -> None:
     """Never a traceback."""
     done = run(*arguments)
 
@@ -178,7 +195,7 @@ def test_the_demo_does_the_main_job_from_any_folder(run: Run, tmp_path: Path) ->
 
 
 def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) -> None:
-    """create prints the lines that set the variables; list shows no key; serve answers it."""
+    """Create prints the lines that set the variables; list shows no key; serve answers it."""
     made = run("keys", "create", "--plan", "pro", "--database", "s.db")
     key = next(line.partition("=")[2] for line in made.stdout.splitlines() if "API_KEY=" in line)
     assert key.startswith("psk_")
@@ -194,14 +211,32 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
     try:
         assert server.stderr is not None
         assert "Serving production at http://127.0.0.1:18765/v1" in server.stderr.readline()
-        done = run("list", PETSTORE_BASE_URL="http://127.0.0.1:18765/v1", PETSTORE_API_KEY=key, PETSTORE_PLAN="pro")
+        done = run(
+            "list",
+            PETSTORE_BASE_URL="http://127.0.0.1:18765/v1",
+            PETSTORE_API_KEY=key,
+            PETSTORE_PLAN="pro",
+        )
     finally:
         server.terminate()
         server.communicate(timeout=20)
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("command", [(), ("list",), ("import",), ("report",), ("quota",), ("demo",), ("serve",), ("keys",), ("configure",)])
+@pytest.mark.parametrize(
+    "command",
+    [
+        (),
+        ("list",),
+        ("import",),
+        ("report",),
+        ("quota",),
+        ("demo",),
+        ("serve",),
+        ("keys",),
+        ("configure",),
+    ],
+)
 def test_help_is_there_for_every_command(run: Run, command: tuple[str, ...]) -> None:
     """With examples where there are options to combine."""
     done = run(*command, "--help")

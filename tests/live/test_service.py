@@ -30,7 +30,9 @@ def box() -> Iterator[Sandbox]:
         yield found
 
 
-def ask(box: Sandbox, method: str, path: str, key: str | None = "", **more: Any) -> requests.Response:
+def ask(
+    box: Sandbox, method: str, path: str, key: str | None = "", **more: Any
+) -> requests.Response:
     """Send a request as any client would; a key of None sends none."""
     headers = dict(more.pop("headers", {}))
     if key is not None:
@@ -54,13 +56,22 @@ def has_rate_headers(response: requests.Response) -> bool:
 
 
 @pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
-def test_the_service_answers_as_the_literal_replies_written_from_the_document(box: Sandbox, path: Path) -> None:
+def test_the_service_answers_as_the_literal_replies_written_from_the_document(
+    box: Sandbox, path: Path
+) -> None:
     """Each file: a request, and status, body and headers of its answer; `*` stands for any text."""
     case = json.loads(path.read_text())
     sent = case["request"]
     data = json.dumps(sent["body"]) if "body" in sent else None
 
-    response = ask(box, sent["method"], sent["path"], None if sent.get("without_key") else "", data=data, headers=JSON)
+    response = ask(
+        box,
+        sent["method"],
+        sent["path"],
+        None if sent.get("without_key") else "",
+        data=data,
+        headers=JSON,
+    )
 
     assert response.status_code == case["reply"]["status"]
     assert has_rate_headers(response)
@@ -112,7 +123,12 @@ def test_a_restart_keeps_animals_keys_and_counters(tmp_path: Path) -> None:
             _, key = database.create_key(Plan(60, 1_000), label="x", now=clock.now())
         server = ThreadedServer(Service(database, clock)).start()
         headers = {"Authorization": f"Bearer {key}"}
-        made = requests.post(f"{server.base_url}/pets", json={"name": "Rex", "categoryId": 1}, headers=headers, timeout=10)
+        made = requests.post(
+            f"{server.base_url}/pets",
+            json={"name": "Rex", "categoryId": 1},
+            headers=headers,
+            timeout=10,
+        )
         remaining.append((made.json()["id"], made.headers["X-RateLimit-Remaining"]))
         server.stop()
         database.close()
@@ -196,13 +212,17 @@ def test_a_good_body_comes_back_with_an_id(box: Sandbox, body: dict[str, Any]) -
         ("POST", "/store/orders", 501),
     ],
 )
-def test_every_failure_is_an_error_body_with_rate_headers(box: Sandbox, method: str, path: str, status: int) -> None:
+def test_every_failure_is_an_error_body_with_rate_headers(
+    box: Sandbox, method: str, path: str, status: int
+) -> None:
     """Status equal to the HTTP status, on every path (§2.5, §8.3)."""
     assert is_error(ask(box, method, path), status)
 
 
 @pytest.mark.case("P58", "P59")
-@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "wrong"])
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "wrong"]
+)
 def test_a_missing_or_wrong_key_is_401(box: Sandbox, header: str | None) -> None:
     """With `WWW-Authenticate`, an Error, and rate headers that are not a key's (§5)."""
     headers = {} if header is None else {"Authorization": header}
@@ -287,7 +307,9 @@ def test_a_wrong_content_type_is_400(box: Sandbox) -> None:
 
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
         assert is_error(ask(box, "POST", "/pets", data=body, headers={"Content-Type": kind}), 400)
-    good = ask(box, "POST", "/pets", data=body, headers={"Content-Type": "Application/JSON; charset=utf-8"})
+    good = ask(
+        box, "POST", "/pets", data=body, headers={"Content-Type": "Application/JSON; charset=utf-8"}
+    )
     assert good.status_code == 201
 
 
@@ -305,7 +327,11 @@ def test_a_revoked_key_is_401_at_once(box: Sandbox) -> None:
 def test_bytes_that_are_no_http_leave_it_up(box: Sandbox) -> None:
     """It answers or hangs up, and the next request is answered."""
     port = int(box.base_url.rpartition(":")[2].partition("/")[0])
-    for junk in (b"\x00\xff\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"POST /v1/pets HTTP/1.1\r\nContent-Length: -5\r\n\r\n"):
+    for junk in (
+        b"\x00\xff\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /v1/pets HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+    ):
         with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
             connection.sendall(junk)
             connection.shutdown(socket.SHUT_WR)

@@ -16,11 +16,15 @@ from petstore_tools.core.journal import merge
 from petstore_tools.core.rows import Row
 
 NAMES = st.sampled_from(["Rex", "Mia", "Max"])
-CONTENTS = st.lists(st.tuples(NAMES, st.integers(1, 2), st.sampled_from([None, "sold"])), min_size=1, max_size=8)
+CONTENTS = st.lists(
+    st.tuples(NAMES, st.integers(1, 2), st.sampled_from([None, "sold"])), min_size=1, max_size=8
+)
 # what becomes of a row that is sent, and where the process dies while it is: before the intent is durable,
 # after it, after the bytes left, after the answer came
 FATES = st.lists(
-    st.sampled_from(["created", "rejected", "lost before", "lost after", "refused 429"]), min_size=1, max_size=30
+    st.sampled_from(["created", "rejected", "lost before", "lost after", "refused 429"]),
+    min_size=1,
+    max_size=30,
 )
 DEATHS = st.lists(st.integers(0, 3) | st.none(), min_size=1, max_size=30)
 
@@ -76,7 +80,10 @@ class World:
 @settings(max_examples=60, deadline=None)
 @pytest.mark.case("P32", "P34")
 def test_whatever_dies_on_the_way_each_row_has_one_fate(
-    contents: list[tuple[str, int, str | None]], fates: list[str], deaths: list[int | None], order: object
+    contents: list[tuple[str, int, str | None]],
+    fates: list[str],
+    deaths: list[int | None],
+    order: object,
 ) -> None:
     """Runs die at random places, the file is re-sorted between them: no double, no loss."""
     world = World(fates, deaths)

@@ -7,11 +7,11 @@ import random
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from service_model import StrictService, StrictWindow, Timeline, WindowKind, latency
 
 from petstore_tools.core.budget import Budget
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Asker, Go, Throttle, Wait
-from service_model import StrictService, StrictWindow, Timeline, WindowKind, latency
 
 KINDS = st.sampled_from(["whole", "first use", "rolling"])
 SPEAKS = st.sampled_from(["tight", "minute", "day", "alternate", "nothing"])

@@ -41,7 +41,14 @@ def test_a_day_that_is_used_up_starts_tomorrow() -> None:
 
 def test_a_plan_that_leaves_nothing_never_ends() -> None:
     """Leaving more than the day has is said, not computed."""
-    price = forecast(10, Plan(60, 10), minute=Room(60, 60, NINE, False), day=Room(10, 10, NINE, False), leave=10, now=NINE)
+    price = forecast(
+        10,
+        Plan(60, 10),
+        minute=Room(60, 60, NINE, False),
+        day=Room(10, 10, NINE, False),
+        leave=10,
+        now=NINE,
+    )
 
     assert price.ends_at is None
     assert "never done" in str(price)

@@ -9,8 +9,8 @@ MINUTE, DAY = Window(3, 60), Window(5, 86_400)
 T0 = 1_800_000_000.0
 
 
-def send(times: list[float], usage: Usage = Usage()) -> tuple[Usage, list[Verdict]]:
-    verdicts = []
+def send(times: list[float], usage: Usage | None = None) -> tuple[Usage, list[Verdict]]:
+    usage, verdicts = usage or Usage(), []
     for at in times:
         usage, verdict = take(usage, MINUTE, DAY, at)
         verdicts.append(verdict)

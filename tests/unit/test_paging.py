@@ -33,7 +33,9 @@ def test_link_headers_in_their_forms(header: str | None, found: dict[str, str]) 
 
 def test_a_relative_next_is_read_against_the_page() -> None:
     """`?cursor=b` keeps host and path."""
-    assert Pager(limit=100).feed(page(range(100), NEXT)) == Ask("https://host/v1/pets?limit=100&cursor=b")
+    assert Pager(limit=100).feed(page(range(100), NEXT)) == Ask(
+        "https://host/v1/pets?limit=100&cursor=b"
+    )
 
 
 @pytest.mark.case("P1")
@@ -56,7 +58,9 @@ def test_a_short_round_page_without_a_sign_may_be_a_cap() -> None:
 
 
 @pytest.mark.case("P1")
-@pytest.mark.parametrize(("count", "link"), [(0, None), (37, None), (100, '<?limit=100>; rel="first"')])
+@pytest.mark.parametrize(
+    ("count", "link"), [(0, None), (37, None), (100, '<?limit=100>; rel="first"')]
+)
 def test_an_end_that_the_service_showed_is_complete(count: int, link: str | None) -> None:
     """Nothing at all, an odd short page, or a page with links and none that leads on."""
     end = Pager(limit=100).feed(page(range(count), link))
@@ -90,7 +94,9 @@ def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
     """One empty page is no end; fifty are, and the verdict says so."""
     pager = Pager(limit=2)
     for number in range(EMPTY_PAGES - 1):
-        step = pager.feed(page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}"))
+        step = pager.feed(
+            page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}")
+        )
         assert isinstance(step, Ask)
 
     end = pager.feed(page([], "<?p=99>; rel=next", "https://host/v1/pets?p=98"))
@@ -100,7 +106,9 @@ def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
 
 
 @pytest.mark.case("P8")
-@pytest.mark.parametrize("target", ["https://other/v1/pets", "http://host/v1/pets", "https://host:8443/v1/pets"])
+@pytest.mark.parametrize(
+    "target", ["https://other/v1/pets", "http://host/v1/pets", "https://host:8443/v1/pets"]
+)
 def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
     """Another host, plain http, another port: cut, and the place is named."""
     end = Pager(limit=2).feed(page([1, 2], f"<{target}>; rel=next"))

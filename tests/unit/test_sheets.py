@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from petstore_tools.adapters import sheets
-from petstore_tools.adapters.sheets import Broken, guard, read_table, records, replace_file, unguard, write_csv
+from petstore_tools.adapters.sheets import (
+    Broken,
+    guard,
+    read_table,
+    records,
+    replace_file,
+    unguard,
+    write_csv,
+)
 from petstore_tools.core.rows import Row
 from petstore_tools.errors import SheetError
 
@@ -24,7 +32,11 @@ def test_encoding_delimiter_and_line_ending_are_found(
     tmp_path: Path, encoding: str, ending: str, delimiter: str
 ) -> None:
     """Whatever program saved it: the same animal, with or without a last newline."""
-    text = delimiter.join(["name", "categoryId", "status"]) + ending + delimiter.join(["Zoë", "3", "sold"])
+    text = (
+        delimiter.join(["name", "categoryId", "status"])
+        + ending
+        + delimiter.join(["Zoë", "3", "sold"])
+    )
 
     found = table(tmp_path, text.encode(encoding))
 
@@ -108,14 +120,22 @@ def test_every_written_cell_reads_back_to_the_same_text(tmp_path: Path) -> None:
     """Newlines, quotes, delimiters, tabs and U+2028 included."""
     cells = ["a\nb", 'say "hi"', "x;y,z", "tab\t", "\u2028", " spaced ", "", "a\r\nb", "0012"]
 
-    write_csv(tmp_path / "out.csv", [str(n) for n in range(len(cells))], [cells], delimiter=";", line_ending="\r\n")
+    write_csv(
+        tmp_path / "out.csv",
+        [str(n) for n in range(len(cells))],
+        [cells],
+        delimiter=";",
+        line_ending="\r\n",
+    )
 
     text = (tmp_path / "out.csv").read_bytes().decode()
     assert list(records(text, ";"))[1][1] == cells
 
 
 @pytest.mark.case("P54")
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_replaced_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dying before the move leaves the old file and no other."""
     path = tmp_path / "report.html"
     replace_file(path, b"old")
