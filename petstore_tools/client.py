@@ -19,12 +19,7 @@ from petstore_tools.clock import Clock
 from petstore_tools.core import headers, retry
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Asker, Go, Stop, Throttle, Wait
-from petstore_tools.errors import (
-    KeyBannedError,
-    NotFoundError,
-    QuotaError,
-    TransportError,
-)
+from petstore_tools.errors import KeyBannedError, NotFoundError, QuotaError, TransportError
 from petstore_tools.listed import Listed
 from petstore_tools.models import NewPet, Pet
 
@@ -93,9 +88,7 @@ class Client:
     @property
     def host(self) -> str:
         """Where requests go, as people name it."""
-        return (
-            "in this process" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
-        )
+        return "in this process" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
 
     def create(self, pet: NewPet) -> Pet:
         """
@@ -145,9 +138,7 @@ class Client:
             first=first,
         )
 
-    def call(
-        self, method: str, url: str, body: bytes | None = None, *, manner: Manner = ALONE
-    ) -> Reply:
+    def call(self, method: str, url: str, body: bytes | None = None, *, manner: Manner = ALONE) -> Reply:
         """
         Send a request when the throttle lets it go, and again where that cannot do harm.
 

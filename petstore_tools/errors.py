@@ -98,9 +98,7 @@ class RateLimitedError(ApiError):
         retry_at: Unix seconds from which a request may go again.
     """
 
-    def __init__(
-        self, status: int, code: str, message: str, request_line: str, *, retry_at: float
-    ) -> None:
+    def __init__(self, status: int, code: str, message: str, request_line: str, *, retry_at: float) -> None:
         super().__init__(status, code, f"{message} Next try: {utc_text(retry_at)}.", request_line)
         self.retry_at = retry_at
 
@@ -119,9 +117,7 @@ class QuotaError(PetstoreError):
     """
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
-        super().__init__(
-            f"{why}; the same call goes on at {utc_text(resumes_at)} (or pass wait=True)"
-        )
+        super().__init__(f"{why}; the same call goes on at {utc_text(resumes_at)} (or pass wait=True)")
         self.why, self.plan, self.resumes_at = why, plan, resumes_at
 
 

@@ -91,9 +91,7 @@ def check(frame: pd.DataFrame) -> None:
 
     missing = [name for name in spec.COLUMNS if name not in frame.columns]
     if missing:
-        raise FrameError(
-            f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status"
-        )
+        raise FrameError(f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status")
     for name in ("id", "categoryId"):
         if not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans:
             raise FrameError(

@@ -19,9 +19,7 @@ def is_wanted(progress: Wanted) -> bool:
     """Say whether a bar is drawn: as told, else where stderr is a terminal or a notebook is live."""
     if isinstance(progress, bool):
         return progress
-    return os.environ.get("PETSTORE_PROGRESS") != "0" and (
-        sys.stderr.isatty() or "ipykernel" in sys.modules
-    )
+    return os.environ.get("PETSTORE_PROGRESS") != "0" and (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
 
 @contextmanager

@@ -85,24 +85,13 @@ class Quota:
 
     def _rows(self) -> list[tuple[object, ...]]:
         return [
-            (
-                w.window,
-                w.limit,
-                w.left,
-                None if w.frees_at is None else utc_text(w.frees_at),
-                w.told_by,
-            )
+            (w.window, w.limit, w.left, None if w.frees_at is None else utc_text(w.frees_at), w.told_by)
             for w in self.windows
         ]
 
     def __repr__(self) -> str:
-        parts = [
-            f"{w.window} {render.shown(w.left)} of {render.shown(w.limit)} left"
-            for w in self.windows
-        ]
-        closed = (
-            "" if self.closed_until is None else f", closed until {utc_text(self.closed_until)}"
-        )
+        parts = [f"{w.window} {render.shown(w.left)} of {render.shown(w.limit)} left" for w in self.windows]
+        closed = "" if self.closed_until is None else f", closed until {utc_text(self.closed_until)}"
         return f"Quota({self.plan}: {', '.join(parts)}{closed})"
 
     def _repr_html_(self) -> str:
@@ -122,9 +111,7 @@ def look(client: Client) -> Quota:
         room = throttle.room(name, now)
         left = None if room.left == inf else max(0, int(room.left))
         frees_at = room.frees_at if now < room.frees_at < inf else None
-        return WindowQuota(
-            name, room.limit, left, frees_at, "headers" if room.by_headers else "ledger"
-        )
+        return WindowQuota(name, room.limit, left, frees_at, "headers" if room.by_headers else "ledger")
 
     closed_until = max(budget.gate_until, budget.banned_until)
     closed = now < closed_until

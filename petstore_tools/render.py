@@ -52,8 +52,7 @@ def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "
     """Return a small HTML table with a caption and a note, fit for a notebook in any theme."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(shown(value))}</td>" for value in row) + "</tr>"
-        for row in rows
+        "<tr>" + "".join(f"<td>{escape(shown(value))}</td>" for value in row) + "</tr>" for row in rows
     )
     told = f"<p>{escape(note)}</p>" if note else ""
     return (

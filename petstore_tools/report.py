@@ -68,8 +68,7 @@ class StatusReport:
             "complete": self.listing.complete,
             "listing": self.listing.to_dict(),
             "breakdown": [
-                {"status": status, "count": count, "share": share}
-                for status, count, share in self._rows()
+                {"status": status, "count": count, "share": share} for status, count, share in self._rows()
             ],
             "by_category": [
                 dict(zip(self._category_header(), row, strict=True))
@@ -135,10 +134,7 @@ class StatusReport:
 
 
 def status_report(
-    pets: pd.DataFrame,
-    *,
-    partial: bool = False,
-    categories: Mapping[int, str] | None = None,
+    pets: pd.DataFrame, *, partial: bool = False, categories: Mapping[int, str] | None = None
 ) -> StatusReport:
     """
     Report on a listed frame.

@@ -77,10 +77,7 @@ def animals_csv(count: int = 1_000, *, seed: int = SEED) -> str:
     """Return sample animals as the text of a CSV file with columns name, categoryId, status."""
     return _csv(
         [("name", "categoryId", "status")]
-        + [
-            (name, str(category), status or "")
-            for name, category, status in animals(count, seed=seed)
-        ]
+        + [(name, str(category), status or "") for name, category, status in animals(count, seed=seed)]
     )
 
 

@@ -56,9 +56,7 @@ class Sandbox:
         if clock not in ("manual", "system"):
             raise ValueError(f"clock is manual or system, not {clock!r}")
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
-        self._folder = tempfile.TemporaryDirectory(
-            prefix="petstore-sandbox-", ignore_cleanup_errors=True
-        )
+        self._folder = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
         folder = Path(self._folder.name)
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         served = Database(folder / "service.db", durability="OFF")
@@ -81,9 +79,7 @@ class Sandbox:
             self, _close, self._server, served, self._staff, self.store, self._folder
         )
 
-    def advance(
-        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
-    ) -> None:
+    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
         """
         Turn the manual clock forward.
 
@@ -91,9 +87,7 @@ class Sandbox:
             ValueError: The sandbox runs on the machine's clock, or the time is negative.
         """
         if not isinstance(self.clock, ManualClock):
-            raise ValueError(
-                "this sandbox runs on the machine's clock; make it with clock='manual'"
-            )
+            raise ValueError("this sandbox runs on the machine's clock; make it with clock='manual'")
         self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
 
     def change(self, pet_id: int, *, status: spec.Status | None) -> None:

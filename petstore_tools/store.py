@@ -67,11 +67,7 @@ class PetStore:
         progress: bool | None = None,
     ) -> None:
         settings = settings_.load(
-            base_url=base_url,
-            api_key=api_key,
-            plan=plan,
-            environment=environment,
-            state_dir=state_dir,
+            base_url=base_url, api_key=api_key, plan=plan, environment=environment, state_dir=state_dir
         )
         clock = SystemClock()
         self._open(settings, clock, session, ledger, max_wait_s, progress=progress)
@@ -109,9 +105,7 @@ class PetStore:
         )
         self.last_partial: pd.DataFrame | None = None
 
-    def pages(
-        self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False
-    ) -> Listed:
+    def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Listed:
         """
         Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
 
@@ -127,9 +121,7 @@ class PetStore:
         """
         _check_status(status)
         if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
-            raise ValueError(
-                f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}"
-            )
+            raise ValueError(f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}")
         return self._client.pages(status=status, limit=limit, manner=Manner(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
@@ -320,9 +312,7 @@ class PetStore:
             print(preview)
             return True
 
-        order = bulk.Order(
-            Path(path), mapping, strict, allow_bad, send_edited, drop_twins, leave, wait
-        )
+        order = bulk.Order(Path(path), mapping, strict, allow_bad, send_edited, drop_twins, leave, wait)
         result = self._import(order, announce, progress)
         assert result is not None
         return result
@@ -368,9 +358,7 @@ class PetStore:
         self.close()
 
     def __repr__(self) -> str:
-        plan = (
-            "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)
-        )
+        plan = "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)
         return f"PetStore({self._settings.environment}, {self._client.host}, {plan})"
 
 

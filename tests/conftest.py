@@ -16,9 +16,7 @@ CASES = Path(__file__).with_name("cases.txt")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--cases", action="store_true", help="print case -> tests; fail where a case has none"
-    )
+    parser.addoption("--cases", action="store_true", help="print case -> tests; fail where a case has none")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -44,10 +42,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 held[case].add(item.nodeid.partition("[")[0])
     listed = CASES.read_text().split()
     for case in sorted(set(listed) | set(held), key=lambda c: (int(c[1:].rstrip("a")), c)):
-        print(
-            case,
-            *(f"\n    {test}" for test in sorted(held[case])) if held[case] else "\n    NO TEST",
-        )
+        print(case, *(f"\n    {test}" for test in sorted(held[case])) if held[case] else "\n    NO TEST")
     without = [case for case in listed if not held[case]]
     pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
 

@@ -1,0 +1,1 @@
+"""Thin shells that act: requests, budget ledger, journal, spreadsheets, settings."""

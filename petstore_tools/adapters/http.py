@@ -43,9 +43,7 @@ class KeyAuth(AuthBase):
 
     def __init__(self, key: str) -> None:
         if not key.isascii() or not key.isprintable() or " " in key or not key:
-            raise SettingsError(
-                "the API key has characters that no header can carry; copy it again"
-            )
+            raise SettingsError("the API key has characters that no header can carry; copy it again")
         self._key = key
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -104,11 +102,7 @@ class Transport:
             self._local.used_at = time.monotonic()
         if response.is_redirect or 300 <= response.status_code < 400:
             target = urlsplit(response.headers.get("Location", ""))
-            place = (
-                f"{target.scheme}://{target.hostname}{target.path}"
-                if target.hostname
-                else target.path
-            )
+            place = f"{target.scheme}://{target.hostname}{target.path}" if target.hostname else target.path
             raise ProtocolError(
                 f"{line}: the service redirects ({response.status_code}) to {place or 'nowhere'}; "
                 "redirects are not followed, so correct the base address"

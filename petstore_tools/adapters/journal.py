@@ -72,17 +72,13 @@ class Journal:
                 (int(wanted),),
             )
             return [
-                Entry(
-                    (r[0], r[1], r[2]), r[3], r[4], r[5], tuple(json.loads(r[6])), r[7], r[8], r[9]
-                )
+                Entry((r[0], r[1], r[2]), r[3], r[4], r[5], tuple(json.loads(r[6])), r[7], r[8], r[9])
                 for r in rows
             ]
 
     def adopt(self, merged: Merge, *, now: float) -> None:
         """Take in a file: new rows are pending, rejected ones pending again, places brought up to date."""
-        known = [
-            (row.number, json.dumps(row.cells), *_identity(entry)) for entry, row in merged.known
-        ]
+        known = [(row.number, json.dumps(row.cells), *_identity(entry)) for entry, row in merged.known]
         new = [
             (*row.content, occurrence, row.number, json.dumps(row.cells), now)
             for row, occurrence in merged.new
@@ -155,9 +151,7 @@ def _identity(entry: Entry) -> tuple[str, int, str, int]:
 
 
 @contextmanager
-def open_journal(
-    folder: Path, target: Target, *, journal_id: str = "", now: float
-) -> Iterator[Journal]:
+def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: float) -> Iterator[Journal]:
     """
     Open the journal of an import, or make it; one run at a time.
 
@@ -176,9 +170,7 @@ def open_journal(
     folder.mkdir(parents=True, exist_ok=True)
     with _RunLock(folder / f"{name}.lock", name) as lock:
         if journal_id and not path.exists():
-            raise JournalError(
-                f"the rejects file belongs to an import {name} that is not on this machine"
-            )
+            raise JournalError(f"the rejects file belongs to an import {name} that is not on this machine")
         if not path.exists():
             if lock.journal_was_made:
                 raise JournalError(
@@ -216,12 +208,8 @@ class _RunLock:
 
     def __enter__(self) -> Self:
         try:
-            self._db = sqlite3.connect(
-                self._path, timeout=0, isolation_level=None, check_same_thread=False
-            )
-            self._db.execute(
-                "PRAGMA locking_mode = EXCLUSIVE"
-            )  # held past each commit, until closed
+            self._db = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # held past each commit, until closed
             self._db.execute("BEGIN EXCLUSIVE")
             self._db.execute("COMMIT")
             (made,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -231,9 +219,7 @@ class _RunLock:
                 raise JournalError(
                     f"this import is running already (journal {self._name}); wait for it or stop it"
                 ) from error
-            raise JournalError(
-                f"the lock of journal {self._name} cannot be used: {error}"
-            ) from error
+            raise JournalError(f"the lock of journal {self._name} cannot be used: {error}") from error
         self.journal_was_made = bool(made)
         return self
 

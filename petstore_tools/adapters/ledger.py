@@ -100,8 +100,7 @@ class SqliteLedger:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite.connect(self.path, durability="NORMAL")
         connection.execute(
-            "CREATE TABLE IF NOT EXISTS budget (subject TEXT PRIMARY KEY, state BLOB NOT NULL)"
-            " WITHOUT ROWID"
+            "CREATE TABLE IF NOT EXISTS budget (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
         )
         return connection
 

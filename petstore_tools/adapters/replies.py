@@ -7,13 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from petstore_tools.adapters.http import Reply
-from petstore_tools.errors import (
-    ApiError,
-    BadRequestError,
-    NotFoundError,
-    ProtocolError,
-    UnauthorizedError,
-)
+from petstore_tools.errors import ApiError, BadRequestError, NotFoundError, ProtocolError, UnauthorizedError
 from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow
 
 
@@ -82,6 +76,4 @@ def read_rows(reply: Reply, line: str) -> list[PetRow]:
     try:
         return PET_ROWS.validate_json(reply.body)
     except ValidationError as error:
-        raise ProtocolError(
-            f"{line}: the answer is no list of animals: {first_fault(error)}"
-        ) from error
+        raise ProtocolError(f"{line}: the answer is no list of animals: {first_fault(error)}") from error

@@ -132,9 +132,7 @@ def check_base_url(address: str) -> str:
             f"the base address must end in {spec.PATH_PREFIX}; did you mean {text}{spec.PATH_PREFIX} ?"
         )
     if parts.scheme == "http" and not _is_here(host):
-        warnings.warn(
-            f"the key travels unencrypted to {host}: use https", UserWarning, stacklevel=4
-        )
+        warnings.warn(f"the key travels unencrypted to {host}: use https", UserWarning, stacklevel=4)
     return text
 
 

@@ -75,9 +75,7 @@ class Table:
                 continue
             row = read_row(number, [unguard(cell) for cell in cells], self.columns)
             if isinstance(row, Row):
-                row = replace(
-                    row, number=_number(row.cells[ours], row.number), cells=row.cells[:ours]
-                )
+                row = replace(row, number=_number(row.cells[ours], row.number), cells=row.cells[:ours])
             yield row
 
     def cells(self, numbers: set[int]) -> Iterator[tuple[int, int, list[str]]]:
@@ -112,9 +110,7 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None) -> Table:
         SheetError: Not there, of another format, empty, not text, or without the required columns.
     """
     if path.suffix.casefold() not in DELIMITERS:
-        raise SheetError(
-            f"{path.name}: only .csv and .tsv can be imported; save the sheet as CSV (UTF-8)"
-        )
+        raise SheetError(f"{path.name}: only .csv and .tsv can be imported; save the sheet as CSV (UTF-8)")
     try:
         content = path.read_bytes()
     except FileNotFoundError as error:
@@ -138,9 +134,7 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None) -> Table:
                 "imported: look for them in the inventory first"
             )
         ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header)
-        journal = (
-            _first_cell(text, delimiter, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
-        )
+        journal = _first_cell(text, delimiter, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
         notes = () if encoding.startswith("utf") else (f"read as {encoding}: it is not UTF-8",)
         ending = next((end for end in ("\r\n", "\n", "\r") if end in text), "\n")
         return Table(path, text, encoding, delimiter, ending, header_row, columns, journal, notes)
@@ -148,11 +142,7 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None) -> Table:
 
 
 def _decode(content: bytes, name: str) -> tuple[str, str]:
-    marks = (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    )
+    marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
     encoding = next((encoding for mark, encoding in marks if content.startswith(mark)), "utf-8")
     for candidate in (encoding, "cp1252"):
         try:
@@ -162,9 +152,7 @@ def _decode(content: bytes, name: str) -> tuple[str, str]:
     raise SheetError(f"{name} is no text in UTF-8, UTF-16 or Windows-1252; save it as CSV (UTF-8)")
 
 
-def _find_header(
-    text: str, delimiter: str, mapping: Mapping[str, str] | None
-) -> tuple[int, Columns]:
+def _find_header(text: str, delimiter: str, mapping: Mapping[str, str] | None) -> tuple[int, Columns]:
     first_error: SheetError | None = None
     for number, cells in islice(records(text, delimiter), HEADER_WITHIN):
         if isinstance(cells, Broken) or not any(cell.strip() for cell in cells):
@@ -201,11 +189,7 @@ def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | Broken
                 number, read = number + 1, reader.line_num
         except csv.Error as error:
             broken = lines[start + read].rstrip("\r\n")
-            why = (
-                "opens a quote that is never closed"
-                if "end of data" in str(error)
-                else "cannot be split"
-            )
+            why = "opens a quote that is never closed" if "end of data" in str(error) else "cannot be split"
             yield number, Broken(broken, why)
             number, read = number + 1, read + 1
         start += read

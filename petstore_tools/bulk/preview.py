@@ -242,9 +242,7 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
         twins=len(checked.twins),
         held=checked.merged.held,
         removed=len(checked.merged.removed),
-        corrections=tuple(
-            f"row {row.number}: {row.correction}" for row in checked.rows if row.correction
-        ),
+        corrections=tuple(f"row {row.number}: {row.correction}" for row in checked.rows if row.correction),
         blank=checked.blank,
         notes=table.notes,
         forecast=price(client, to_send, order.leave),

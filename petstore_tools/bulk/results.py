@@ -98,9 +98,7 @@ class ImportResult:
         fates: list[tuple[Any, ...]] = [
             (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail) for e in self.entries
         ]
-        fates += [
-            (h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows
-        ]
+        fates += [(h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows]
         fates += [
             (row, None, None, None, "rejected", None, None, why)
             for row, why in _by_row(self.problems).items()
@@ -124,9 +122,7 @@ class ImportResult:
     def __str__(self) -> str:
         counts = ("created", "rejected", "unknown", "pending", "held", "dropped")
         told = ", ".join(
-            f"{getattr(self, name):,} {name}"
-            for name in counts
-            if getattr(self, name) or name == "created"
+            f"{getattr(self, name):,} {name}" for name in counts if getattr(self, name) or name == "created"
         )
         text = f"{self.file} → {self.environment}: {self.rows:,} rows: {told}"
         if self.stopped is not None:
@@ -167,10 +163,7 @@ def write(path: Path, checked: Checked, entries: Sequence[Entry], journal: str) 
     id_name = "id" if "id" not in header else "petstore_id"
     ours = [sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN]
     contents: dict[str, tuple[list[str], list[list[str]]]] = {
-        "created": (
-            [*header, id_name],
-            [[*e.cells, str(e.pet_id)] for e in entries if e.state == "created"],
-        ),
+        "created": ([*header, id_name], [[*e.cells, str(e.pet_id)] for e in entries if e.state == "created"]),
         "rejected": (
             [*header, *ours, sheets.PROBLEM_COLUMN],
             _rejects(checked, entries, journal, len(header)),
@@ -196,17 +189,15 @@ def write(path: Path, checked: Checked, entries: Sequence[Entry], journal: str) 
     return tuple(written)
 
 
-def _rejects(
-    checked: Checked, entries: Sequence[Entry], journal: str, width: int
-) -> list[list[str]]:
+def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
     """Return the rows of the rejects file: cells guarded against being run as formulas."""
     refused = [(e.number, e.cells, e.detail) for e in entries if e.state == "rejected"]
     why = _by_row(checked.problems)
-    refused += [
-        (first, tuple(cells), why[here]) for here, first, cells in checked.table.cells(set(why))
-    ]
+    refused += [(first, tuple(cells), why[here]) for here, first, cells in checked.table.cells(set(why))]
     rows = []
     for number, cells, problem in sorted(refused):
-        padded = [*cells, *[""] * width][:width]
-        rows.append([sheets.guard(cell) for cell in (*padded, str(number), journal, problem)])
+        padded = [*cells, *[""] * (width - len(cells))]
+        # cells beyond the header join the last one: nothing is lost, and the row is not mended unseen
+        kept = [*padded[: width - 1], checked.table.delimiter.join(padded[width - 1 :])]
+        rows.append([sheets.guard(cell) for cell in (*kept, str(number), journal, problem)])
     return rows

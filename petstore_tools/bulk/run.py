@@ -76,11 +76,7 @@ def _send(
 ) -> Stopped | None:
     plan, _ = client.room()
     sender = Sender(
-        client,
-        journal,
-        wait=order.wait,
-        leave_per_day=leave_per_day(plan, order.leave),
-        progress=progress,
+        client, journal, wait=order.wait, leave_per_day=leave_per_day(plan, order.leave), progress=progress
     )
     return sender.run([e for e in journal.entries(wanted=True) if e.state == "pending"])
 

@@ -221,9 +221,7 @@ class Sender:
             self._move(entry, "sending")
             left_at = time.perf_counter()
 
-        reply = self._client.attempt(
-            "POST", self._url, pet.wire(), manner=self._manner, before=intend
-        )
+        reply = self._client.attempt("POST", self._url, pet.wire(), manner=self._manner, before=intend)
         self._latency_s = self._latency_s or time.perf_counter() - left_at
         return reply
 
@@ -252,13 +250,9 @@ class Sender:
             sick = self._unknown_in_a_row >= SICK_AFTER
             self._changed.notify_all()
         if sick:
-            self._stop(
-                Stopped("service", f"{SICK_AFTER} rows in a row came to nothing sure: {why}")
-            )
+            self._stop(Stopped("service", f"{SICK_AFTER} rows in a row came to nothing sure: {why}"))
 
-    def _move(
-        self, entry: Entry, state: fates.State, *, pet_id: int | None = None, detail: str = ""
-    ) -> None:
+    def _move(self, entry: Entry, state: fates.State, *, pet_id: int | None = None, detail: str = "") -> None:
         now = self._client.clock.now()
         self._journal.move(entry, state, now=now, pet_id=pet_id, detail=detail)
 

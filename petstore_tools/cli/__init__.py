@@ -95,9 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
     except OSError as error:
-        click.echo(
-            f"Error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
-        )
+        click.echo(f"Error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
         code = exits.USAGE
     sys.exit(code if isinstance(code, int) else exits.DONE)
 

@@ -19,20 +19,14 @@ Choice = click.Choice(spec.STATUSES)
 ENVIRONMENT = click.option(
     "--environment", type=click.Choice(("production", "staging")), help="Which base address to use."
 )
-WAIT = click.option(
-    "--wait", is_flag=True, help="Wait for the next day's quota instead of stopping."
-)
+WAIT = click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 
 
 def _writable(path: Path | None, endings: tuple[str, ...]) -> None:
     if path is not None and path.suffix.casefold() not in endings:
-        raise click.UsageError(
-            f"cannot write {path.suffix or path.name!r}: use {', '.join(endings)}"
-        )
+        raise click.UsageError(f"cannot write {path.suffix or path.name!r}: use {', '.join(endings)}")
     if path is not None and not path.resolve().parent.is_dir():
-        raise click.UsageError(
-            f"there is no folder for {path.name}; nothing was asked of the service"
-        )
+        raise click.UsageError(f"there is no folder for {path.name}; nothing was asked of the service")
 
 
 @click.command("list")
@@ -42,12 +36,7 @@ def _writable(path: Path | None, endings: tuple[str, ...]) -> None:
 @ENVIRONMENT
 @WAIT
 def list_(
-    status: str | None,
-    first: int | None,
-    output: Path | None,
-    environment: str | None,
-    *,
-    wait: bool,
+    status: str | None, first: int | None, output: Path | None, environment: str | None, *, wait: bool
 ) -> int:
     """
     Show the inventory, or write it to a file.
@@ -63,9 +52,7 @@ def list_(
     listing = Listing.of(frame)
     if output is None:
         shown = frame.head(SHOWN_ROWS).astype("object")
-        rows = [
-            tuple(map(str, row)) for row in shown.where(shown.notna(), "").itertuples(index=False)
-        ]
+        rows = [tuple(map(str, row)) for row in shown.where(shown.notna(), "").itertuples(index=False)]
         click.echo(text_table(tuple(frame.columns), rows))
         if len(frame) > SHOWN_ROWS:
             click.echo(f"... {len(frame) - SHOWN_ROWS:,} more", err=True)
@@ -104,9 +91,7 @@ def report_(
     with PetStore(environment=environment) as store:
         frame = store.list_pets(status=status, wait=wait)
     if not Listing.of(frame).complete and not partial:
-        click.echo(
-            f"Error: not whole: {Listing.of(frame)}; --partial reports on it all the same", err=True
-        )
+        click.echo(f"Error: not whole: {Listing.of(frame)}; --partial reports on it all the same", err=True)
         return exits.PARTLY
     report = status_report(frame, partial=partial)
     if output is None:

@@ -31,10 +31,7 @@ INTERRUPTED: Final = 130
 def of_error(error: PetstoreError) -> int:
     """Return the exit code of an error."""
     kinds: tuple[tuple[tuple[type[PetstoreError], ...], int], ...] = (
-        (
-            (SettingsError, LedgerError, SheetError, JournalError, FrameError, MissingExtraError),
-            USAGE,
-        ),
+        ((SettingsError, LedgerError, SheetError, JournalError, FrameError, MissingExtraError), USAGE),
         ((UnauthorizedError,), KEY_REFUSED),
         ((QuotaError, RateLimitedError, KeyBannedError), AT_A_LIMIT),
     )

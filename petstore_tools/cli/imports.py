@@ -28,21 +28,13 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--map", "maps", multiple=True, metavar='"Column=name"', help="Which column is which field."
-)
+@click.option("--map", "maps", multiple=True, metavar='"Column=name"', help="Which column is which field.")
 @click.option("--dry-run", is_flag=True, help="Check the file and tell the price; send nothing.")
 @click.option("--strict", is_flag=True, help="Send nothing while a row has a problem.")
-@click.option(
-    "--allow-bad", is_flag=True, help="Go on although over half of the rows have problems."
-)
-@click.option(
-    "--send-edited", is_flag=True, help="Send rows edited after creation as further animals."
-)
+@click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
+@click.option("--send-edited", is_flag=True, help="Send rows edited after creation as further animals.")
 @click.option("--drop-twins", is_flag=True, help="Of rows with the same three values, send one.")
-@click.option(
-    "--leave", type=click.IntRange(min=0), help="Requests of each day to keep for others."
-)
+@click.option("--leave", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
 @click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
@@ -95,9 +87,7 @@ def _agreed(preview: ImportPreview, *, yes: bool) -> bool:
     if yes or not preview.to_send:
         return True
     if not sys.stdin.isatty():
-        raise SettingsError(
-            "nothing was sent: there is nobody to ask, so say that it is meant: --yes"
-        )
+        raise SettingsError("nothing was sent: there is nobody to ask, so say that it is meant: --yes")
     question = f"Create {preview.to_send:,} animals in {preview.environment} ({preview.host})?"
     return click.confirm(question, default=False, err=True)
 

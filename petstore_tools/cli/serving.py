@@ -18,9 +18,7 @@ from petstore_tools.render import text_table
 
 PORTS = {"production": 8765, "staging": 8766}
 DATABASE = click.option(
-    "--database",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="SQLite file; made where absent.",
+    "--database", type=click.Path(path_type=Path, dir_okay=False), help="SQLite file; made where absent."
 )
 ENVIRONMENT = click.option(
     "--environment",
@@ -78,9 +76,7 @@ def keys_() -> None:
 
 
 @keys_.command("create")
-@click.option(
-    "--plan", default="free", show_default=True, help="free, pro, business or PER_MINUTE/PER_DAY."
-)
+@click.option("--plan", default="free", show_default=True, help="free, pro, business or PER_MINUTE/PER_DAY.")
 @click.option("--label", default="", help="For whom it is.")
 @DATABASE
 @ENVIRONMENT
@@ -94,16 +90,10 @@ def create_(plan: str, label: str, database: Path | None, environment: str) -> i
     store.close()
     base_url = f"http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}"
     prefix = "STAGING_" if environment == "staging" else ""
-    variables = {
-        f"PETSTORE_{prefix}BASE_URL": base_url,
-        "PETSTORE_API_KEY": key,
-        "PETSTORE_PLAN": plan,
-    }
+    variables = {f"PETSTORE_{prefix}BASE_URL": base_url, "PETSTORE_API_KEY": key, "PETSTORE_PLAN": plan}
     if prefix:
         variables["PETSTORE_ENVIRONMENT"] = environment
-    click.echo(
-        f"Key {key_id}, {numbers}. It is shown this once; only its digest is stored.", err=True
-    )
+    click.echo(f"Key {key_id}, {numbers}. It is shown this once; only its digest is stored.", err=True)
     click.echo("# sh, bash, zsh")
     for name, value in variables.items():
         click.echo(f"export {name}={value}")
@@ -142,8 +132,6 @@ def revoke_(key_id: str, database: Path | None, environment: str) -> int:
     done = store.revoke(key_id, time.time())
     store.close()
     if not done:
-        raise SettingsError(
-            f"there is no valid key with the id {key_id!r}; see petstore-tools keys list"
-        )
+        raise SettingsError(f"there is no valid key with the id {key_id!r}; see petstore-tools keys list")
     click.echo(f"Key {key_id} is revoked.", err=True)
     return exits.DONE

@@ -1,0 +1,1 @@
+"""Pure machines that decide: no network, disk, clock, randomness or pandas; `now` is an argument."""

@@ -59,9 +59,7 @@ def leave_per_day(plan: Plan, wanted: int | None) -> int:
     return LEAST_LEFT if plan.per_day is None else min(LEAST_LEFT, plan.per_day // 10)
 
 
-def forecast(
-    requests: int, plan: Plan, *, minute: Room, day: Room, leave: int, now: float
-) -> Forecast:
+def forecast(requests: int, plan: Plan, *, minute: Room, day: Room, leave: int, now: float) -> Forecast:
     """
     Say what `requests` will take from `now` on.
 

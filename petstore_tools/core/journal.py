@@ -154,11 +154,7 @@ class Merge:
 
 
 def merge(
-    entries: Sequence[Entry],
-    rows: Iterable[Row],
-    *,
-    partial: bool = False,
-    send_edited: bool = False,
+    entries: Sequence[Entry], rows: Iterable[Row], *, partial: bool = False, send_edited: bool = False
 ) -> Merge:
     """
     Find the rows of a file in its journal, by content, never by position.
@@ -211,11 +207,7 @@ def _hold(vanished: list[Entry], unseen: list[Row], *, partial: bool) -> list[He
     left = list(unseen)
     for entry in vanished:
         best = max(left, key=lambda row: _likeness(entry, row), default=None)
-        if (
-            best is None
-            or _likeness(entry, best)[0] == 0
-            or (partial and best.number != entry.number)
-        ):
+        if best is None or _likeness(entry, best)[0] == 0 or (partial and best.number != entry.number):
             continue
         held.append(Held(best, entry))
         left.remove(best)

@@ -63,9 +63,7 @@ class Listing:
         """
         carried = getattr(frame, "attrs", {}).get("listing")
         if not isinstance(carried, dict):
-            raise FrameError(
-                "this frame carries no listing: take one from list_pets(), or keep its attrs"
-            )
+            raise FrameError("this frame carries no listing: take one from list_pets(), or keep its attrs")
         try:
             return cls(**{**carried, "notes": tuple(carried.get("notes", ()))})
         except TypeError as error:

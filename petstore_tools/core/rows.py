@@ -46,13 +46,9 @@ class RowProblem:
     suggestion: str = ""
 
     def __str__(self) -> str:
-        place = f"row {self.row}" + (
-            f", column {self.column} ({self.field})" if self.column else ""
-        )
+        place = f"row {self.row}" + (f", column {self.column} ({self.field})" if self.column else "")
         shown = self.value if len(self.value) <= _SHOWN else self.value[:_SHOWN] + "…"
-        return f"{place}: {shown!r} {self.rule}" + (
-            f"; {self.suggestion}" if self.suggestion else ""
-        )
+        return f"{place}: {shown!r} {self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,23 +177,17 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
     if not any(cell.strip() for cell in cells):
         return None
     if tuple(cell.strip() for cell in cells) == tuple(cell.strip() for cell in columns.header):
-        return [
-            RowProblem(number, "", "", ", ".join(cells), "is the header again", "delete the row")
-        ]
+        return [RowProblem(number, "", "", ", ".join(cells), "is the header again", "delete the row")]
     width = len(columns.header)
     if len(cells) < width or any(cell.strip() for cell in cells[width:]):
         rule = f"has {len(cells)} cells where the header has {width}"
-        return [
-            RowProblem(number, "", "", ", ".join(cells), rule, "check for a missing quote or comma")
-        ]
+        return [RowProblem(number, "", "", ", ".join(cells), rule, "check for a missing quote or comma")]
     problems: list[RowProblem] = []
     name = cells[columns.name]
     if not name.strip():
         problems.append(_problem(number, columns.name, "name", name, "is empty", "give a name"))
     elif "\0" in name:
-        problems.append(
-            _problem(number, columns.name, "name", name, "holds a NUL character", "retype it")
-        )
+        problems.append(_problem(number, columns.name, "name", name, "holds a NUL character", "retype it"))
     category_id = _category_id(number, columns.category_id, cells[columns.category_id])
     status: str | RowProblem | None = None
     if columns.status is not None:
@@ -241,9 +231,5 @@ def _status(number: int, at: int, cell: str) -> str | RowProblem | None:
     if text in spec.STATUSES:
         return text
     close = get_close_matches(text, spec.STATUSES, n=1)
-    hint = (
-        f"did you mean {close[0]}?"
-        if close
-        else f"use {', '.join(spec.STATUSES)} or leave it empty"
-    )
+    hint = f"did you mean {close[0]}?" if close else f"use {', '.join(spec.STATUSES)} or leave it empty"
     return _problem(number, at, "status", cell, "is no status", hint)

@@ -204,9 +204,7 @@ class Throttle:
             return Wait(now + POLL_S, "the answers under way")
         why = f"the {window}'s {room.limit:,} requests are used"
         if room.left > 0:
-            return Wait(
-                min(room.frees_at, keep_until), f"{why} but {room.left:.0f} left for others"
-            )
+            return Wait(min(room.frees_at, keep_until), f"{why}, but for {room.left:.0f} kept for others")
         return Wait(room.frees_at, why)
 
     def _wait_either(self, now: float) -> Wait | None:
@@ -297,9 +295,7 @@ class Throttle:
         self._believe("either", answer.limit, answer.remaining, until, flight)
         return "either"
 
-    def _believe(
-        self, kind: Kind, limit: int, remaining: int, reset: float, flight: Flight
-    ) -> None:
+    def _believe(self, kind: Kind, limit: int, remaining: int, reset: float, flight: Flight) -> None:
         b = self.budget
         remaining -= b.unspoken[kind] - flight.unspoken.get(kind, 0)
         if kind == "day" and reset % spec.DAY_S == 0:

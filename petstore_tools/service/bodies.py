@@ -76,8 +76,7 @@ def read_limit(text: str | None) -> int:
     if re.fullmatch(r"[0-9]{1,9}", text) and spec.LIMIT_MIN <= int(text) <= spec.LIMIT_MAX:
         return int(text)
     raise InvalidError(
-        "invalid_parameter",
-        f"limit must be a whole number from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}",
+        "invalid_parameter", f"limit must be a whole number from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}"
     )
 
 
@@ -108,9 +107,7 @@ def read_cursor(text: str | None, status: str | None) -> int:
     if text is None:
         return spec.INT64_MIN
     try:
-        after, _, seal = (
-            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
-        )
+        after, _, seal = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
         if re.fullmatch(r"-?[0-9]{1,19}", after) and seal == _seal(int(after), status):
             return int(after)
     except (binascii.Error, UnicodeDecodeError, ValueError):

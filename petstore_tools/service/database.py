@@ -85,9 +85,7 @@ class Database:
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {SCHEMA}")
         except (sqlite3.Error, OSError) as error:
-            raise PetstoreError(
-                f"the service's database {path.name} cannot be used: {error}"
-            ) from error
+            raise PetstoreError(f"the service's database {path.name} cannot be used: {error}") from error
         if version not in (0, SCHEMA):
             self._db.close()
             raise PetstoreError(
@@ -107,16 +105,13 @@ class Database:
     def find_key(self, key: str) -> tuple[str, Window, Window] | None:
         """Return id and windows of a valid key, None for any other."""
         row = self._db.execute(
-            "SELECT id, per_minute, per_day FROM key WHERE digest = ? AND revoked_at IS NULL",
-            (_digest(key),),
+            "SELECT id, per_minute, per_day FROM key WHERE digest = ? AND revoked_at IS NULL", (_digest(key),)
         ).fetchone()
         return row and (row[0], Window(row[1], spec.MINUTE_S), Window(row[2], spec.DAY_S))
 
     def take(self, subject: str, windows: tuple[Window, Window], now: float) -> Verdict:
         """Count one request of a key or an address."""
-        row = self._db.execute(
-            f"SELECT {_USAGE_COLUMNS} FROM usage WHERE subject = ?", (subject,)
-        ).fetchone()
+        row = self._db.execute(f"SELECT {_USAGE_COLUMNS} FROM usage WHERE subject = ?", (subject,)).fetchone()
         usage, verdict = take(Usage(*row) if row else Usage(), *windows, now)
         self._db.execute(
             f"INSERT OR REPLACE INTO usage VALUES (?, {_USAGE_MARKS})", (subject, *astuple(usage))
@@ -132,8 +127,7 @@ class Database:
     def add(self, name: str, category_id: int, status: str | None) -> int:
         """Add an animal; return its id, higher than any before."""
         cursor = self._db.execute(
-            "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)",
-            (name, category_id, status),
+            "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)", (name, category_id, status)
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -141,9 +135,7 @@ class Database:
     def add_many(self, pets: Iterable[tuple[str, int, str | None]]) -> None:
         """Add many animals at once, in order: for samples."""
         with self.transaction():
-            self._db.executemany(
-                "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)", pets
-            )
+            self._db.executemany("INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)", pets)
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""

@@ -62,18 +62,14 @@ def take(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usage, 
     usage = _roll(usage, minute, day, now)
     room = (minute.limit - usage.minute_used, day.limit - usage.day_used)
     if now >= usage.banned_until and min(room) > 0:
-        usage = replace(
-            usage, minute_used=usage.minute_used + 1, day_used=usage.day_used + 1, knocks=0
-        )
+        usage = replace(usage, minute_used=usage.minute_used + 1, day_used=usage.day_used + 1, knocks=0)
         return usage, _verdict(usage, minute, day, now)
     if now >= usage.banned_until:
         usage = _knock(usage, (day if room[1] <= 0 else minute).end(now), now)
     banned = now < usage.banned_until
     until = usage.banned_until if banned else usage.refused_until
     shown = _verdict(usage, minute, day, now)
-    return usage, replace(
-        shown, allowed=False, retry_after_s=max(1, ceil(until - now)), banned=banned
-    )
+    return usage, replace(shown, allowed=False, retry_after_s=max(1, ceil(until - now)), banned=banned)
 
 
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:

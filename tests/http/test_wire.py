@@ -45,8 +45,7 @@ def wire() -> Iterator[responses.RequestsMock]:
 @pytest.fixture
 def store(tmp_path: Path) -> PetStore:
     found = PetStore._with(
-        Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path),
-        ManualClock(T0),
+        Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path), ManualClock(T0)
     )
     found._client._chance = random.Random(1)
     return found
@@ -78,10 +77,7 @@ def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [
-        (None, {"name": "Rex", "categoryId": 3}),
-        ("sold", {"name": "Rex", "categoryId": 3, "status": "sold"}),
-    ],
+    [(None, {"name": "Rex", "categoryId": 3}), ("sold", {"name": "Rex", "categoryId": 3, "status": "sold"})],
 )
 def test_a_create_sends_the_three_fields_and_leaves_out_what_is_unset(
     wire: responses.RequestsMock, store: PetStore, status: str | None, body: dict[str, object]
@@ -101,9 +97,7 @@ def test_the_key_does_not_follow_a_next_link_to_another_host(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
     """One request, then a verdict that names the place."""
-    wire.get(
-        f"{BASE}/pets", json=[PET], headers=rate(Link='<https://evil.example/v1/pets>; rel="next"')
-    )
+    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<https://evil.example/v1/pets>; rel="next"'))
 
     with pytest.warns(UserWarning, match="not the whole inventory"):
         frame = store.list_pets()
@@ -121,12 +115,7 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(
     wire: responses.RequestsMock, store: PetStore, status: int, method: str
 ) -> None:
     """Neither GET nor POST: the key would go elsewhere, and a POST would become a GET."""
-    wire.add(
-        method,
-        f"{BASE}/pets",
-        status=status,
-        headers={"Location": "https://new.example/v1/pets?k=1"},
-    )
+    wire.add(method, f"{BASE}/pets", status=status, headers={"Location": "https://new.example/v1/pets?k=1"})
 
     with pytest.raises(ProtocolError, match=r"https://new\.example/v1/pets"):
         store.list_pets() if method == "GET" else store.create_pet("Rex", category_id=3)
@@ -165,9 +154,7 @@ def test_a_refused_key_is_one_request(wire: responses.RequestsMock, store: PetSt
     assert Listing.of(store.last_partial).verdict == "cut"
 
 
-@pytest.mark.parametrize(
-    ("status", "kind"), [(400, BadRequestError), (404, NotFoundError), (418, ApiError)]
-)
+@pytest.mark.parametrize(("status", "kind"), [(400, BadRequestError), (404, NotFoundError), (418, ApiError)])
 def test_errors_are_translated_into_the_tree(
     wire: responses.RequestsMock, store: PetStore, status: int, kind: type[ApiError]
 ) -> None:
@@ -214,9 +201,7 @@ def test_a_get_is_tried_again_after_a_500_under_backoff(
     assert 0.75 <= store._client.clock.now() - T0 <= 1.5
 
 
-def test_a_post_is_never_tried_again_after_a_500(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_a_post_is_never_tried_again_after_a_500(wire: responses.RequestsMock, store: PetStore) -> None:
     """It may stand: one request, and an error that says 500."""
     wire.post(f"{BASE}/pets", status=500)
 
@@ -238,9 +223,7 @@ def test_a_429_is_waited_out_once_and_nothing_leaves_before(
     assert store._client.clock.now() >= T0 + 30
 
 
-def test_a_wait_beyond_the_bound_raises_with_the_time(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_a_wait_beyond_the_bound_raises_with_the_time(wire: responses.RequestsMock, store: PetStore) -> None:
     """No cell sleeps for hours unless asked (P27)."""
     wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "7200"})
 
@@ -281,9 +264,7 @@ def test_an_answer_without_headers_still_costs_the_budget(
 
 
 @pytest.mark.case("P12")
-def test_unknown_fields_and_statuses_are_kept_and_told(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_unknown_fields_and_statuses_are_kept_and_told(wire: responses.RequestsMock, store: PetStore) -> None:
     """A newer service is no crash: two warnings, and the values as they came."""
     newer = PET | {"status": "resting", "colour": "red"}
     wire.get(f"{BASE}/pets", json=[newer], headers=rate(Link='<?limit=100>; rel="first"'))
@@ -366,9 +347,7 @@ def test_after_the_removal_a_404_says_removed_as_announced(
         store.get_pet(17)
 
 
-def test_every_error_is_of_one_tree_and_holds_no_key(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
+def test_every_error_is_of_one_tree_and_holds_no_key(wire: responses.RequestsMock, store: PetStore) -> None:
     """A failure deep in the transport is translated, and its chain shows no key either."""
     wire.post(f"{BASE}/pets", body=ConnectionResetError("reset"))
 
@@ -394,9 +373,7 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
         body = {"categoryId": 3, "status": None} | sent["body"]
 
         def call() -> object:
-            return store.create_pet(
-                body["name"], category_id=body["categoryId"], status=body["status"]
-            )
+            return store.create_pet(body["name"], category_id=body["categoryId"], status=body["status"])
     elif sent["path"].startswith("/pets/"):
 
         def call() -> object:
@@ -410,7 +387,4 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
     else:
         with pytest.raises(ApiError) as raised:
             call()
-        assert (raised.value.status, raised.value.code) == (
-            answer["status"],
-            answer["body"]["code"],
-        )
+        assert (raised.value.status, raised.value.code) == (answer["status"], answer["body"]["code"])

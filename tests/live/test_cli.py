@@ -73,9 +73,7 @@ def test_list_writes_a_file_that_import_reads(run: Run, tmp_path: Path) -> None:
     assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
 
 
-def test_import_asks_and_without_a_terminal_sends_nothing(
-    run: Run, box: Sandbox, tmp_path: Path
-) -> None:
+def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox, tmp_path: Path) -> None:
     """--yes says that it is meant; the JSON object at the end has the documented fields."""
     (tmp_path / "a.csv").write_text(samples.animals_csv(5), encoding="utf-8")
 
@@ -113,13 +111,9 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert run("import", "bad.csv", "--yes", "--strict").returncode == 2
     assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
     assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
-    assert (
-        run("import", "good.csv", "--yes", "--leave", "99999", PETSTORE_PLAN="5/2").returncode == 4
-    )
+    assert run("import", "good.csv", "--yes", "--leave", "99999", PETSTORE_PLAN="5/2").returncode == 4
     assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
-    with FaultProxy(
-        box.base_url, lambda method, n: reply(302, Location="https://x.example/")
-    ) as proxy:
+    with FaultProxy(box.base_url, lambda method, n: reply(302, Location="https://x.example/")) as proxy:
         assert run("report", PETSTORE_BASE_URL=proxy.base_url).returncode == 5
     with FaultProxy(box.base_url, lambda method, n: reply(429, Retry_After="7200")) as proxy:
         stopped = run("list", PETSTORE_BASE_URL=proxy.base_url)
@@ -212,10 +206,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
         assert server.stderr is not None
         assert "Serving production at http://127.0.0.1:18765/v1" in server.stderr.readline()
         done = run(
-            "list",
-            PETSTORE_BASE_URL="http://127.0.0.1:18765/v1",
-            PETSTORE_API_KEY=key,
-            PETSTORE_PLAN="pro",
+            "list", PETSTORE_BASE_URL="http://127.0.0.1:18765/v1", PETSTORE_API_KEY=key, PETSTORE_PLAN="pro"
         )
     finally:
         server.terminate()
@@ -225,17 +216,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
 
 @pytest.mark.parametrize(
     "command",
-    [
-        (),
-        ("list",),
-        ("import",),
-        ("report",),
-        ("quota",),
-        ("demo",),
-        ("serve",),
-        ("keys",),
-        ("configure",),
-    ],
+    [(), ("list",), ("import",), ("report",), ("quota",), ("demo",), ("serve",), ("keys",), ("configure",)],
 )
 def test_help_is_there_for_every_command(run: Run, command: tuple[str, ...]) -> None:
     """With examples where there are options to combine."""

@@ -54,9 +54,7 @@ def expected(rows: int = ROWS) -> Counter[tuple[str, int, str | None]]:
     return Counter(samples.animals(rows))
 
 
-def test_every_row_is_created_once_and_a_second_run_sends_nothing(
-    fast: Sandbox, file: Path
-) -> None:
+def test_every_row_is_created_once_and_a_second_run_sends_nothing(fast: Sandbox, file: Path) -> None:
     """The service holds exactly the file; again: 0 requests."""
     first = fast.store.import_pets(file)
     second = fast.store.import_pets(file)
@@ -104,9 +102,7 @@ def test_one_bad_row_of_ten_shifts_nothing(fast: Sandbox, tmp_path: Path, bad: i
 
 @pytest.mark.case("P38")
 @pytest.mark.parametrize("bad", [1, 5, 10])
-def test_a_row_the_service_refuses_shifts_nothing_either(
-    fast: Sandbox, tmp_path: Path, bad: int
-) -> None:
+def test_a_row_the_service_refuses_shifts_nothing_either(fast: Sandbox, tmp_path: Path, bad: int) -> None:
     """A 400 for the n-th request is the fate of the n-th row."""
     path = tmp_path / "ten.csv"
     path.write_text(samples.animals_csv(10), encoding="utf-8")
@@ -115,9 +111,7 @@ def test_a_row_the_service_refuses_shifts_nothing_either(
         store = through(fast, proxy)
         result = replace_plan(store, Plan(60, 100_000)).import_pets(path, wait=True)
 
-    assert result.frame["fate"].tolist() == [
-        "rejected" if n == bad else "created" for n in range(1, 11)
-    ]
+    assert result.frame["fate"].tolist() == ["rejected" if n == bad else "created" for n in range(1, 11)]
     assert standing(fast) == expected(10) - Counter([samples.animals(10)[bad - 1]])
 
 
@@ -151,9 +145,7 @@ def test_a_429_never_marks_a_row_failed(fast: Sandbox, file: Path) -> None:
 
 
 @pytest.mark.case("P39a")
-def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(
-    fast: Sandbox, tmp_path: Path
-) -> None:
+def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(fast: Sandbox, tmp_path: Path) -> None:
     """Of 5,000 rows at most connections + 3 are unknown; then it stops by itself."""
     path = tmp_path / "many.csv"
     path.write_text(samples.animals_csv(5_000), encoding="utf-8")
@@ -199,12 +191,8 @@ def test_a_closed_port_or_an_unknown_host_makes_nothing_unknown(
 
 
 @pytest.mark.case("P31")
-@pytest.mark.parametrize(
-    "fate", ["drop before", "drop after", reply(500), reply(504), reply(201, b"{}")]
-)
-def test_a_lost_answer_is_unknown_and_never_sent_again(
-    fast: Sandbox, file: Path, fate: object
-) -> None:
+@pytest.mark.parametrize("fate", ["drop before", "drop after", reply(500), reply(504), reply(201, b"{}")])
+def test_a_lost_answer_is_unknown_and_never_sent_again(fast: Sandbox, file: Path, fate: object) -> None:
     """Whatever happened to the tenth request: one animal or none, one row named, no double on a re-run."""
     with FaultProxy(fast.base_url, lambda method, n: fate if n == 10 else "pass") as proxy:  # type: ignore[return-value,arg-type]
         store = through(fast, proxy)
@@ -257,9 +245,7 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
     """Fixed there, then fixed in the original too: each row is created once."""
     path = tmp_path / "pets.csv"
     path.write_bytes(
-        "name;categoryId;status;note\r\nRex;3;sold;a\r\n=Mia;cats;;b\r\nMax;4;gone;c\r\n".encode(
-            "utf-8-sig"
-        )
+        "name;categoryId;status;note\r\nRex;3;sold;a\r\n=Mia;cats;;b\r\nMax;4;gone;c\r\n".encode("utf-8-sig")
     )
     first = fast.store.import_pets(path, allow_bad=True)
     rejects = tmp_path / "pets.rejected.csv"
@@ -284,9 +270,7 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
 
 @pytest.mark.case("P37")
 @pytest.mark.parametrize("harm", ["empty", "gone", "headless"])
-def test_a_harmed_journal_is_refused_and_never_taken_for_new(
-    fast: Sandbox, file: Path, harm: str
-) -> None:
+def test_a_harmed_journal_is_refused_and_never_taken_for_new(fast: Sandbox, file: Path, harm: str) -> None:
     """Truncated to nothing, vanished, or overwritten: nothing is sent."""
     fast.store.import_pets(file)
     journal = next((fast.store._settings.state_dir / "imports").glob("*.db"))
@@ -372,9 +356,7 @@ def _killed_often(file: Path, kills: int, seed: int) -> None:
     """Kill an import again and again, each tenth reply lost; every row stands once or is named unknown."""
     with (
         Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
-        FaultProxy(
-            box.base_url, lambda method, n: "drop after" if n % 25 == 0 else "pass"
-        ) as proxy,
+        FaultProxy(box.base_url, lambda method, n: "drop after" if n % 25 == 0 else "pass") as proxy,
     ):
         for kill in range(kills):
             _kill_9_after(_start(box, file, proxy.base_url), 0.05 + (seed + kill * 37) % 100 / 200)
@@ -393,9 +375,7 @@ def _killed_often(file: Path, kills: int, seed: int) -> None:
         found = standing(box)
 
     assert max(found.values()) == 1
-    named = Counter(
-        entry.content for entry in result.entries if entry.state in ("created", "unknown")
-    )
+    named = Counter(entry.content for entry in result.entries if entry.state in ("created", "unknown"))
     assert result.created + result.unknown == result.rows
     assert found <= named
     assert not Counter(e.content for e in result.entries if e.state == "created") - found
@@ -421,9 +401,7 @@ def test_kill_9_two_hundred_times(tmp_path: Path, seed: int) -> None:
     _killed_often(path, kills=10, seed=seed * 7)
 
 
-@pytest.mark.skipif(
-    os.name != "posix", reason="SIGINT to another process is POSIX; CI runs it on Linux"
-)
+@pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process is POSIX; CI runs it on Linux")
 def test_ctrl_c_leaves_a_resumable_import_and_no_traceback(tmp_path: Path) -> None:
     """The process ends by itself within two seconds, and the next run goes on."""
     path = tmp_path / "animals.csv"
@@ -437,10 +415,7 @@ def test_ctrl_c_leaves_a_resumable_import_and_no_traceback(tmp_path: Path) -> No
         code = _end(process)
         took_s = time.monotonic() - interrupted_at
         store = PetStore(
-            base_url=box.base_url,
-            api_key=box.api_key,
-            plan="100000/1000000",
-            state_dir=path.parent / "state",
+            base_url=box.base_url, api_key=box.api_key, plan="100000/1000000", state_dir=path.parent / "state"
         )
         preview = store.preview_import(path)
         store.close()

@@ -54,24 +54,13 @@ def test_a_restart_in_the_middle_of_the_day_forgets_nothing() -> None:
 
 
 @pytest.mark.case("P25")
-def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
-    tmp_path: Path,
-) -> None:
+def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(tmp_path: Path) -> None:
     """One state folder, three budgets; no file name or content holds a key."""
-    settings = [
-        ("https://a/v1", "psk_one"),
-        ("https://a/v1", "psk_two"),
-        ("https://b/v1", "psk_one"),
-    ]
-    stores = [
-        PetStore(base_url=url, api_key=key, plan="free", state_dir=tmp_path)
-        for url, key in settings
-    ]
+    settings = [("https://a/v1", "psk_one"), ("https://a/v1", "psk_two"), ("https://b/v1", "psk_one")]
+    stores = [PetStore(base_url=url, api_key=key, plan="free", state_dir=tmp_path) for url, key in settings]
     for granted, store in enumerate(stores, start=1):
         for _ in range(granted):
-            store._client.ledger.update(
-                lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0)
-            )
+            store._client.ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0))
             store._client.ledger.update(lambda budget: setattr(budget, "unsure", False))
 
     flying = [store._client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]
@@ -89,9 +78,7 @@ def _grab(path: Path, barrier: object, results: object) -> None:
     barrier.wait()  # type: ignore[attr-defined]
     granted = 0
     for _ in range(60):
-        decision = ledger.update(
-            lambda budget: Throttle(Plan(40, 1_000), budget).ask(1_800_000_000.0)
-        )
+        decision = ledger.update(lambda budget: Throttle(Plan(40, 1_000), budget).ask(1_800_000_000.0))
         if isinstance(decision, Go):
             granted += 1
     results.put(granted)  # type: ignore[attr-defined]

@@ -80,10 +80,7 @@ class World:
 @settings(max_examples=60, deadline=None)
 @pytest.mark.case("P32", "P34")
 def test_whatever_dies_on_the_way_each_row_has_one_fate(
-    contents: list[tuple[str, int, str | None]],
-    fates: list[str],
-    deaths: list[int | None],
-    order: object,
+    contents: list[tuple[str, int, str | None]], fates: list[str], deaths: list[int | None], order: object
 ) -> None:
     """Runs die at random places, the file is re-sorted between them: no double, no loss."""
     world = World(fates, deaths)

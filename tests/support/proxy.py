@@ -62,9 +62,7 @@ class FaultProxy:
     def _ask(self, request: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", self._port)) as upstream:
             head, _, body = request.partition(b"\r\n\r\n")
-            kept = [
-                line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection")
-            ]
+            kept = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection")]
             upstream.sendall(b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body)
             reply = b""
             while chunk := upstream.recv(65_536):

@@ -27,9 +27,7 @@ class StrictWindow:
         if self.kind == "rolling":
             self.taken = [t for t in self.taken if t > now - self.period_s]
         elif self.kind == "whole":
-            self.taken = [
-                t for t in self.taken if floor(t / self.period_s) == floor(now / self.period_s)
-            ]
+            self.taken = [t for t in self.taken if floor(t / self.period_s) == floor(now / self.period_s)]
         elif self.taken and now >= self.taken[0] + self.period_s:
             self.taken = []
         return self.taken

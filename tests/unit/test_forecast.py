@@ -12,10 +12,7 @@ MIDNIGHT = NINE + 15 * 3_600
 
 
 def rooms(minute_left: float, day_left: float) -> dict[str, Room]:
-    return {
-        "minute": Room(60, minute_left, NINE + 60, True),
-        "day": Room(1_000, day_left, MIDNIGHT, True),
-    }
+    return {"minute": Room(60, minute_left, NINE + 60, True), "day": Room(1_000, day_left, MIDNIGHT, True)}
 
 
 def test_one_minute_is_enough_for_what_is_left_of_it() -> None:
@@ -42,12 +39,7 @@ def test_a_day_that_is_used_up_starts_tomorrow() -> None:
 def test_a_plan_that_leaves_nothing_never_ends() -> None:
     """Leaving more than the day has is said, not computed."""
     price = forecast(
-        10,
-        Plan(60, 10),
-        minute=Room(60, 60, NINE, False),
-        day=Room(10, 10, NINE, False),
-        leave=10,
-        now=NINE,
+        10, Plan(60, 10), minute=Room(60, 60, NINE, False), day=Room(10, 10, NINE, False), leave=10, now=NINE
     )
 
     assert price.ends_at is None

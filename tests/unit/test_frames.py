@@ -34,8 +34,7 @@ def frame(rows: list[PetRow], status: str | None = None) -> pd.DataFrame:
 def animals(count: int) -> list[PetRow]:
     statuses = ("available", "pending", "sold", None)
     return [
-        {"id": n, "name": f"Pet {n}", "categoryId": n % 3, "status": statuses[n % 4]}
-        for n in range(count)
+        {"id": n, "name": f"Pet {n}", "categoryId": n % 3, "status": statuses[n % 4]} for n in range(count)
     ]
 
 
@@ -63,12 +62,7 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
 
 def test_a_frame_goes_back_to_models() -> None:
     """Missing is None again."""
-    assert [pet.status for pet in to_pets(frame(animals(4)))] == [
-        "available",
-        "pending",
-        "sold",
-        None,
-    ]
+    assert [pet.status for pet in to_pets(frame(animals(4)))] == ["available", "pending", "sold", None]
 
 
 @pytest.mark.case("P53a")

@@ -69,13 +69,9 @@ def row(number: int, name: str, category: int = 3, status: str | None = None) ->
     return Row(number, name, category, status, (name, str(category), status or ""))
 
 
-def entry(
-    number: int, name: str, state: State = "created", occurrence: int = 0, category: int = 3
-) -> Entry:
+def entry(number: int, name: str, state: State = "created", occurrence: int = 0, category: int = 3) -> Entry:
     pet_id = 100 + number if state == "created" else None
-    return Entry(
-        (name, category, None), occurrence, number, state, (name, str(category), ""), pet_id
-    )
+    return Entry((name, category, None), occurrence, number, state, (name, str(category), ""), pet_id)
 
 
 @pytest.mark.case("P35")
@@ -137,6 +133,4 @@ def test_a_row_of_a_rejects_file_that_equals_another_created_row_is_another_anim
 
 def test_a_removed_row_is_told() -> None:
     """It stands in the service all the same."""
-    assert [
-        e.number for e in merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia")]).removed
-    ] == [2]
+    assert [e.number for e in merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia")]).removed] == [2]

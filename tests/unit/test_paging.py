@@ -33,9 +33,7 @@ def test_link_headers_in_their_forms(header: str | None, found: dict[str, str]) 
 
 def test_a_relative_next_is_read_against_the_page() -> None:
     """`?cursor=b` keeps host and path."""
-    assert Pager(limit=100).feed(page(range(100), NEXT)) == Ask(
-        "https://host/v1/pets?limit=100&cursor=b"
-    )
+    assert Pager(limit=100).feed(page(range(100), NEXT)) == Ask("https://host/v1/pets?limit=100&cursor=b")
 
 
 @pytest.mark.case("P1")
@@ -58,9 +56,7 @@ def test_a_short_round_page_without_a_sign_may_be_a_cap() -> None:
 
 
 @pytest.mark.case("P1")
-@pytest.mark.parametrize(
-    ("count", "link"), [(0, None), (37, None), (100, '<?limit=100>; rel="first"')]
-)
+@pytest.mark.parametrize(("count", "link"), [(0, None), (37, None), (100, '<?limit=100>; rel="first"')])
 def test_an_end_that_the_service_showed_is_complete(count: int, link: str | None) -> None:
     """Nothing at all, an odd short page, or a page with links and none that leads on."""
     end = Pager(limit=100).feed(page(range(count), link))
@@ -94,9 +90,7 @@ def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
     """One empty page is no end; fifty are, and the verdict says so."""
     pager = Pager(limit=2)
     for number in range(EMPTY_PAGES - 1):
-        step = pager.feed(
-            page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}")
-        )
+        step = pager.feed(page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}"))
         assert isinstance(step, Ask)
 
     end = pager.feed(page([], "<?p=99>; rel=next", "https://host/v1/pets?p=98"))

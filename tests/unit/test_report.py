@@ -75,12 +75,8 @@ def test_html_markdown_and_json_tell_the_same_numbers() -> None:
     counts = report.breakdown["count"].tolist()
 
     told = json.loads(report.to_json())
-    html = re.findall(
-        r'<td><span class="key [^"]*"></span>[^<]*</td><td>([\d,]+)</td>', report.to_html()
-    )
-    markdown = re.findall(
-        r"^\| (?:available|pending|sold|unset) \| ([\d,]+) \|", report.to_markdown(), re.M
-    )
+    html = re.findall(r'<td><span class="key [^"]*"></span>[^<]*</td><td>([\d,]+)</td>', report.to_html())
+    markdown = re.findall(r"^\| (?:available|pending|sold|unset) \| ([\d,]+) \|", report.to_markdown(), re.M)
 
     assert [row["count"] for row in told["breakdown"]] == counts
     assert [int(text.replace(",", "")) for text in html] == counts
@@ -89,9 +85,7 @@ def test_html_markdown_and_json_tell_the_same_numbers() -> None:
 
 def test_what_came_from_outside_is_escaped() -> None:
     """A hostile label or environment is text, in HTML and Markdown."""
-    report = status_report(
-        listed(50, environment="<script>x</script>"), categories={1: "<img|src>"}
-    )
+    report = status_report(listed(50, environment="<script>x</script>"), categories={1: "<img|src>"})
 
     assert "<script" not in report.to_html() + report._repr_html_()
     assert "<img" not in report.to_html() + report.to_markdown()

@@ -17,20 +17,7 @@ def read(name: str = "Rex", category: str = "3", status: str = "") -> Row | list
 @pytest.mark.case("P47")
 @pytest.mark.parametrize(
     "name",
-    [
-        "NA",
-        "null",
-        "None",
-        "nan",
-        "TRUE",
-        "007",
-        "1e5",
-        "=A1",
-        "  Rex ",
-        "\xa0Rex\xa0",
-        "🐕",
-        "x" * 10_000,
-    ],
+    ["NA", "null", "None", "nan", "TRUE", "007", "1e5", "=A1", "  Rex ", "\xa0Rex\xa0", "🐕", "x" * 10_000],
 )
 def test_a_name_is_sent_as_typed(name: str) -> None:
     """No name is a missing value, a number, a formula or too long; spaces stay."""
@@ -42,15 +29,7 @@ def test_a_name_is_sent_as_typed(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "value"),
-    [
-        ("7", 7),
-        (" 7 ", 7),
-        ("7.0", 7),
-        ("-1", -1),
-        ("007", 7),
-        ("9007199254740993", 2**53 + 1),
-        ("\xa07", 7),
-    ],
+    [("7", 7), (" 7 ", 7), ("7.0", 7), ("-1", -1), ("007", 7), ("9007199254740993", 2**53 + 1), ("\xa07", 7)],
 )
 def test_whole_numbers_are_read_exactly(cell: str, value: int) -> None:
     """Ids keep all digits of int64."""
@@ -89,9 +68,7 @@ def test_what_is_no_whole_number_is_named_and_never_rounded(cell: str, rule: str
 @pytest.mark.parametrize(
     ("cell", "status"), [("", None), ("  ", None), ("SOLD ", "sold"), ("Available", "available")]
 )
-def test_a_status_is_matched_without_case_and_spaces_and_may_be_empty(
-    cell: str, status: str | None
-) -> None:
+def test_a_status_is_matched_without_case_and_spaces_and_may_be_empty(cell: str, status: str | None) -> None:
     """An empty cell means that the field is not sent (§2.1)."""
     row = read(status=cell)
 
@@ -155,11 +132,7 @@ def test_a_header_in_the_middle_is_named() -> None:
 
 @pytest.mark.parametrize(
     "header",
-    [
-        ["Name", "Category ID", "Status"],
-        ["status", "category_id", " NAME "],
-        ["x", "category", "name"],
-    ],
+    [["Name", "Category ID", "Status"], ["status", "category_id", " NAME "], ["x", "category", "name"]],
 )
 def test_common_titles_are_understood(header: list[str]) -> None:
     """Case, spaces, underscores and order do not matter."""
@@ -188,12 +161,4 @@ def test_a_mapping_names_columns_and_is_checked() -> None:
 
 def test_columns_are_lettered_as_spreadsheets_do() -> None:
     """A, Z, AA, AZ, BA."""
-    assert [letter(at) for at in (0, 25, 26, 51, 52, 701, 702)] == [
-        "A",
-        "Z",
-        "AA",
-        "AZ",
-        "BA",
-        "ZZ",
-        "AAA",
-    ]
+    assert [letter(at) for at in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]

@@ -22,9 +22,7 @@ def test_arguments_beat_variables_and_variables_beat_the_file(tmp_path: Path) ->
 
     assert settings.load(environ=environ).base_url == "https://file/v1"
     assert settings.load(environ=environ | GIVEN).base_url == "https://a/v1"
-    assert (
-        settings.load(base_url="https://b/v1", environ=environ | GIVEN).base_url == "https://b/v1"
-    )
+    assert settings.load(base_url="https://b/v1", environ=environ | GIVEN).base_url == "https://b/v1"
     assert settings.load(plan="60/100", environ=environ | GIVEN).plan == Plan(60, 100)
 
 
@@ -33,10 +31,7 @@ def test_staging_has_its_own_address() -> None:
     environ = GIVEN | {"PETSTORE_STAGING_BASE_URL": "https://s/v1", "PETSTORE_CONFIG": "none.toml"}
 
     assert settings.load(environment="staging", environ=environ).base_url == "https://s/v1"
-    assert (
-        settings.load(environ=environ | {"PETSTORE_ENVIRONMENT": "staging"}).environment
-        == "staging"
-    )
+    assert settings.load(environ=environ | {"PETSTORE_ENVIRONMENT": "staging"}).environment == "staging"
 
 
 def test_a_missing_address_shows_all_ways_to_give_it() -> None:
@@ -77,9 +72,7 @@ def test_plain_http_to_another_machine_warns() -> None:
 @pytest.mark.parametrize(
     "content", ["api_key = 7\n", "colour = 'red'\n", "api_key = 'x\n", "environment = 'moon'\n"]
 )
-def test_a_wrong_settings_file_is_named_and_its_values_are_not(
-    tmp_path: Path, content: str
-) -> None:
+def test_a_wrong_settings_file_is_named_and_its_values_are_not(tmp_path: Path, content: str) -> None:
     """An unknown entry stops, too (P55)."""
     file = tmp_path / "config.toml"
     file.write_text(f"{content}# psk_secret\n")

@@ -32,11 +32,7 @@ def test_encoding_delimiter_and_line_ending_are_found(
     tmp_path: Path, encoding: str, ending: str, delimiter: str
 ) -> None:
     """Whatever program saved it: the same animal, with or without a last newline."""
-    text = (
-        delimiter.join(["name", "categoryId", "status"])
-        + ending
-        + delimiter.join(["Zoë", "3", "sold"])
-    )
+    text = delimiter.join(["name", "categoryId", "status"]) + ending + delimiter.join(["Zoë", "3", "sold"])
 
     found = table(tmp_path, text.encode(encoding))
 
@@ -121,11 +117,7 @@ def test_every_written_cell_reads_back_to_the_same_text(tmp_path: Path) -> None:
     cells = ["a\nb", 'say "hi"', "x;y,z", "tab\t", "\u2028", " spaced ", "", "a\r\nb", "0012"]
 
     write_csv(
-        tmp_path / "out.csv",
-        [str(n) for n in range(len(cells))],
-        [cells],
-        delimiter=";",
-        line_ending="\r\n",
+        tmp_path / "out.csv", [str(n) for n in range(len(cells))], [cells], delimiter=";", line_ending="\r\n"
     )
 
     text = (tmp_path / "out.csv").read_bytes().decode()
@@ -133,9 +125,7 @@ def test_every_written_cell_reads_back_to_the_same_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.case("P54")
-def test_a_file_is_replaced_whole_or_not_at_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Dying before the move leaves the old file and no other."""
     path = tmp_path / "report.html"
     replace_file(path, b"old")

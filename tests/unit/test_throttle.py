@@ -160,9 +160,7 @@ def test_a_ban_stops_with_its_time() -> None:
 
 
 @pytest.mark.case("P18")
-@pytest.mark.parametrize(
-    "order", [("minute", "day"), ("day", "minute"), ("minute", "day", "minute")]
-)
+@pytest.mark.parametrize("order", [("minute", "day"), ("day", "minute"), ("minute", "day", "minute")])
 def test_a_tight_window_holds_while_headers_speak_of_the_other(order: tuple[str, ...]) -> None:
     """Remaining 2 of one window still holds after an answer that speaks of the other."""
     throttle = warm()
@@ -194,9 +192,7 @@ def test_without_headers_any_minute_holds_the_plan() -> None:
 
 @pytest.mark.case("P16")
 @pytest.mark.parametrize("reset", [T0 - 10_000, T0 * 1_000, 30.0, T0 + 10 * 365 * 86_400, None])
-def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(
-    reset: float | None,
-) -> None:
+def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(reset: float | None) -> None:
     """Past, milliseconds, relative seconds, years ahead, missing: held for a minute, then one looks."""
     throttle = Throttle(FREE, Budget())
     throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 0, reset, date=T0))
@@ -267,9 +263,7 @@ def test_a_bulk_run_leaves_what_it_was_told_of_the_day() -> None:
     """The last 20 of the day are for settling and a listing."""
     throttle = Throttle(Plan(1_000, 30), Budget())
     granted = 0
-    while isinstance(
-        decision := throttle.ask(T0 + granted, Asker(bulk=True, leave_per_day=20)), Go
-    ):
+    while isinstance(decision := throttle.ask(T0 + granted, Asker(bulk=True, leave_per_day=20)), Go):
         throttle.answered(decision.token, T0 + granted, Answer(200))
         granted += 1
 
