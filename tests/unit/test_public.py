@@ -209,9 +209,8 @@ def test_python_calls_of_the_readme_exist() -> None:
     from petstore_tools.report import StatusReport
 
     kinds = {"store": PetStore, "report": StatusReport, "result": ImportResult, "preview": ImportPreview}
-    shown = re.findall(
-        r'(?<!")\b(store|report|result|preview)\.(\w+)\', "".join(re.findall(r"```python\n(.*?)```", README, re.S))
-    )
+    code = "".join(re.findall(r"```python\n(.*?)```", README, re.S))
+    shown = re.findall(r'(?<!")\b(store|report|result|preview)\.(\w+)', code)
     assert len(shown) >= 12
     for variable, attribute in shown:
         fields = getattr(kinds[variable], "__dataclass_fields__", {})
