@@ -320,7 +320,8 @@ def test_strict_sends_nothing_while_a_row_has_a_problem(fast: Sandbox, tmp_path:
 
 
 KILLED = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 from dataclasses import replace
 from petstore_tools import PetStore
 from petstore_tools.core.plan import Plan

@@ -109,7 +109,6 @@ def test_order_does_not_matter_to_a_whole_frame() -> None:
 
 def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:
     """A frame can be stored with what it is a listing of."""
-    pytest.importorskip("pyarrow")
     found = frame(animals(5))
 
     found.to_parquet(tmp_path / "pets.parquet")
