@@ -16,6 +16,7 @@ CASES = Path(__file__).with_name("cases.txt")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--case", metavar="P1", help="run only the tests that hold this case")
     parser.addoption("--cases", action="store_true", help="print case -> tests; fail where a case has none")
 
 
@@ -33,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if wanted := config.getoption("--case"):
+        items[:] = [item for item in items if any(wanted in mark.args for mark in item.iter_markers("case"))]
     if not config.getoption("--cases"):
         return
     held: dict[str, set[str]] = defaultdict(set)
