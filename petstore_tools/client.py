@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ class Client:
         self.base_url, self.environment, self.clock = base_url, environment, clock
         self.transport, self.ledger, self.plan = transport, ledger, plan
         self.max_wait_s = max_wait_s
-        self.sent = 0
+        self.sent, self._counting = 0, threading.Lock()
         self.on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
         self._chance = chance or random.Random()
 
@@ -207,7 +208,8 @@ class Client:
         code = error_body(reply).code if refused else ""
         answer = headers.read(reply.status, reply.headers, now=now, banned="ban" in code.casefold())
         self._tell(token, answer)
-        self.sent += 1
+        with self._counting:
+            self.sent += 1
         return reply
 
     def room(self) -> tuple[Plan, Throttle]:

@@ -50,6 +50,9 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     connection.execute("COMMIT")
 
 
+_INHERITED: list[sqlite3.Connection] = []  # of a parent process: never used here, and never closed
+
+
 class PerProcess:
     """
     A connection that is opened anew after a fork: one that crosses a fork breaks its locks.
@@ -65,7 +68,10 @@ class PerProcess:
 
     def get(self) -> sqlite3.Connection:
         """Return this process's connection."""
-        if self._connection is None or self._pid != os.getpid():
+        if self._connection is not None and self._pid != os.getpid():
+            _INHERITED.append(self._connection)
+            self._connection = None
+        if self._connection is None:
             self._connection, self._pid = self._connect(), os.getpid()
         return self._connection
 

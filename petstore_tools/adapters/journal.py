@@ -167,7 +167,7 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
     """
     name = journal_id or target.id
     path = folder / f"{name}.db"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _RunLock(folder / f"{name}.lock", name) as lock:
         if journal_id and not path.exists():
             raise JournalError(f"the rejects file belongs to an import {name} that is not on this machine")

@@ -222,7 +222,8 @@ def write_csv(
         text.write(line.getvalue().removesuffix("\r\n") + line_ending)
         line.seek(0)
         line.truncate()
-    replace_file(path, text.getvalue().encode(encoding))
+    # cells came in this encoding; a reason of the service's may not fit it
+    replace_file(path, text.getvalue().encode(encoding, errors="backslashreplace"))
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -141,7 +141,9 @@ def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:
     return found
 
 
-def write(path: Path, checked: Checked, entries: Sequence[Entry], journal: str) -> tuple[Path, ...]:
+def write(
+    path: Path, checked: Checked, entries: Sequence[Entry], *, wanted: Sequence[Entry], journal: str
+) -> tuple[Path, ...]:
     """
     Write what was created, rejected and unknown beside the input, whole or not at all.
 
@@ -149,6 +151,7 @@ def write(path: Path, checked: Checked, entries: Sequence[Entry], journal: str) 
         path: The input; where its folder cannot be written, the current folder is used.
         checked: The file as it was checked.
         entries: All rows of the journal.
+        wanted: Those that the file holds.
         journal: Its name, carried by the rejects file so that what is fixed there is created once.
 
     Returns:
@@ -166,7 +169,7 @@ def write(path: Path, checked: Checked, entries: Sequence[Entry], journal: str) 
         "created": ([*header, id_name], [[*e.cells, str(e.pet_id)] for e in entries if e.state == "created"]),
         "rejected": (
             [*header, *ours, sheets.PROBLEM_COLUMN],
-            _rejects(checked, entries, journal, len(header)),
+            _rejects(checked, wanted, journal, len(header)),
         ),
         "unknown": (
             [*header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],

@@ -105,7 +105,7 @@ def _result(
         requests=0,
         stopped=stopped,
         journal=journal.id,
-        files=results.write(order.path, checked, journal.entries(), journal.id),
+        files=results.write(order.path, checked, journal.entries(), wanted=entries, journal=journal.id),
         entries=entries,
         problems=checked.problems,
         held_rows=checked.merged.held,

@@ -10,7 +10,7 @@ from petstore_tools import spec
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Room
 from petstore_tools.core.windows import Window
-from petstore_tools.errors import utc_text
+from petstore_tools.errors import SettingsError, utc_text
 
 MOST_CONNECTIONS: Final = 16
 WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number
@@ -53,7 +53,14 @@ class Forecast:
 
 
 def leave_per_day(plan: Plan, wanted: int | None) -> int:
-    """Return how much of a day a bulk run leaves; by default 20, or a tenth of a smaller day."""
+    """
+    Return how much of a day a bulk run leaves; by default 20, or a tenth of a smaller day.
+
+    Raises:
+        SettingsError: It would leave the whole day.
+    """
+    if wanted is not None and (wanted < 0 or wanted >= (plan.per_day or inf)):
+        raise SettingsError(f"leaving {wanted:,} of {plan.per_day or 0:,} requests a day leaves none to send")
     if wanted is not None:
         return wanted
     return LEAST_LEFT if plan.per_day is None else min(LEAST_LEFT, plan.per_day // 10)

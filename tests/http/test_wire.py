@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import netrc
 import random
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import responses
 from responses import registries
 
 from petstore_tools import PetStore
-from petstore_tools.adapters.http import TIMEOUT_S
+from petstore_tools.adapters.http import IDLE_S, TIMEOUT_S
 from petstore_tools.adapters.settings import SecretStr, Settings
 from petstore_tools.clock import ManualClock
 from petstore_tools.core.listing import Listing
@@ -388,3 +390,43 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
         with pytest.raises(ApiError) as raised:
             call()
         assert (raised.value.status, raised.value.code) == (answer["status"], answer["body"]["code"])
+
+
+class Counting(BaseHTTPRequestHandler):
+    """A server that keeps connections open and counts them."""
+
+    protocol_version = "HTTP/1.1"
+    connections = 0
+
+    def setup(self) -> None:
+        type(self).connections += 1
+        super().setup()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps(PET).encode()
+        self.send_response(201)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Stay quiet."""
+
+
+@pytest.mark.case("P31")
+def test_a_create_on_a_connection_that_idled_opens_a_fresh_one() -> None:
+    """The service may be closing it: what is sent there is lost with nothing known."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base_url = f"http://127.0.0.1:{server.server_port}/v1"
+    with PetStore(base_url=base_url, api_key=KEY, ledger="memory") as store:
+        store.create_pet("Rex", category_id=3, status="sold")
+        store.create_pet("Rex", category_id=3, status="sold")
+        assert Counting.connections == 1
+        store._client.transport._local.used_at -= IDLE_S + 1
+        store.create_pet("Rex", category_id=3, status="sold")
+    server.shutdown()
+    server.server_close()
+
+    assert Counting.connections == 2

@@ -111,7 +111,8 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert run("import", "bad.csv", "--yes", "--strict").returncode == 2
     assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
     assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
-    assert run("import", "good.csv", "--yes", "--leave", "99999", PETSTORE_PLAN="5/2").returncode == 4
+    assert run("import", "good.csv", "--yes", "--leave", "2", PETSTORE_PLAN="5/2").returncode == 2
+    assert run("import", "good.csv", "--yes", "--leave", "0", PETSTORE_PLAN="5/2").returncode == 4
     assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
     with FaultProxy(box.base_url, lambda method, n: reply(302, Location="https://x.example/")) as proxy:
         assert run("report", PETSTORE_BASE_URL=proxy.base_url).returncode == 5

@@ -2,9 +2,12 @@
 
 from math import inf
 
+import pytest
+
 from petstore_tools.core.forecast import connections, forecast, leave_per_day
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Room
+from petstore_tools.errors import SettingsError
 
 FREE = Plan(60, 1_000, "free")
 NINE = 1_767_603_600.0  # 09:00 UTC
@@ -51,6 +54,12 @@ def test_without_numbers_the_headers_will_tell() -> None:
     unknown = Room(None, inf, NINE, False)
 
     assert forecast(10_000, Plan(), minute=unknown, day=unknown, leave=20, now=NINE).days == 1
+
+
+def test_leaving_the_whole_day_is_refused() -> None:
+    """It would wait for ever."""
+    with pytest.raises(SettingsError, match="leaves none to send"):
+        leave_per_day(FREE, 1_000)
 
 
 def test_a_small_day_leaves_a_tenth() -> None:

@@ -84,6 +84,19 @@ def test_a_remaining_above_the_plan_does_not_raise_the_rate() -> None:
     assert granted == 4
 
 
+@pytest.mark.case("P19")
+def test_a_higher_limit_of_the_day_does_not_raise_the_plan() -> None:
+    """The header says 100 a day, the plan 10: ten go."""
+    throttle = Throttle(Plan(60, 10), Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 100, 99, T0 + 36_000, date=T0))
+
+    granted = 0
+    while isinstance(throttle.ask(T0), Go):
+        granted += 1
+
+    assert granted == 9
+
+
 def test_a_lower_remaining_is_believed_at_once() -> None:
     """A stranger on the same key shows as a lower Remaining."""
     throttle = warm(remaining=59)
