@@ -24,19 +24,12 @@ Times are Unix seconds. No message holds a key.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from petstore_tools.words import utc_text
 
 if TYPE_CHECKING:
     pass
-
-
-def utc_text(at: float) -> str:
-    """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
-    try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, OSError, ValueError):
-        return "a time beyond the calendar"
 
 
 class PetstoreError(Exception):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from petstore_tools.bulk import Progress
-from petstore_tools.errors import utc_text
+from petstore_tools.words import utc_text
 
 Show = Callable[[Progress], None]
 Wanted = bool | Show | None

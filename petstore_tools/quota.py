@@ -8,7 +8,7 @@ from math import inf
 from petstore_tools import render
 from petstore_tools.client import Client
 from petstore_tools.core.windows import PERIODS, WindowName
-from petstore_tools.errors import utc_text
+from petstore_tools.words import utc_text
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from petstore_tools import frames, render, spec
 from petstore_tools._version import __version__
 from petstore_tools.adapters.sheets import replace_file
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import FrameError, utc_text
+from petstore_tools.errors import FrameError
+from petstore_tools.words import counted, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +45,8 @@ class StatusReport:
         """What this is a report on, in the words that stand on it."""
         listing = self.listing
         if listing.complete:
-            return f"Complete: {listing.rows:,} animals of {listing.of_what}"
-        return f"Not complete ({listing.verdict}): {listing.rows:,} animals of {listing.of_what}"
+            return f"Complete: {counted(listing.rows, 'animal')} of {listing.of_what}"
+        return f"Not complete ({listing.verdict}): {counted(listing.rows, 'animal')} of {listing.of_what}"
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
@@ -57,7 +58,7 @@ class StatusReport:
         return self._write(
             path,
             f"# Status report\n\n{self.face}  \n{self.listing.reason}  \nAs of "
-            f"{utc_text(self.listing.ended_at)}, {self.listing.requests:,} requests.\n\n"
+            f"{utc_text(self.listing.ended_at)}, {counted(self.listing.requests, 'request')}.\n\n"
             f"{render.markdown_table(('status', 'count', 'share'), self._rows())}\n\n{by_category}\n",
         )
 

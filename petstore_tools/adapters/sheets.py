@@ -117,7 +117,7 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None) -> Table:
         raise SheetError(f"there is no file {path.name} in that folder") from error
     except OSError as error:
         raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error
-    text, encoding = _decode(content, path.name)
+    text, encoding, notes = _decode(content, path.name)
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
     first_error: SheetError | None = None
@@ -135,21 +135,37 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None) -> Table:
             )
         ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header)
         journal = _first_cell(text, delimiter, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
-        notes = () if encoding.startswith("utf") else (f"read as {encoding}: it is not UTF-8",)
         ending = next((end for end in ("\r\n", "\n", "\r") if end in text), "\n")
         return Table(path, text, encoding, delimiter, ending, header_row, columns, journal, notes)
     raise SheetError(f"{path.name}: {first_error}") from first_error
 
 
-def _decode(content: bytes, name: str) -> tuple[str, str]:
+def _decode(content: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return text, encoding and notes; lines that are not UTF-8 are read as Windows-1252, and named."""
     marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
     encoding = next((encoding for mark, encoding in marks if content.startswith(mark)), "utf-8")
-    for candidate in (encoding, "cp1252"):
-        try:
-            return content.decode(candidate), candidate
-        except UnicodeDecodeError:
-            continue
-    raise SheetError(f"{name} is no text in UTF-8, UTF-16 or Windows-1252; save it as CSV (UTF-8)")
+    try:
+        return content.decode(encoding), encoding, ()
+    except UnicodeDecodeError:
+        pass
+    lines: list[str] = []
+    foreign, utf8 = [], False
+    try:
+        for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1):
+            try:
+                lines.append(line.decode())
+                utf8 = utf8 or not line.isascii()
+            except UnicodeDecodeError:
+                lines.append(line.decode("cp1252"))
+                foreign.append(number)
+    except UnicodeDecodeError:
+        raise SheetError(
+            f"{name} is no text in UTF-8, UTF-16 or Windows-1252; save it as CSV (UTF-8)"
+        ) from None
+    if not utf8:
+        return "".join(lines), "cp1252", ("read as cp1252: it is not UTF-8",)
+    shown = ", ".join(map(str, foreign[:10])) + (", …" if len(foreign) > 10 else "")
+    return "".join(lines), "utf-8", (f"encodings are mixed: UTF-8, but cp1252 in line {shown}",)
 
 
 def _find_header(text: str, delimiter: str, mapping: Mapping[str, str] | None) -> tuple[int, Columns]:

@@ -14,7 +14,7 @@ from petstore_tools.bulk.preview import Checked
 from petstore_tools.bulk.send import Stopped
 from petstore_tools.core.journal import Entry, Held
 from petstore_tools.core.rows import RowProblem
-from petstore_tools.errors import utc_text
+from petstore_tools.words import counted, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +124,7 @@ class ImportResult:
         told = ", ".join(
             f"{getattr(self, name):,} {name}" for name in counts if getattr(self, name) or name == "created"
         )
-        text = f"{self.file} → {self.environment}: {self.rows:,} rows: {told}"
+        text = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}: {told}"
         if self.stopped is not None:
             text += f"; stopped: {self.stopped.why}"
             if self.stopped.resumes_at is not None:

@@ -10,9 +10,9 @@ from petstore_tools import spec
 from petstore_tools.adapters.sheets import replace_file
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import utc_text
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
+from petstore_tools.words import utc_text
 
 SHOWN_ROWS = 20
 Choice = click.Choice(spec.STATUSES)

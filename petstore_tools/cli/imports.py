@@ -12,8 +12,9 @@ import click
 from petstore_tools.bulk import ImportPreview, ImportResult, Order
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
-from petstore_tools.errors import SettingsError, utc_text
+from petstore_tools.errors import SettingsError
 from petstore_tools.store import PetStore
+from petstore_tools.words import utc_text
 
 
 def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:

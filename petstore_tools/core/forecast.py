@@ -10,7 +10,8 @@ from petstore_tools import spec
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Room
 from petstore_tools.core.windows import Window
-from petstore_tools.errors import SettingsError, utc_text
+from petstore_tools.errors import SettingsError
+from petstore_tools.words import counted, utc_text
 
 MOST_CONNECTIONS: Final = 16
 WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number
@@ -43,12 +44,12 @@ class Forecast:
         if not self.requests:
             return "nothing to send"
         if self.ends_at is None:
-            return f"{self.requests:,} requests, never done: the plan leaves none to send"
+            return f"{counted(self.requests, 'request')}, never done: the plan leaves none to send"
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
-        days = "1 day" if self.days == 1 else f"{self.days:,} days"
         return (
-            f"{self.requests:,} requests on {self.plan}; {left} left today, {self.leaves_per_day:,} a day "
-            f"kept for others; {days}, done about {utc_text(self.ends_at)}"
+            f"{counted(self.requests, 'request')} on {self.plan}; {left} left today, "
+            f"{self.leaves_per_day:,} a day kept for others; {counted(self.days, 'day')}, "
+            f"done about {utc_text(self.ends_at)}"
         )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 
-from petstore_tools.errors import FrameError, utc_text
+from petstore_tools.errors import FrameError
+from petstore_tools.words import counted, utc_text
 
 Verdict = Literal["complete", "cut", "unproven"]
 
@@ -90,6 +91,6 @@ class Listing:
 
     def __str__(self) -> str:
         return (
-            f"{self.verdict}: {self.rows:,} rows of {self.of_what}, {self.reason} "
-            f"({self.requests:,} requests, as of {utc_text(self.ended_at)})"
+            f"{self.verdict}: {counted(self.rows, 'row')} of {self.of_what}, {self.reason} "
+            f"({counted(self.requests, 'request')}, as of {utc_text(self.ended_at)})"
         )

@@ -14,7 +14,7 @@ from typing import Final
 from petstore_tools import spec, sqlite
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.windows import Window
-from petstore_tools.errors import PetstoreError
+from petstore_tools.errors import SettingsError
 from petstore_tools.service.limiter import Usage, Verdict, free_windows, take
 
 SCHEMA: Final = 1
@@ -71,7 +71,7 @@ class Database:
         durability: What an acknowledged create survives (`sqlite.connect`).
 
     Raises:
-        PetstoreError: The file is no database of this service, or of a newer version.
+        SettingsError: The file is no database of this service, or of a newer version.
     """
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
@@ -85,10 +85,10 @@ class Database:
                         self._db.execute(statement)
                     self._db.execute(f"PRAGMA user_version = {SCHEMA}")
         except (sqlite3.Error, OSError) as error:
-            raise PetstoreError(f"the service's database {path.name} cannot be used: {error}") from error
+            raise SettingsError(f"the service's database {path.name} cannot be used: {error}") from error
         if version not in (0, SCHEMA):
             self._db.close()
-            raise PetstoreError(
+            raise SettingsError(
                 f"the service's database {path.name} has schema {version}, this program knows {SCHEMA}"
             )
 
@@ -164,7 +164,7 @@ class Database:
     def create_key(self, plan: Plan, *, label: str, now: float) -> tuple[str, str]:
         """Make a key; return its id and the key itself, which is stored as a digest only."""
         if plan.per_minute is None or plan.per_day is None:
-            raise PetstoreError("a key needs both numbers: requests a minute and a day")
+            raise SettingsError("a key needs both numbers: requests a minute and a day")
         key, key_id = "psk_" + secrets.token_urlsafe(32), secrets.token_hex(4)
         self._db.execute(
             "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",

@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from petstore_tools import spec
-from petstore_tools.errors import PetstoreError
+from petstore_tools.errors import PetstoreError, SettingsError
 
 STARTS_WITHIN_S = 10.0
 
@@ -35,7 +35,7 @@ def bind(host: str, port: int) -> socket.socket:
     Bind a listening socket; port 0 picks a free one.
 
     Raises:
-        PetstoreError: The address is taken or not ours.
+        SettingsError: The address is taken or not ours.
     """
     # proto named: asyncio turns Nagle's algorithm off only on sockets that say they are TCP
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -45,7 +45,7 @@ def bind(host: str, port: int) -> socket.socket:
         listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise PetstoreError(f"port {port} of {host} cannot be used: {error.strerror}") from error
+        raise SettingsError(f"port {port} of {host} cannot be used: {error.strerror}") from error
     return listener
 
 

@@ -49,6 +49,17 @@ def test_a_file_that_is_not_utf8_says_so(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.case("P44")
+def test_mixed_encodings_are_read_line_by_line_and_told(tmp_path: Path) -> None:
+    """Two files pasted together: both names are right, and the note names the lines."""
+    content = "name,categoryId\nZoë,3\n".encode() + "Chloé,4\n".encode("cp1252")
+
+    found = table(tmp_path, content)
+
+    assert [row.name for row in found.rows() if isinstance(row, Row)] == ["Zoë", "Chloé"]
+    assert found.notes == ("encodings are mixed: UTF-8, but cp1252 in line 3",)
+
+
 def test_rows_are_numbered_as_the_spreadsheet_does(tmp_path: Path) -> None:
     """Blank lines and line breaks inside quotes count as the spreadsheet counts them."""
     found = table(tmp_path, b'\nname,categoryId\n"two\nlines",1\n\nRex,2\n')

@@ -1,0 +1,18 @@
+"""How times and numbers are written for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def utc_text(at: float) -> str:
+    """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, OSError, ValueError):
+        return "a time beyond the calendar"
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number with its noun: `1 row`, `2,000 rows`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
