@@ -106,7 +106,7 @@ class Sender:
         )
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
-        self._total = 0
+        self._total = self._running = 0
         self._counts: dict[Fate, int] = {"created": 0, "rejected": 0, "unknown": 0}
         self._unknown_in_a_row = 0
         self._waits: Wait | None = None
@@ -128,22 +128,20 @@ class Sender:
         self._queue.extend(entries)
         self._total = len(entries)
         self._client.on_wait = self._note_wait
-        workers: list[threading.Thread] = []
         try:
-            while self._queue or any(worker.is_alive() for worker in workers):
-                if self._ended and not any(worker.is_alive() for worker in workers):
-                    break
-                if not self._ended and len(workers) < self._wanted() and self._queue:
-                    worker = threading.Thread(target=self._work, name="import", daemon=True)
-                    workers.append(worker)
-                    worker.start()
+            while self._running or (self._queue and not self._ended):
+                if self._queue and not self._ended and self._running < self._wanted():
+                    with self._changed:
+                        self._running += 1
+                    threading.Thread(target=self._work, name="import", daemon=True).start()
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
                 self._report()
         except KeyboardInterrupt:
             self._stop(Stopped("interrupted", "interrupted"))
-            self._give_last_answers(workers)
+            with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
+                self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         finally:
             self._ended = True
             self._client.on_wait = lambda wait: None  # noqa: ARG005
@@ -162,27 +160,29 @@ class Sender:
         return self._connections
 
     def _work(self) -> None:
-        with self._client.clock.working():
-            while (entry := self._next()) is not None:
-                try:
+        try:
+            with self._client.clock.working():
+                while (entry := self._next()) is not None:
                     self._send(entry)
-                except CallCancelled:
-                    return
-                except QuotaError as error:
-                    self._stop(Stopped("quota", error.why, error.resumes_at))
-                except KeyBannedError as error:
-                    self._stop(Stopped("banned", str(error), error.retry_at))
-                except (ApiError, ProtocolError) as error:
-                    kind: StopKind = "service"
-                    if isinstance(error, UnauthorizedError):
-                        kind = "key refused"
-                    self._stop(Stopped(kind, str(error), error=error))
-                except TransportError as error:
-                    self._stop(Stopped("service", str(error)))
-                except BaseException as error:
-                    if not self._ended:  # later ones come of the journal being closed
-                        self._crash = error
-                        self._stop(Stopped("service", str(error)))
+        except CallCancelled:
+            pass  # the run has ended; the row it waited for is still pending
+        except QuotaError as error:
+            self._stop(Stopped("quota", error.why, error.resumes_at))
+        except KeyBannedError as error:
+            self._stop(Stopped("banned", str(error), error.retry_at))
+        except (ApiError, ProtocolError) as error:
+            refused = isinstance(error, UnauthorizedError)
+            self._stop(Stopped("key refused" if refused else "service", str(error), error=error))
+        except TransportError as error:
+            self._stop(Stopped("service", str(error)))
+        except BaseException as error:
+            if not self._ended:  # what comes later comes of the journal being closed
+                self._crash = error
+                self._stop(Stopped("service", str(error)))
+        finally:
+            with self._changed:
+                self._running -= 1
+                self._changed.notify_all()
 
     def _next(self) -> Entry | None:
         with self._changed:
@@ -262,13 +262,6 @@ class Sender:
             self._ended = True
             self._changed.notify_all()
         self._client.clock.poke()
-
-    def _give_last_answers(self, workers: list[threading.Thread]) -> None:
-        """Wait a moment for the answers under way; a second Ctrl-C ends that too."""
-        give_up_at = time.monotonic() + LAST_ANSWERS_S
-        with suppress(KeyboardInterrupt):
-            for worker in workers:
-                worker.join(max(0.0, give_up_at - time.monotonic()))
 
     def _note_wait(self, wait: Wait | None) -> None:
         self._waits = wait
