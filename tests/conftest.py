@@ -50,6 +50,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where all parts must be there, a skipped test is a failed one."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("PETSTORE_REQUIRE_ALL") and reporter and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
