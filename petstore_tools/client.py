@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 from collections.abc import Callable
-from copy import deepcopy
-from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
 from petstore_tools.adapters.http import Reply, Transport
 from petstore_tools.adapters.ledger import Ledger
-from petstore_tools.adapters.replies import error_body, expect, read_pet, request_line
+from petstore_tools.adapters.replies import expect, read_pet, request_line
+from petstore_tools.admission import ALONE, MAX_WAIT_S, Admission, Manner
 from petstore_tools.clock import Clock
-from petstore_tools.core import headers, retry
+from petstore_tools.core import retry
 from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Asker, Go, Stop, Throttle, Wait
-from petstore_tools.errors import KeyBannedError, NotFoundError, QuotaError, TransportError
+from petstore_tools.errors import NotFoundError, TransportError
 from petstore_tools.listed import Listed
 from petstore_tools.models import NewPet, Pet
-
-MAX_WAIT_S: Final = 90.0
-
-
-class CallCancelled(Exception):  # noqa: N818 - no fault: the caller no longer wants the answer
-    """The caller withdrew a call that was still waiting; nothing was sent."""
-
-
-@dataclass(frozen=True)
-class Manner:
-    """
-    How a call behaves while it has to wait.
-
-    Attributes:
-        bulk: People on the same key go first.
-        leave_per_day: Requests of the day that a bulk run leaves.
-        wait: Wait as long as the plan says; else no longer than the client's `max_wait_s`.
-        cancelled: Asked before each attempt; True ends the call.
-    """
-
-    bulk: bool = False
-    leave_per_day: int = 0
-    wait: bool = False
-    cancelled: Callable[[], bool] = lambda: False
-
-
-ALONE: Final = Manner()
 
 
 class Client:
@@ -80,10 +49,9 @@ class Client:
         chance: random.Random | None = None,
     ) -> None:
         self.base_url, self.environment, self.clock = base_url, environment, clock
-        self.transport, self.ledger, self.plan = transport, ledger, plan
-        self.max_wait_s = max_wait_s
+        self.transport, self.ledger = transport, ledger
+        self.admission = Admission(ledger, plan, clock, max_wait_s=max_wait_s)
         self.sent, self._counting = 0, threading.Lock()
-        self.on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
         self._chance = chance or random.Random()
 
     @property
@@ -168,7 +136,7 @@ class Client:
                     sick = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
                     if not sick or failures >= retry.ATTEMPTS:
                         return reply
-                self.pause(retry.backoff_s(failures, self._chance), manner)
+                self.admission.pause(retry.backoff_s(failures, self._chance), manner)
 
     def attempt(
         self,
@@ -189,85 +157,19 @@ class Client:
             manner: How it waits.
             before: Called when the throttle has let the request go, before a byte leaves.
         """
-        token = self._admitted(manner)
+        token = self.admission.enter(manner)
         try:
             before()
         except BaseException:
-            self._tell(token, "unsent")
+            self.admission.failed(token, may_have_left=False)
             raise
         try:
             reply = self.transport.send(method, url, body)
-        except TransportError as error:
-            self._tell(token, None if error.may_have_left else "unsent")
+        except BaseException as error:
+            left = not isinstance(error, TransportError) or error.may_have_left
+            self.admission.failed(token, may_have_left=left)
             raise
-        except BaseException:
-            self._tell(token, None)
-            raise
-        now = self.clock.now()
-        refused = reply.status == HTTPStatus.TOO_MANY_REQUESTS
-        code = error_body(reply).code if refused else ""
-        answer = headers.read(reply.status, reply.headers, now=now, banned="ban" in code.casefold())
-        self._tell(token, answer)
+        self.admission.answered(token, reply.status, reply.headers, reply.body)
         with self._counting:
             self.sent += 1
         return reply
-
-    def room(self) -> tuple[Plan, Throttle]:
-        """Return the plan in force and a throttle over a copy of the budget; costs no request."""
-        now = self.clock.now()
-
-        def look(throttle: Throttle) -> tuple[Plan, Throttle]:
-            throttle.settle(now)
-            return throttle.plan, Throttle(self.plan, deepcopy(throttle.budget))
-
-        return self.ledger.update(lambda budget: look(Throttle(self.plan, budget)))
-
-    def _tell(self, token: str, answer: headers.Answer | str | None) -> None:
-        now = self.clock.now()
-
-        def tell(throttle: Throttle) -> None:
-            if isinstance(answer, headers.Answer):
-                throttle.answered(token, now, answer)
-            elif answer is None:
-                throttle.lost(token, now)
-            else:
-                throttle.unsent(token)
-
-        self.ledger.update(lambda budget: tell(Throttle(self.plan, budget)))
-        self.clock.poke()
-
-    def _admitted(self, manner: Manner) -> str:
-        """Ask until the throttle lets a request go; the one loop that sleeps for a limit."""
-        asker = Asker(f"process {os.getpid()}", manner.bulk, manner.leave_per_day)
-        waited = False
-        while True:
-            if manner.cancelled():
-                raise CallCancelled
-            now = self.clock.now()
-            decision = self.ledger.update(
-                lambda budget, now=now: Throttle(self.plan, budget).ask(now, asker)  # type: ignore[misc]
-            )
-            match decision:
-                case Go(token):
-                    if waited:
-                        self.on_wait(None)
-                    return token
-                case Stop(resumes_at, why):
-                    raise KeyBannedError(
-                        HTTPStatus.TOO_MANY_REQUESTS, "", f"{why}.", "not sent", retry_at=resumes_at
-                    )
-                case Wait(until, why):
-                    if not manner.wait and until - now > self.max_wait_s:
-                        plan = str(self.room()[0])
-                        raise QuotaError(why, plan=plan, resumes_at=until)
-                    waited = True
-                    self.on_wait(decision)
-                    self.clock.sleep_until(until)
-
-    def pause(self, seconds: float, manner: Manner) -> None:
-        """Sleep, unless the call is withdrawn."""
-        until = self.clock.now() + seconds
-        while self.clock.now() < until:
-            if manner.cancelled():
-                raise CallCancelled
-            self.clock.sleep_until(until)

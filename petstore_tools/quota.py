@@ -20,6 +20,9 @@ class WindowQuota:
         window: `minute` or `day`.
         limit: Requests, None where nobody told.
         left: Requests that may go now, None where nobody told.
+        here: Requests of this whole window that this process sent.
+        others: Those that other processes on the same ledger sent.
+        strangers: Those the service counted beyond, sent by nobody we know; None while it did not tell.
         frees_at: Unix seconds at which more is left, None while nothing is used or known.
         told_by: `headers`: the service's last answer; `ledger`: our own count.
     """
@@ -27,6 +30,9 @@ class WindowQuota:
     window: WindowName
     limit: int | None
     left: int | None
+    here: int
+    others: int
+    strangers: int | None
     frees_at: float | None
     told_by: str
 
@@ -85,7 +91,7 @@ class Quota:
 
     def _rows(self) -> list[tuple[object, ...]]:
         return [
-            (w.window, w.limit, w.left, None if w.frees_at is None else utc_text(w.frees_at), w.told_by)
+            (w.window, w.limit, w.left, w.here, w.others, w.strangers, _time(w.frees_at), w.told_by)
             for w in self.windows
         ]
 
@@ -98,20 +104,37 @@ class Quota:
         return render.html_table(self.plan, _HEADER, self._rows(), note=self.note)
 
 
-_HEADER = ("window", "limit", "left", "frees at", "told by")
+_HEADER = ("window", "limit", "left", "spent here", "by others", "by strangers", "frees at", "told by")
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else utc_text(at)
 
 
 def look(client: Client) -> Quota:
     """Say what the client's key has left; costs no request."""
     now = client.clock.now()
-    plan, throttle = client.room()
+    plan, throttle = client.admission.room()
     budget = throttle.budget
+
+    service_now = budget.service_time(now)
 
     def window(name: WindowName) -> WindowQuota:
         room = throttle.room(name, now)
-        left = None if room.left == inf else max(0, int(room.left))
-        frees_at = room.frees_at if now < room.frees_at < inf else None
-        return WindowQuota(name, room.limit, left, frees_at, "headers" if room.by_headers else "ledger")
+        spent = {who: known.of(name, service_now) for who, known in budget.spent.items()}
+        ours, here = sum(spent.values()), spent.get(client.admission.name, 0)
+        reading = budget.readings.get(name)
+        flying = len(budget.in_flight)
+        return WindowQuota(
+            window=name,
+            limit=room.limit,
+            left=None if room.left == inf else max(0, int(room.left)),
+            here=here,
+            others=ours - here,
+            strangers=None if reading is None else max(0, reading.limit - reading.remaining + flying - ours),
+            frees_at=room.frees_at if now < room.frees_at < inf else None,
+            told_by="headers" if room.by_headers else "ledger",
+        )
 
     closed_until = max(budget.gate_until, budget.banned_until)
     closed = now < closed_until

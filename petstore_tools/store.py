@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import ValidationError
 
 from petstore_tools import spec
-from petstore_tools.adapters import ledger as ledgers
 from petstore_tools.adapters import settings as settings_
 from petstore_tools.adapters.http import Transport
+from petstore_tools.adapters.ledger import open_ledger
 from petstore_tools.adapters.replies import first_fault
 from petstore_tools.adapters.settings import Settings
-from petstore_tools.client import MAX_WAIT_S, Client, Manner
+from petstore_tools.admission import MAX_WAIT_S, Manner
+from petstore_tools.client import Client
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core.plan import Plan
 from petstore_tools.listed import Listed
@@ -84,21 +85,18 @@ class PetStore:
         settings: Settings,
         clock: Clock,
         session: requests.Session | None,
-        ledger: str,
+        ledger: Literal["shared", "memory"],
         max_wait_s: float,
         *,
         progress: bool | None,
     ) -> None:
         key = settings.api_key.get_secret_value()
-        shared = ledgers.SqliteLedger(
-            settings.state_dir / "budget.db", ledgers.subject(settings.base_url, key)
-        )
         self._settings, self._progress = settings, progress
         self._client = Client(
             base_url=settings.base_url,
             environment=settings.environment,
             transport=Transport(settings.base_url, key, session=session),
-            ledger=shared if ledger == "shared" else ledgers.MemoryLedger(),
+            ledger=open_ledger(ledger, settings.state_dir, settings.base_url, key),
             plan=settings.plan,
             clock=clock,
             max_wait_s=max_wait_s,

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,6 +29,13 @@ class Ledger(Protocol):
 
     def close(self) -> None:
         """Let go of files."""
+
+
+def open_ledger(kind: Literal["shared", "memory"], folder: Path, base_url: str, key: str) -> Ledger:
+    """Return the ledger of a key: shared by all processes of this user, or of this process alone."""
+    if kind == "memory":
+        return MemoryLedger()
+    return SqliteLedger(folder / "budget.db", subject(base_url, key))
 
 
 def subject(base_url: str, key: str) -> str:

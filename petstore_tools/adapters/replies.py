@@ -26,6 +26,14 @@ def error_body(reply: Reply) -> ErrorBody:
         return ErrorBody(code="", message=message, status=reply.status)
 
 
+def error_code(body: bytes) -> str:
+    """Return the code of an Error body, "" where there is none."""
+    try:
+        return ErrorBody.model_validate_json(body).code
+    except ValidationError:
+        return ""
+
+
 def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
     """
     Return the reply if it has the documented status.

@@ -254,7 +254,7 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
 def price(client: Client, requests: int, leave: int | None) -> Forecast:
     """Forecast so many requests on what the client's key has left."""
     now = client.clock.now()
-    plan, throttle = client.room()
+    plan, throttle = client.admission.room()
     return forecast(
         requests,
         plan,

@@ -74,7 +74,7 @@ def run(
 def _send(
     client: Client, journal: Journal, order: Order, progress: Callable[[Progress], None]
 ) -> Stopped | None:
-    plan, _ = client.room()
+    plan, _ = client.admission.room()
     sender = Sender(
         client, journal, wait=order.wait, leave_per_day=leave_per_day(plan, order.leave), progress=progress
     )

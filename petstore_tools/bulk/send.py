@@ -16,7 +16,8 @@ from petstore_tools import spec
 from petstore_tools.adapters.http import Reply
 from petstore_tools.adapters.journal import Journal
 from petstore_tools.adapters.replies import expect
-from petstore_tools.client import CallCancelled, Client, Manner
+from petstore_tools.admission import CallCancelled, Manner
+from petstore_tools.client import Client
 from petstore_tools.core import journal as fates
 from petstore_tools.core import retry
 from petstore_tools.core.forecast import connections
@@ -127,7 +128,7 @@ class Sender:
         """
         self._queue.extend(entries)
         self._total = len(entries)
-        self._client.on_wait = self._note_wait
+        self._client.admission.on_wait = self._note_wait
         try:
             while self._running or (self._queue and not self._ended):
                 if self._queue and not self._ended and self._running < self._wanted():
@@ -144,7 +145,7 @@ class Sender:
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         finally:
             self._ended = True
-            self._client.on_wait = lambda wait: None  # noqa: ARG005
+            self._client.admission.on_wait = lambda wait: None  # noqa: ARG005
         self._report()
         if self._crash is not None:
             raise self._crash
@@ -155,7 +156,7 @@ class Sender:
         if self._latency_s is None:
             return 1
         if self._connections is None:
-            plan, _ = self._client.room()
+            plan, _ = self._client.admission.room()
             self._connections = connections(plan.per_minute, self._latency_s)
         return self._connections
 
@@ -201,7 +202,7 @@ class Sender:
                 failures += 1
                 if failures >= retry.ATTEMPTS:
                     raise
-                self._client.pause(retry.backoff_s(failures, self._chance), self._manner)
+                self._client.admission.pause(retry.backoff_s(failures, self._chance), self._manner)
                 continue
             except ProtocolError as error:
                 self._record(entry, fates.Unknown(str(error)))

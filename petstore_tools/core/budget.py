@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from petstore_tools.core.windows import WindowName
+from petstore_tools.core.windows import PERIODS, Window, WindowName
 
 Kind = Literal["minute", "day", "either"]
 
@@ -34,16 +34,44 @@ class Flight:
     A request that was let go and is not answered yet.
 
     Attributes:
+        by: Who was let go.
         sent_at: Client's Unix seconds of the grant.
         number: Grants until this one.
         scout: It is the one request that looks what the windows are like.
         unspoken: `Budget.unspoken` at the grant.
     """
 
+    by: str
     sent_at: float
     number: int
     scout: bool
     unspoken: dict[Kind, int]
+
+
+@dataclass(slots=True)
+class Spent:
+    """
+    What one process spent of the whole minute and the whole UTC day it sent in last.
+
+    Attributes:
+        since: Start of each window, the service's Unix seconds.
+        requests: Requests let go in each.
+    """
+
+    since: dict[WindowName, int] = field(default_factory=dict)
+    requests: dict[WindowName, int] = field(default_factory=dict)
+
+    def add(self, n: int, service_now: float) -> None:
+        """Count `n` requests in both windows."""
+        for window, period_s in PERIODS.items():
+            start = Window(1, period_s).start(service_now)
+            before = self.requests.get(window, 0) if self.since.get(window) == start else 0
+            self.since[window], self.requests[window] = start, before + n
+
+    def of(self, window: WindowName, service_now: float) -> int:
+        """Return what counts in the window that holds `service_now`."""
+        start = Window(1, PERIODS[window]).start(service_now)
+        return self.requests.get(window, 0) if self.since.get(window) == start else 0
 
 
 @dataclass(slots=True)
@@ -69,6 +97,7 @@ class Budget:
         learned: Numbers and name of the plan that the headers showed.
         hint: A limit that would raise the learned plan, and when it was first seen.
         asked: Interactive callers by name, and when each asked last.
+        spent: Who spent what, by process, for people to see; no decision rests on it.
         tokens: How many grants there were.
     """
 
@@ -91,6 +120,7 @@ class Budget:
     learned: tuple[int | None, int | None, str] | None = None
     hint: tuple[int, float] | None = None
     asked: dict[str, float] = field(default_factory=dict)
+    spent: dict[str, Spent] = field(default_factory=dict)
     tokens: int = 0
 
     def service_time(self, now: float) -> float:

@@ -25,7 +25,7 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.core import recognise
-from petstore_tools.core.budget import Budget, Flight, Kind, Reading
+from petstore_tools.core.budget import Budget, Flight, Kind, Reading, Spent
 from petstore_tools.core.headers import Answer
 from petstore_tools.core.plan import DOCUMENTED, Plan
 from petstore_tools.core.recognise import GUARD_S
@@ -137,14 +137,17 @@ class Throttle:
             return Wait(max(longest.until, now + POLL_S), longest.why)
         b.tokens += 1
         token = str(b.tokens)
-        b.in_flight[token] = Flight(now, b.tokens, b.unsure, dict(b.unspoken))
+        b.spent.setdefault(asker.name, Spent()).add(1, b.service_time(now))
+        b.in_flight[token] = Flight(asker.name, now, b.tokens, b.unsure, dict(b.unspoken))
         if b.unsure:
             b.scout_until = now + SCOUT_LEASE_S
         return Go(token)
 
-    def unsent(self, token: str) -> None:
+    def unsent(self, token: str, now: float) -> None:
         """Take a grant back: it is proven that no byte left."""
-        self._landed(token)
+        flight = self._landed(token)
+        if flight is not None and flight.by in self.budget.spent:
+            self.budget.spent[flight.by].add(-1, self.budget.service_time(now))
 
     def lost(self, token: str, now: float) -> None:
         """Note that no answer came: the request may have been counted."""
@@ -154,7 +157,7 @@ class Throttle:
     def answered(self, token: str, now: float, answer: Answer) -> None:
         """Note what came back."""
         b = self.budget
-        flight = self._landed(token) or Flight(now, 0, False, dict(b.unspoken))
+        flight = self._landed(token) or Flight("", now, 0, False, dict(b.unspoken))
         if answer.status == 401:  # its headers are not this key's (our choice, §5)
             self._count(now, spoken=None)
             return
@@ -237,9 +240,11 @@ class Throttle:
                 self.lost(token, now)
         for window in PERIODS:
             self._log(window).prune(now)
+        service_now = b.service_time(now)
+        b.spent = {name: spent for name, spent in b.spent.items() if spent.of("day", service_now)}
         b.asked = {name: at for name, at in b.asked.items() if abs(now - at) < PEOPLE_S}
         for kind, reading in list(b.readings.items()):
-            ahead_s = reading.reset - b.service_time(now)
+            ahead_s = reading.reset - service_now
             if -GUARD_S < ahead_s <= (spec.DAY_S if kind == "day" else spec.MINUTE_S) + 3 * GUARD_S:
                 continue
             del b.readings[kind]

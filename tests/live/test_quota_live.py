@@ -5,11 +5,13 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+import requests
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.adapters.http import Reply
 from petstore_tools.adapters.ledger import SqliteLedger
 from petstore_tools.client import Manner
+from petstore_tools.core.budget import Spent
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Go, Throttle
 from petstore_tools.errors import LedgerError
@@ -137,3 +139,22 @@ def test_a_budget_of_this_process_alone_says_so() -> None:
     store = PetStore(base_url="https://a/v1", api_key="k", plan="free", ledger="memory")
 
     assert "this process only" in store.quota().to_text()
+
+
+def test_the_quota_tells_who_spent_it() -> None:
+    """Here, another store on the same ledger by another name, and a stranger without a ledger."""
+    with Sandbox(plan="60/1000", animals=1) as box:
+        url = f"{box.base_url}/pets"
+        for _ in range(3):
+            box.store._client.call("GET", url)
+        stranger = {"Authorization": f"Bearer {box.api_key}"}
+        for _ in range(5):
+            requests.get(url, headers=stranger, timeout=5)
+        box.store._client.ledger.update(
+            lambda budget: budget.spent.setdefault("process of another", Spent()).add(2, box.clock.now())
+        )
+        box.store._client.call("GET", url)
+
+        minute = box.store.quota().minute
+
+    assert (minute.left, minute.here, minute.others, minute.strangers) == (51, 4, 2, 3)

@@ -309,6 +309,6 @@ def test_what_never_left_is_given_back() -> None:
     """A refused connection costs nothing."""
     throttle = warm(remaining=1)
 
-    throttle.unsent(go(throttle.ask(T0)))
+    throttle.unsent(go(throttle.ask(T0)), T0)
 
     assert isinstance(throttle.ask(T0), Go)

@@ -1,0 +1,137 @@
+"""The door that requests pass: asks the throttle over a ledger, waits as it says, tells what came back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+from petstore_tools.adapters.ledger import Ledger
+from petstore_tools.adapters.replies import error_code
+from petstore_tools.clock import Clock
+from petstore_tools.core import headers
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Asker, Go, Stop, Throttle, Wait
+from petstore_tools.errors import KeyBannedError, QuotaError
+
+MAX_WAIT_S: Final = 90.0
+T = TypeVar("T")
+
+
+class CallCancelled(Exception):  # noqa: N818 - no fault: the caller no longer wants the answer
+    """The caller withdrew a call that was still waiting; nothing was sent."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """
+    How a call behaves while it has to wait.
+
+    Attributes:
+        bulk: People on the same key go first.
+        leave_per_day: Requests of the day that a bulk run leaves.
+        wait: Wait as long as the plan says; else no longer than the client's `max_wait_s`.
+        cancelled: Asked before each attempt; True ends the call.
+    """
+
+    bulk: bool = False
+    leave_per_day: int = 0
+    wait: bool = False
+    cancelled: Callable[[], bool] = lambda: False
+
+
+ALONE: Final = Manner()
+
+
+class Admission:
+    """
+    The door of one key.
+
+    Args:
+        ledger: Keeps the budget.
+        plan: The named plan, None to learn it.
+        clock: Tells time and sleeps.
+        max_wait_s: Longest wait of a call that was not told to wait.
+
+    Attributes:
+        on_wait: Called with each wait, and with None when it is over.
+    """
+
+    def __init__(self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float) -> None:
+        self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
+        self.on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
+
+    @property
+    def name(self) -> str:
+        """What the ledger calls this process."""
+        return f"process {os.getpid()}"
+
+    def enter(self, manner: Manner = ALONE) -> str:
+        """
+        Ask until the throttle lets a request go, and return its token; the one loop that sleeps for a limit.
+
+        Raises:
+            QuotaError: The wait is longer than allowed.
+            KeyBannedError: The service has banned the key.
+            CallCancelled: The caller withdrew.
+        """
+        asker = Asker(self.name, manner.bulk, manner.leave_per_day)
+        waited = False
+        while True:
+            if manner.cancelled():
+                raise CallCancelled
+            now = self._clock.now()
+            decision = self._with(lambda throttle, now=now: throttle.ask(now, asker))  # type: ignore[misc]
+            match decision:
+                case Go(token):
+                    if waited:
+                        self.on_wait(None)
+                    return token
+                case Stop(resumes_at, why):
+                    raise KeyBannedError(
+                        HTTPStatus.TOO_MANY_REQUESTS, "", f"{why}.", "not sent", retry_at=resumes_at
+                    )
+                case Wait(until, why):
+                    if not manner.wait and until - now > self._max_wait_s:
+                        raise QuotaError(why, plan=str(self.room()[0]), resumes_at=until)
+                    waited = True
+                    self.on_wait(decision)
+                    self._clock.sleep_until(until)
+
+    def answered(self, token: str, status: int, fields: Mapping[str, str], body: bytes) -> None:
+        """Tell what came back: status, header fields, and a body that may name a ban."""
+        now = self._clock.now()
+        banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in error_code(body).casefold()
+        answer = headers.read(status, fields, now=now, banned=banned)
+        self._with(lambda throttle: throttle.answered(token, now, answer))
+        self._clock.poke()
+
+    def failed(self, token: str, *, may_have_left: bool) -> None:
+        """Tell that no answer came: spent, unless it is proven that nothing left."""
+        now = self._clock.now()
+        self._with(lambda t: t.lost(token, now) if may_have_left else t.unsent(token, now))
+        self._clock.poke()
+
+    def room(self) -> tuple[Plan, Throttle]:
+        """Return the plan in force and a throttle over a copy of the budget; costs no request."""
+        now = self._clock.now()
+
+        def look(throttle: Throttle) -> tuple[Plan, Throttle]:
+            throttle.settle(now)
+            return throttle.plan, Throttle(self._plan, deepcopy(throttle.budget))
+
+        return self._with(look)
+
+    def pause(self, seconds: float, manner: Manner = ALONE) -> None:
+        """Sleep, unless the call is withdrawn."""
+        until = self._clock.now() + seconds
+        while self._clock.now() < until:
+            if manner.cancelled():
+                raise CallCancelled
+            self._clock.sleep_until(until)
+
+    def _with(self, do: Callable[[Throttle], T]) -> T:
+        return self.ledger.update(lambda budget: do(Throttle(self._plan, budget)))
