@@ -2,18 +2,21 @@
 
 import multiprocessing
 import sqlite3
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 import requests
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore, Sandbox, samples
 from petstore_tools.adapters.http import Reply
 from petstore_tools.adapters.ledger import SqliteLedger
 from petstore_tools.client import Manner
 from petstore_tools.core.budget import Spent
 from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Go, Throttle
+from petstore_tools.core.throttle import Go, Throttle, Wait
 from petstore_tools.errors import LedgerError
 
 
@@ -132,6 +135,65 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) 
             box.store.list_pets()
 
         assert box.store._client.sent == sent
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from petstore_tools.adapters.ledger import SqliteLedger
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Throttle
+ledger = SqliteLedger(Path(sys.argv[1]), "shared")
+ledger.update(lambda budget: Throttle(Plan(60, 1000), budget).ask(1_800_000_000.0))
+def hold(budget):
+    print("holding", flush=True)
+    time.sleep(60)
+if sys.argv[2] == "lock":
+    ledger.update(hold)
+hold(None)
+"""
+
+
+@pytest.mark.case("P22")
+@pytest.mark.parametrize("held", ["lock", "lease"])
+def test_a_process_killed_with_the_lock_or_a_lease_stops_nobody(tmp_path: Path, held: str) -> None:
+    """Others go on at once, or when the scout's lease of 5 s ends; what it spent stays spent."""
+    path = tmp_path / "budget.db"
+    process = subprocess.Popen([sys.executable, "-c", HOLDING, str(path), held], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"holding\n"
+    process.kill()
+    process.communicate(timeout=10)
+    ledger = SqliteLedger(path, "shared")
+
+    def ask(now: float) -> object:
+        return ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(now))
+
+    assert isinstance(ask(1_800_000_004.9), Wait)
+    assert isinstance(ask(1_800_000_005.0), Go)
+    assert ledger.update(lambda budget: len(budget.in_flight)) == 2
+    assert (
+        ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).room("day", 1_800_000_005.0).left)
+        == 998
+    )
+    ledger.close()
+
+
+@pytest.mark.case("P30")
+def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_others(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Worker threads neither print nor call back: notebook outputs repeat."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(50), encoding="utf-8")
+    threads: set[int] = set()
+    with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
+        preview = box.store.preview_import(path)
+        result = box.store.import_pets(path, progress=lambda progress: threads.add(threading.get_ident()))
+
+    assert result.complete
+    assert threads == {threading.get_ident()}
+    assert capfd.readouterr() == (f"{preview}\n", "")
 
 
 def test_a_budget_of_this_process_alone_says_so() -> None:

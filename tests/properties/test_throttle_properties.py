@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -33,6 +34,9 @@ class Client:
         self.service, self.throttle, self.timeline, self.rng = service, throttle, timeline, rng
         self.latency_s, self.left = latency_s, requests
         self.asks = 0
+        self.closed_until = 0.0
+        self.sent_while_closed = 0
+        self.refused_in_windows: Counter[int] = Counter()
 
     def worker(self) -> None:
         if not self.left:
@@ -42,6 +46,7 @@ class Client:
         match self.throttle.ask(now, Asker(bulk=True)):
             case Go(token):
                 self.left -= 1
+                self.sent_while_closed += now < self.closed_until
                 there_s, back_s = latency(self.rng, self.latency_s)
                 self.timeline.at(now + there_s, lambda: self._arrive(token, back_s))
             case Wait(until):
@@ -53,6 +58,10 @@ class Client:
 
         def read() -> None:
             self.throttle.answered(token, self.timeline.now, answer)
+            if answer.status == 429:
+                self.left += 1
+                self.closed_until = max(self.closed_until, self.timeline.now + (answer.retry_after_s or 0))
+                self.refused_in_windows[int(self.timeline.now // 60)] += 1
             self.worker()
 
         self.timeline.at(self.timeline.now + back_s, read)
@@ -70,6 +79,7 @@ def run(
     skew_s: float,
     start: float,
     named: bool,
+    stranger_s: float | None = None,
 ) -> tuple[StrictService, Client, float]:
     rng = random.Random(seed)
     service = StrictService(
@@ -82,6 +92,15 @@ def run(
     client = Client(service, throttle, timeline, rng, latency_s=latency_s, requests=requests)
     for _ in range(threads):
         timeline.at(start + rng.uniform(0, 2), client.worker)
+
+    def stranger() -> None:
+        if min(w.remaining(timeline.now + skew_s) for w in service.windows) > 0:
+            service.arrive(timeline.now)  # a stranger who minds the limits, but not ours
+        if stranger_s is not None and timeline.now < start + 600:
+            timeline.at(timeline.now + rng.uniform(0, 2 * stranger_s), stranger)
+
+    if stranger_s is not None:
+        timeline.at(start, stranger)
     for _ in timeline.run(start + 40 * 86_400):
         pass
     return service, client, timeline.now - start
@@ -134,3 +153,45 @@ def test_a_strict_service_never_refuses_a_named_plan(
     minutes = -(-min(service.accepted, per_day) // per_minute)
     assert took_s <= days * (86_400 + 400) + (minutes + 1) * (60 + 2 * latency_s + 5)
     assert client.asks < 150 * service.accepted * threads + 1_000
+
+
+@given(
+    per_minute=st.integers(2, 40),
+    kinds=st.tuples(KINDS, KINDS),
+    latency_s=st.sampled_from([0.01, 0.4, 3.0]),
+    threads=st.integers(1, 8),
+    requests=st.integers(1, 120),
+    stranger_s=st.sampled_from([0.2, 1.0, 5.0, 30.0]),
+    seed=st.integers(0, 2**16),
+    start=st.floats(1_800_000_000, 1_800_172_800),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.case("P14")
+def test_beside_a_stranger_refusals_are_those_in_flight_and_nobody_knocks(
+    per_minute: int,
+    kinds: tuple[WindowKind, WindowKind],
+    latency_s: float,
+    threads: int,
+    requests: int,
+    stranger_s: float,
+    seed: int,
+    start: float,
+) -> None:
+    """A stranger may take what Remaining promised; then at most those in flight are refused, and all stop."""
+    _, client, _ = run(
+        plan=(per_minute, 100_000),
+        kinds=kinds,
+        speaks="tight",
+        latency_s=latency_s,
+        threads=threads,
+        requests=requests,
+        seed=seed,
+        skew_s=0.0,
+        start=start,
+        named=True,
+        stranger_s=stranger_s,
+    )
+
+    assert client.sent_while_closed == 0
+    assert client.left == 0
+    assert max(client.refused_in_windows.values(), default=0) <= threads + 1

@@ -228,6 +228,7 @@ def test_a_reset_is_read_on_the_services_clock(skew_s: float) -> None:
     assert decision.until == T0 + 61
 
 
+@pytest.mark.case("P17")
 def test_a_slept_laptop_scouts_again() -> None:
     """Eight hours later nothing is believed: one looks, the others wait."""
     throttle = warm()
@@ -237,6 +238,7 @@ def test_a_slept_laptop_scouts_again() -> None:
     assert isinstance(throttle.ask(T0 + 8 * 3_600), Wait)
 
 
+@pytest.mark.case("P18", "P28")
 def test_without_a_plan_the_strictest_reading_that_fits_holds_first() -> None:
     """1,000 within a minute is Free's day or Business's minute: Free, until a later minute agrees."""
     throttle = Throttle(None, Budget())
@@ -249,6 +251,7 @@ def test_without_a_plan_the_strictest_reading_that_fits_holds_first() -> None:
     assert throttle.plan.name == "business"
 
 
+@pytest.mark.case("P28")
 def test_a_lower_limit_teaches_the_plan_at_once() -> None:
     """The key was moved from Pro to Free: the next answer says so."""
     throttle = Throttle(None, Budget())
