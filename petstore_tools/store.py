@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import requests
 
     from petstore_tools.bulk import ImportPreview, ImportResult, Order, Progress
+    from petstore_tools.bulk.preview import Known
     from petstore_tools.quota import Quota
     from petstore_tools.report import StatusReport
 
@@ -235,6 +236,7 @@ class PetStore:
         allow_bad: bool = False,
         send_edited: bool = False,
         drop_twins: bool = False,
+        known: Known = "ask",
         leave: int | None = None,
     ) -> ImportPreview:
         """
@@ -246,6 +248,7 @@ class PetStore:
             allow_bad: Go on although more than half of the rows have problems.
             send_edited: Send rows that look like created ones edited since, as further animals.
             drop_twins: Of rows with the same three values, send one.
+            known: Rows that another import has created: `skip` or `send` them; `ask` refuses.
             leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
 
         Raises:
@@ -262,6 +265,7 @@ class PetStore:
             allow_bad=allow_bad,
             send_edited=send_edited,
             drop_twins=drop_twins,
+            known=known,
             leave=leave,
         )
         return self._preview(order)
@@ -275,6 +279,7 @@ class PetStore:
         allow_bad: bool = False,
         send_edited: bool = False,
         drop_twins: bool = False,
+        known: Known = "ask",
         leave: int | None = None,
         wait: bool = False,
         progress: bool | Callable[[Progress], None] | None = None,
@@ -293,6 +298,7 @@ class PetStore:
             allow_bad: Go on although more than half of the rows have problems.
             send_edited: Send rows that look like created ones edited since, as further animals.
             drop_twins: Of rows with the same three values, send one.
+            known: Rows that another import has created: `skip` or `send` them; `ask` refuses.
             leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
             wait: Wait for the next day's quota in place of stopping.
             progress: False: quiet; True: a bar; a function: called with Progress.
@@ -310,7 +316,17 @@ class PetStore:
             print(preview)
             return True
 
-        order = bulk.Order(Path(path), mapping, strict, allow_bad, send_edited, drop_twins, leave, wait)
+        order = bulk.Order(
+            Path(path),
+            mapping,
+            strict=strict,
+            allow_bad=allow_bad,
+            send_edited=send_edited,
+            drop_twins=drop_twins,
+            known=known,
+            leave=leave,
+            wait=wait,
+        )
         result = self._import(order, announce, progress)
         assert result is not None
         return result

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any, Final, Self
 
 from petstore_tools import sqlite
 from petstore_tools.core.journal import DIED, NEXT, Entry, Merge, State
+from petstore_tools.core.rows import Content
 from petstore_tools.errors import JournalError
 
 _TABLES: Final = """
@@ -198,6 +200,28 @@ def peek(folder: Path, target: Target, *, journal_id: str = "") -> list[Entry]:
         return journal.entries()
     finally:
         journal.close()
+
+
+def stands_elsewhere(folder: Path, target: Target, *, but: str) -> Counter[Content]:
+    """Count what other imports to the same target created, or may have created, by content."""
+    found: Counter[Content] = Counter()
+    for path in folder.glob("*.db"):
+        if path.stem == but:
+            continue
+        db = sqlite3.connect(path, timeout=sqlite.BUSY_S)
+        try:
+            if _about(target).items() <= dict(db.execute("SELECT name, value FROM about")).items():
+                found.update(
+                    db.execute(
+                        "SELECT name, category_id, status FROM row"
+                        " WHERE state IN ('created', 'unknown', 'sending')"
+                    )
+                )
+        except sqlite3.Error as error:
+            raise JournalError(_damaged(path.stem, str(error))) from error
+        finally:
+            db.close()
+    return found
 
 
 class _RunLock:

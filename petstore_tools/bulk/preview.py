@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from petstore_tools.adapters import journal as journals
 from petstore_tools.adapters.journal import Target
@@ -14,11 +14,15 @@ from petstore_tools.adapters.sheets import Table, read_table
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
 from petstore_tools.core.journal import Entry, Held, Merge, merge
-from petstore_tools.core.rows import Row, RowProblem
+from petstore_tools.core.rows import Content, Row, RowProblem
 from petstore_tools.errors import SheetError
+from petstore_tools.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Known = Literal["ask", "skip", "send"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Order:
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
         drop_twins: Of rows with the same three values, send one.
+        known: What to do with rows that another import has created: `ask`: refuse; `skip` or `send` them.
         leave: Requests of each day kept for others, None for the default.
         wait: Wait for the next day's quota in place of stopping.
     """
@@ -43,6 +48,7 @@ class Order:
     allow_bad: bool = False
     send_edited: bool = False
     drop_twins: bool = False
+    known: Known = "ask"
     leave: int | None = None
     wait: bool = False
 
@@ -59,6 +65,8 @@ class Checked:
         blank: Empty rows, skipped.
         twins: Rows that share their three values with an earlier one.
         merged: What the file adds to its journal.
+        known: New rows that another import has created, or may have.
+        skipped: Rows left out as asked: twins, or known ones.
     """
 
     table: Table
@@ -67,6 +75,8 @@ class Checked:
     blank: int
     twins: tuple[Row, ...]
     merged: Merge
+    known: tuple[Row, ...]
+    skipped: int
 
     @property
     def bad_rows(self) -> int:
@@ -88,13 +98,15 @@ class ImportPreview:
         standing: Rows that earlier runs of this import created.
         unknown: Rows whose fate an earlier run could not tell; they are not sent.
         problems: Rows that cannot be sent, and why.
-        twins: Rows that share their three values with an earlier row; they are sent.
+        twins: Rows that share their three values with an earlier row; they are sent unless told.
+        known: Rows that another import has created; told what to do, or nothing is sent.
         held: Rows that look like created ones edited since; they are not sent.
         removed: Created rows that the file does not hold any more.
         corrections: Cells that are read differently from what was typed.
         blank: Empty rows, skipped.
         notes: What was found and may surprise.
         forecast: Requests, days, finishing time.
+        refusal: Why nothing is sent as ordered, and what to say instead; "" where it can go.
         journal: Name of the journal.
     """
 
@@ -108,12 +120,14 @@ class ImportPreview:
     unknown: int
     problems: tuple[RowProblem, ...]
     twins: int
+    known: int
     held: tuple[Held, ...]
     removed: int
     corrections: tuple[str, ...]
     blank: int
     notes: tuple[str, ...]
     forecast: Forecast
+    refusal: str
     journal: str
     checked: Checked = field(repr=False)
 
@@ -154,6 +168,7 @@ class ImportPreview:
             (len(self.held), "held back"),
             (self.removed, "created and no longer in the file"),
             (self.twins, "equal to an earlier row"),
+            (self.known, "created by another import"),
             (self.blank, "blank, skipped"),
         )
         said += [f"            {count:,} {what}" for count, what in counts if count]
@@ -173,9 +188,15 @@ def target_of(client: Client, path: Path) -> Target:
     return Target(client.environment, client.base_url, path.resolve())
 
 
-def check(order: Order, entries: list[Entry], table: Table) -> Checked:
+def check(order: Order, entries: list[Entry], table: Table, elsewhere: Counter[Content]) -> Checked:
     """
     Check a whole file offline.
+
+    Args:
+        order: What is wanted.
+        entries: What its journal holds.
+        table: The file.
+        elsewhere: What other imports to the same target created, or may have; used up.
 
     Raises:
         SheetError: It has no rows, or more than half of them have problems.
@@ -199,29 +220,40 @@ def check(order: Order, entries: list[Entry], table: Table) -> Checked:
             f"mapped wrongly ({table.columns.describe()}). First: {problems[0]}. Fix it, or say that it "
             "is meant: --allow-bad"
         )
-    twins = _twins(rows)
-    if order.drop_twins:
-        dropped = {id(row) for row in twins}
-        rows = [row for row in rows if id(row) not in dropped]
-    merged = merge(entries, rows, partial=bool(table.rejects_of), send_edited=order.send_edited)
-    return Checked(table, tuple(rows), tuple(problems), blank, tuple(twins), merged)
-
-
-def _twins(rows: list[Row]) -> list[Row]:
-    seen: Counter[object] = Counter()
-    twins = []
+    twins, before = [], len(rows)
+    seen: set[Content] = set()
     for row in rows:
-        if seen[row.content]:
+        if row.content in seen:
             twins.append(row)
-        seen[row.content] += 1
-    return twins
+        seen.add(row.content)
+    if order.drop_twins:
+        rows = _without(rows, twins)
+    partial = bool(table.rejects_of)
+    merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
+    known = []
+    for row, _ in merged.new:
+        if elsewhere[row.content] > 0:
+            elsewhere[row.content] -= 1
+            known.append(row)
+    if order.known == "skip":
+        rows = _without(rows, known)
+        merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
+    skipped = before - len(rows)
+    return Checked(table, tuple(rows), tuple(problems), blank, tuple(twins), merged, tuple(known), skipped)
+
+
+def _without(rows: list[Row], some: list[Row]) -> list[Row]:
+    left_out = {id(row) for row in some}
+    return [row for row in rows if id(row) not in left_out]
 
 
 def preview(client: Client, folder: Path, order: Order) -> ImportPreview:
     """Check a file and forecast its import; sends nothing, writes nothing."""
     table = read_table(order.path, order.mapping)
-    entries = journals.peek(folder, target_of(client, order.path), journal_id=table.rejects_of)
-    return describe(client, order, check(order, entries, table))
+    target = target_of(client, order.path)
+    entries = journals.peek(folder, target, journal_id=table.rejects_of)
+    elsewhere = journals.stands_elsewhere(folder, target, but=table.rejects_of or target.id)
+    return describe(client, order, check(order, entries, table, elsewhere))
 
 
 def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
@@ -234,21 +266,38 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
         environment=client.environment,
         host=client.host,
         columns=table.columns.describe(),
-        rows=len(checked.rows) + checked.bad_rows,
+        rows=len(checked.rows) + checked.bad_rows + checked.skipped,
         to_send=to_send,
         standing=again["created"],
         unknown=again["unknown"] + again["sending"],
         problems=checked.problems,
         twins=len(checked.twins),
+        known=len(checked.known),
         held=checked.merged.held,
         removed=len(checked.merged.removed),
         corrections=tuple(f"row {row.number}: {row.correction}" for row in checked.rows if row.correction),
         blank=checked.blank,
         notes=table.notes,
         forecast=price(client, to_send, order.leave),
+        refusal=_refusal(order, checked),
         journal=table.rejects_of or target_of(client, order.path).id,
         checked=checked,
     )
+
+
+def _refusal(order: Order, checked: Checked) -> str:
+    if order.strict and checked.problems:
+        return (
+            f"{counted(checked.bad_rows, 'row')} of {order.path.name} cannot be sent and strict is set, so "
+            f"nothing was sent; first: {checked.problems[0]}"
+        )
+    if order.known == "ask" and checked.known:
+        return (
+            f"{counted(len(checked.known), 'row')} of {order.path.name} stand already by another import to "
+            f"the same place (first: row {checked.known[0].number}), so nothing was sent. Say what is meant: "
+            'skip or send them (known="skip", --known skip)'
+        )
+    return ""
 
 
 def price(client: Client, requests: int, leave: int | None) -> Forecast:

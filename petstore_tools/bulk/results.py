@@ -46,7 +46,7 @@ class ImportResult:
         unknown: May stand or not; never sent again by themselves.
         pending: Not sent yet.
         held: Look like created rows edited since; not sent.
-        dropped: Equal to an earlier row and left out as asked.
+        skipped: Left out as asked: equal to an earlier row, or created by another import.
         created_now: Created by this run.
         requests: Requests of this run.
         stopped: Why it ended early, None where it did not.
@@ -62,7 +62,7 @@ class ImportResult:
     unknown: int
     pending: int
     held: int
-    dropped: int
+    skipped: int
     created_now: int
     requests: int
     stopped: Stopped | None
@@ -79,8 +79,8 @@ class ImportResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every row was created."""
-        return self.created == self.rows
+        """Whether every row was created, or left out as asked."""
+        return self.created + self.skipped == self.rows
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -120,7 +120,7 @@ class ImportResult:
         return {**counts, "resumes_at": resumes_at, "journal": self.journal}
 
     def __str__(self) -> str:
-        counts = ("created", "rejected", "unknown", "pending", "held", "dropped")
+        counts = ("created", "rejected", "unknown", "pending", "held", "skipped")
         told = ", ".join(
             f"{getattr(self, name):,} {name}" for name in counts if getattr(self, name) or name == "created"
         )

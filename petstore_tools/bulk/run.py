@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from petstore_tools.adapters.journal import Journal, open_journal
+from petstore_tools.adapters.journal import Journal, open_journal, stands_elsewhere
 from petstore_tools.adapters.sheets import read_table
 from petstore_tools.bulk import results
 from petstore_tools.bulk.preview import Checked, ImportPreview, Order, check, describe, target_of
@@ -48,14 +48,13 @@ def run(
     table = read_table(order.path, order.mapping)
     target, now = target_of(client, order.path), client.clock.now()
     with open_journal(folder, target, journal_id=table.rejects_of, now=now) as journal:
-        checked = check(order, journal.entries(), table)
-        if not announce(describe(client, order, checked)):
+        elsewhere = stands_elsewhere(folder, target, but=journal.id)
+        checked = check(order, journal.entries(), table, elsewhere)
+        shown = describe(client, order, checked)
+        if not announce(shown):
             return None
-        if order.strict and checked.problems:
-            raise SheetError(
-                f"{checked.bad_rows:,} rows have problems and strict is set, so nothing was sent; "
-                f"first: {checked.problems[0]}"
-            )
+        if shown.refusal:
+            raise SheetError(shown.refusal)
         journal.adopt(checked.merged, now=now)
         sent_before, created_before = client.sent, _count(journal)["created"]
         stopped = _send(client, journal, order, progress)
@@ -90,17 +89,16 @@ def _result(
 ) -> ImportResult:
     entries = tuple(journal.entries(wanted=True))
     counts = Counter(entry.state for entry in entries)
-    dropped = len(checked.twins) if order.drop_twins else 0
     return ImportResult(
         file=order.path.name,
         environment=client.environment,
-        rows=len(checked.rows) + checked.bad_rows + dropped,
+        rows=len(checked.rows) + checked.bad_rows + checked.skipped,
         created=counts["created"],
         rejected=counts["rejected"] + checked.bad_rows,
         unknown=counts["unknown"],
         pending=counts["pending"],
         held=len(checked.merged.held),
-        dropped=dropped,
+        skipped=checked.skipped,
         created_now=0,
         requests=0,
         stopped=stopped,

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from petstore_tools.bulk import ImportPreview, ImportResult, Order
+from petstore_tools.bulk.preview import Known
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
 from petstore_tools.errors import SettingsError
@@ -35,6 +36,9 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation as further animals.")
 @click.option("--drop-twins", is_flag=True, help="Of rows with the same three values, send one.")
+@click.option(
+    "--known", type=click.Choice(("skip", "send")), help="Rows that another import has created already."
+)
 @click.option("--leave", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
 @click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -44,6 +48,7 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 def import_(
     file: Path,
     maps: tuple[str, ...],
+    known: Known | None,
     leave: int | None,
     environment: str | None,
     *,
@@ -69,7 +74,8 @@ def import_(
       petstore-tools import animals.csv --map "Pet=name" --map "Kind=categoryId"
       petstore-tools import animals.csv --yes --wait --json
     """
-    order = Order(file, _mapping(maps), strict, allow_bad, send_edited, drop_twins, leave, wait)
+    mapping = _mapping(maps)
+    order = Order(file, mapping, strict, allow_bad, send_edited, drop_twins, known or "ask", leave, wait)
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
         if dry_run:
             preview = store._preview(order)
@@ -85,7 +91,7 @@ def import_(
 
 def _agreed(preview: ImportPreview, *, yes: bool) -> bool:
     click.echo(str(preview), err=True)
-    if yes or not preview.to_send:
+    if yes or preview.refusal or not preview.to_send:
         return True
     if not sys.stdin.isatty():
         raise SettingsError("nothing was sent: there is nobody to ask, so say that it is meant: --yes")

@@ -121,6 +121,19 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert stopped.returncode == 4
 
 
+def test_a_copy_is_refused_before_anybody_is_asked(run: Run, tmp_path: Path) -> None:
+    """And the message says what to say."""
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text(samples.animals_csv(5), encoding="utf-8")
+    assert run("import", "a.csv", "--yes").returncode == 0
+
+    done = run("import", "b.csv")
+
+    assert done.returncode == 2
+    assert "--known skip" in done.stderr.splitlines()[-1]
+    assert run("import", "b.csv", "--yes", "--known", "skip").returncode == 0
+
+
 def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path: Path) -> None:
     """And the earliest time."""
     (tmp_path / "good.csv").write_text(samples.animals_csv(5), encoding="utf-8")

@@ -268,6 +268,24 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
     ] == "name;categoryId;status;note;id"
 
 
+@pytest.mark.case("P35")
+def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path) -> None:
+    """A copy with one row more: refused until told; skipped, only the new row goes; sent, all do."""
+    fast.store.import_pets(file)
+    copy = file.with_name("copy.csv")
+    copy.write_text(file.read_text(encoding="utf-8") + "Newcomer,3,sold\n", encoding="utf-8")
+
+    assert fast.store.preview_import(copy).known == ROWS
+    with pytest.raises(SheetError, match="60 rows of copy.csv stand already by another import"):
+        fast.store.import_pets(copy)
+    assert standing(fast) == expected()
+
+    skipped = fast.store.import_pets(copy, known="skip")
+
+    assert (skipped.created_now, skipped.skipped, skipped.complete) == (1, ROWS, True)
+    assert standing(fast) == expected() + Counter([("Newcomer", 3, "sold")])
+
+
 @pytest.mark.case("P37")
 @pytest.mark.parametrize("harm", ["empty", "gone", "headless"])
 def test_a_harmed_journal_is_refused_and_never_taken_for_new(fast: Sandbox, file: Path, harm: str) -> None:
