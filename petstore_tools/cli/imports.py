@@ -15,7 +15,7 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
 from petstore_tools.errors import SettingsError
 from petstore_tools.store import PetStore
-from petstore_tools.words import utc_text
+from petstore_tools.words import counted, utc_text
 
 
 def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -107,6 +107,12 @@ def _tell(result: ImportResult, file: Path, *, as_json: bool) -> None:
         click.echo(
             f"{result.unknown:,} rows may stand or not: look for them in the inventory before creating "
             "them by hand; they are never sent again by themselves.",
+            err=True,
+        )
+    if result.held:
+        click.echo(
+            f"{counted(result.held, 'row')} look like created ones edited since, and the service cannot change "
+            "an animal; --send-edited sends them as further animals.",
             err=True,
         )
     if result.stopped is not None:

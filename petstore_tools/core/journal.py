@@ -202,20 +202,35 @@ def _take(waiting: list[Entry], row: Row, *, partial: bool) -> Entry | None:
 
 
 def _hold(vanished: list[Entry], unseen: list[Row], *, partial: bool) -> list[Held]:
-    """Pair each vanished entry with the unseen row most like it: an edit, as far as anyone can tell."""
-    held: list[Held] = []
-    left = list(unseen)
+    """
+    Pair each vanished entry with an unseen row that may be its edit, as far as anyone can tell.
+
+    A row at its place is; else the first row that shares two of its three values.
+    """
+    free = {row.number: row for row in unseen}
+    held = [Held(free.pop(entry.number), entry) for entry in vanished if entry.number in free]
+    if partial:
+        return held
+    paired = {id(h.stands_as) for h in held}
+    alike: dict[object, list[Row]] = defaultdict(list)
+    for row in reversed(free.values()):
+        for pair in _pairs(row.content):
+            alike[pair].append(row)
     for entry in vanished:
-        best = max(left, key=lambda row: _likeness(entry, row), default=None)
-        if best is None or _likeness(entry, best)[0] == 0 or (partial and best.number != entry.number):
-            continue
-        held.append(Held(best, entry))
-        left.remove(best)
+        candidates = (alike[pair] for pair in _pairs(entry.content) if id(entry) not in paired)
+        for rows in candidates:
+            while rows and rows[-1].number not in free:
+                rows.pop()
+            if rows:
+                held.append(Held(free.pop(rows.pop().number), entry))
+                break
     return held
 
 
-def _likeness(entry: Entry, row: Row) -> tuple[int, bool]:
-    """Two for the same place, one for each value they share."""
-    same = sum(a == b for a, b in zip(entry.content, row.content, strict=True))
-    here = entry.number == row.number
-    return (same + 2 * here if same > 1 or here else 0), here
+def _pairs(content: Content) -> tuple[object, ...]:
+    name, category_id, status = content
+    return (
+        ("name, id", name, category_id),
+        ("name, status", name, status),
+        ("id, status", category_id, status),
+    )

@@ -101,6 +101,13 @@ def test_an_edit_below_a_deleted_row_is_held_too() -> None:
     assert len(merged.held) == 1
 
 
+def test_a_whole_new_file_under_an_old_name_is_compared_in_no_time() -> None:
+    """50,000 rows against 50,000 created ones: each is held once, by its place."""
+    merged = merge([entry(n, f"Old {n}") for n in range(50_000)], [row(n, f"New {n}") for n in range(50_000)])
+
+    assert (len(merged.held), merged.new, merged.removed) == (50_000, (), ())
+
+
 def test_new_rows_go_while_nothing_vanished() -> None:
     """A row appended to a file is new, however like another it is."""
     merged = merge([entry(2, "Rex")], [row(2, "Rex"), row(3, "Rex"), row(4, "Rexy")])
