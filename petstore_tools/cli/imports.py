@@ -111,8 +111,8 @@ def _tell(result: ImportResult, file: Path, *, as_json: bool) -> None:
         )
     if result.held:
         click.echo(
-            f"{counted(result.held, 'row')} look like created ones edited since, and the service cannot change "
-            "an animal; --send-edited sends them as further animals.",
+            f"{counted(result.held, 'row')} look like created ones edited since, and the service cannot "
+            "change an animal; --send-edited sends them as further animals.",
             err=True,
         )
     if result.stopped is not None:

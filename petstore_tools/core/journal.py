@@ -229,8 +229,4 @@ def _hold(vanished: list[Entry], unseen: list[Row], *, partial: bool) -> list[He
 
 def _pairs(content: Content) -> tuple[object, ...]:
     name, category_id, status = content
-    return (
-        ("name, id", name, category_id),
-        ("name, status", name, status),
-        ("id, status", category_id, status),
-    )
+    return (1, name, category_id), (2, name, status), (3, category_id, status)
