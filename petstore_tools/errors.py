@@ -110,7 +110,9 @@ class QuotaError(PetstoreError):
     """
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
-        super().__init__(f"{why}; the same call goes on at {utc_text(resumes_at)} (or pass wait=True)")
+        super().__init__(
+            f"{why}; the same call goes on at {utc_text(resumes_at)} (or wait for it: wait=True, --wait)"
+        )
         self.why, self.plan, self.resumes_at = why, plan, resumes_at
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import platformdirs
 import requests
 from requests.adapters import HTTPAdapter
 
 from petstore_tools.adapters.ledger import open_ledger
-from petstore_tools.adapters.settings import APP
+from petstore_tools.adapters.settings import state_folder
 from petstore_tools.admission import MAX_WAIT_S, Admission, Manner
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core import plan as plans
@@ -30,7 +29,7 @@ class ThrottleAdapter(HTTPAdapter):
         api_key: Names the budget; the session itself sends it.
         plan: As in `PetStore`; None to learn it from the headers.
         ledger: `shared`: one budget for all processes of this user; `memory`: this process alone.
-        state_dir: Folder of the budget; default: the user's state folder.
+        state_dir: Folder of the budget; default: as the settings say, else the user's state folder.
         wait: Wait as long as the plan says, in place of raising QuotaError.
         max_wait_s: Longest wait in seconds otherwise.
 
@@ -55,8 +54,7 @@ class ThrottleAdapter(HTTPAdapter):
         clock: Clock | None = None,
     ) -> None:
         super().__init__(max_retries=0)
-        folder = Path(state_dir) if state_dir else platformdirs.user_state_path(APP)
-        kept = open_ledger(ledger, folder, base_url.rstrip("/"), api_key)
+        kept = open_ledger(ledger, state_folder(state_dir), base_url.rstrip("/"), api_key)
         self._admission = Admission(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
         self._manner = Manner(wait=wait)
 

@@ -97,7 +97,7 @@ class Transport:
             response = adapter.send(request, timeout=TIMEOUT_S, **self._settings)  # type: ignore[arg-type]
             content = response.content
         except (requests.RequestException, OSError) as error:
-            raise _translate(error, line) from error
+            raise _translate(error, line, urlsplit(url).netloc) from error
         finally:
             self._local.used_at = time.monotonic()
         if response.is_redirect or 300 <= response.status_code < 400:
@@ -136,7 +136,7 @@ class Transport:
         return adapter
 
 
-def _translate(error: Exception, line: str) -> TransportError:
+def _translate(error: Exception, line: str, place: str) -> TransportError:
     causes = list(_causes(error))
     names = {type(cause).__name__ for cause in causes}
     never_left = any(
@@ -150,7 +150,7 @@ def _translate(error: Exception, line: str) -> TransportError:
     elif isinstance(error, requests.exceptions.ProxyError):
         what = "the proxy does not let the request through"
     elif never_left:
-        what = "nobody answers at that address"
+        what = f"nobody answers at {place}; is the service running?"
     elif isinstance(error, requests.Timeout):
         what = f"no answer within {TIMEOUT_S[1]:.0f} s"
     else:

@@ -68,6 +68,18 @@ def config_path(environ: Mapping[str, str] = os.environ) -> Path:
     return Path(given) if given else platformdirs.user_config_path(APP) / "config.toml"
 
 
+def state_folder(
+    given: str | Path | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    file: SettingsFile | None = None,
+) -> Path:
+    """Return the folder of budget, journals and service: as given, as set, or the user's state folder."""
+    stored = (file or _read_file(config_path(environ))).state_dir
+    folder = given or environ.get("PETSTORE_STATE_DIR") or stored
+    return Path(folder) if folder else platformdirs.user_state_path(APP)
+
+
 def load(
     *,
     base_url: str | None = None,
@@ -97,13 +109,12 @@ def load(
     secret = SecretStr(key) if key else file.api_key
     if secret is None or not secret.get_secret_value().strip():
         raise SettingsError(_missing("API key", "api_key", "api_key", "YOUR KEY", environ))
-    folder = state_dir or environ.get("PETSTORE_STATE_DIR") or file.state_dir
     return Settings(
         base_url=check_base_url(address),
         environment=name,
         api_key=SecretStr(secret.get_secret_value().strip()),
         plan=plans.parse(plan or environ.get("PETSTORE_PLAN") or file.plan),
-        state_dir=Path(folder) if folder else platformdirs.user_state_path(APP),
+        state_dir=state_folder(state_dir, environ=environ, file=file),
     )
 
 
@@ -128,8 +139,9 @@ def check_base_url(address: str) -> str:
             f"the base address holds more than host and path; use {parts.scheme}://{host}{spec.PATH_PREFIX}"
         )
     if not parts.path.endswith(spec.PATH_PREFIX):
+        root = text.partition(spec.PATH_PREFIX + "/")[0] if spec.PATH_PREFIX + "/" in text else text
         raise SettingsError(
-            f"the base address must end in {spec.PATH_PREFIX}; did you mean {text}{spec.PATH_PREFIX} ?"
+            f"the base address must end in {spec.PATH_PREFIX}; did you mean {root}{spec.PATH_PREFIX} ?"
         )
     if parts.scheme == "http" and not _is_here(host):
         warnings.warn(f"the key travels unencrypted to {host}: use https", UserWarning, stacklevel=4)

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from petstore_tools.core.rows import Columns, Row, RowProblem, find_columns, read_row
+from petstore_tools.core.rows import Columns, Row, RowProblem, find_columns, letter, read_row
 from petstore_tools.errors import SheetError
 
 DELIMITERS: Final = {".csv": (",", ";", "\t", "|"), ".tsv": ("\t",)}
@@ -135,6 +135,7 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None) -> Table:
             )
         ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header)
         journal = _first_cell(text, delimiter, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
+        notes += _surprises(header_row, columns, ours=ours)
         ending = next((end for end in ("\r\n", "\n", "\r") if end in text), "\n")
         return Table(path, text, encoding, delimiter, ending, header_row, columns, journal, notes)
     raise SheetError(f"{path.name}: {first_error}") from first_error
@@ -166,6 +167,19 @@ def _decode(content: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
         return "".join(lines), "cp1252", ("read as cp1252: it is not UTF-8",)
     shown = ", ".join(map(str, foreign[:10])) + (", …" if len(foreign) > 10 else "")
     return "".join(lines), "utf-8", (f"encodings are mixed: UTF-8, but cp1252 in line {shown}",)
+
+
+def _surprises(header_row: int, columns: Columns, *, ours: bool) -> tuple[str, ...]:
+    """Tell what the file holds that is not sent, and what is sent that it does not hold."""
+    used = (columns.name, columns.category_id, columns.status)
+    titles = [(at, title) for at, title in enumerate(columns.header) if title.strip()]
+    unused = [f"{letter(at)} {title!r}" for at, title in titles if at not in used]
+    notes = [f"the header is in row {header_row}"] if header_row > 1 else []
+    if unused and not ours:
+        notes.append(f"not sent: {', '.join(unused)}")
+    if columns.status is None:
+        notes.append("no column for status: the animals will have none, and it cannot be added later")
+    return tuple(notes)
 
 
 def _find_header(text: str, delimiter: str, mapping: Mapping[str, str] | None) -> tuple[int, Columns]:

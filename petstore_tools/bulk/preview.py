@@ -14,7 +14,7 @@ from petstore_tools.adapters.sheets import Table, read_table
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
 from petstore_tools.core.journal import Entry, Held, Merge, merge
-from petstore_tools.core.rows import Content, Row, RowProblem
+from petstore_tools.core.rows import Content, Row, RowProblem, letter
 from petstore_tools.errors import SheetError
 from petstore_tools.words import counted
 
@@ -175,7 +175,8 @@ class ImportPreview:
         said += [f"  note      {note}" for note in (*self.notes, *_first(self.corrections, 3))]
         said += [f"  problem   {problem}" for problem in _first(self.problems, most)]
         said += [f"  held      {held}" for held in _first(self.held, most)]
-        return [*said, f"  forecast  {self.forecast}"]
+        said.append(f"  forecast  {self.forecast}")
+        return [*said, f"  refused   {self.refusal}"] if self.refusal else said
 
 
 def _first(things: tuple[object, ...], most: int) -> list[str]:
@@ -199,7 +200,7 @@ def check(order: Order, entries: list[Entry], table: Table, elsewhere: Counter[C
         elsewhere: What other imports to the same target created, or may have; used up.
 
     Raises:
-        SheetError: It has no rows, or more than half of them have problems.
+        SheetError: It has no rows.
     """
     rows: list[Row] = []
     problems: list[RowProblem] = []
@@ -214,12 +215,6 @@ def check(order: Order, entries: list[Entry], table: Table, elsewhere: Counter[C
     bad = len({problem.row for problem in problems})
     if not rows and not bad:
         raise SheetError(f"{order.path.name} has a header and no rows")
-    if bad > len(rows) and not order.allow_bad:
-        raise SheetError(
-            f"{bad:,} of {len(rows) + bad:,} rows of {order.path.name} have problems, so the columns may be "
-            f"mapped wrongly ({table.columns.describe()}). First: {problems[0]}. Fix it, or say that it "
-            "is meant: --allow-bad"
-        )
     twins, before = [], len(rows)
     seen: set[Content] = set()
     for row in rows:
@@ -290,6 +285,20 @@ def _refusal(order: Order, checked: Checked) -> str:
         return (
             f"{counted(checked.bad_rows, 'row')} of {order.path.name} cannot be sent and strict is set, so "
             f"nothing was sent; first: {checked.problems[0]}"
+        )
+    name, columns = order.path.name, checked.table.columns
+    rows = len(checked.rows) + checked.bad_rows
+    if checked.bad_rows > len(checked.rows) and not order.allow_bad:
+        return (
+            f"{checked.bad_rows:,} of {rows:,} rows of {name} have problems, so "
+            f"the columns may be mapped wrongly ({columns.describe()}) and nothing was sent. Fix it, or say "
+            "that it is meant (allow_bad=True, --allow-bad)"
+        )
+    titles = [title.strip().casefold() for title in columns.header]
+    if order.known == "ask" and "id" in titles and checked.merged.new:
+        return (
+            f"{name} has a column {letter(titles.index('id'))} 'id', so its animals seem to stand "
+            'already, and nothing was sent. To create them all the same: known="send", --known send'
         )
     if order.known == "ask" and checked.known:
         return (

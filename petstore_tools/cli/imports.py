@@ -79,7 +79,7 @@ def import_(
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
         if dry_run:
             preview = store._preview(order)
-            click.echo("\n".join(preview.lines(most=50)))
+            click.echo("\n".join(preview.lines(most=len(preview.problems))))
             return exits.PARTLY if preview.problems else exits.DONE
         result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
     if result is None:

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-import platformdirs
 
 from petstore_tools import spec
-from petstore_tools.adapters.settings import APP
+from petstore_tools.adapters.settings import state_folder
 from petstore_tools.cli import exits
 from petstore_tools.core import plan as plans
 from petstore_tools.errors import MissingExtraError, SettingsError
@@ -19,7 +18,9 @@ from petstore_tools.words import utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
 DATABASE = click.option(
-    "--database", type=click.Path(path_type=Path, dir_okay=False), help="SQLite file; made where absent."
+    "--database",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="SQLite file, made where absent; default: in the state folder.",
 )
 ENVIRONMENT = click.option(
     "--environment",
@@ -35,7 +36,11 @@ def _open(database: Path | None, environment: str) -> Any:
         from petstore_tools.service.database import Database
     except ImportError as error:
         raise MissingExtraError("server", "the service") from error
-    return Database(database or platformdirs.user_state_path(APP) / f"service-{environment}.db")
+    return Database(_path(database, environment))
+
+
+def _path(database: Path | None, environment: str) -> Path:
+    return database or state_folder() / f"service-{environment}.db"
 
 
 @click.command("serve")
@@ -61,7 +66,9 @@ def serve_(port: int | None, host: str, database: Path | None, environment: str)
 
     listener = bind(host, port or PORTS[environment])
     address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
-    click.echo(f"Serving {environment} at {address} (Ctrl-C stops)", err=True)
+    click.echo(
+        f"Serving {environment} at {address} from {_path(database, environment)} (Ctrl-C stops)", err=True
+    )
     try:
         uvicorn.Server(config(Service(store, SystemClock()))).run(sockets=[listener])
     except KeyboardInterrupt:

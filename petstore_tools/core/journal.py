@@ -131,8 +131,9 @@ class Held:
 
     def __str__(self) -> str:
         entry = self.stands_as
+        values = ", ".join("no status" if value is None else repr(value) for value in entry.content)
         stands = "may stand" if entry.pet_id is None else f"stands as id {entry.pet_id}"
-        return f"row {self.row.number} {stands} with {entry.content}; the service cannot change it"
+        return f"row {self.row.number} {stands} with {values}; the service cannot change it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,8 +86,8 @@ class Listing:
     @property
     def of_what(self) -> str:
         """The inventory that was asked for, in words."""
-        what = "the inventory" if self.status is None else f"the animals with status {self.status}"
-        return f"{what} of {self.environment}"
+        what = "the inventory of" if self.status is None else f"those with status {self.status} in"
+        return f"{what} {self.environment}"
 
     def __str__(self) -> str:
         return (

@@ -10,6 +10,7 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
+from petstore_tools.words import counted
 
 EXACT: Final = 2**53  # a spreadsheet's number above this was rounded when it was typed
 _ALIASES: Final = {
@@ -48,7 +49,8 @@ class RowProblem:
     def __str__(self) -> str:
         place = f"row {self.row}" + (f", column {self.column} ({self.field})" if self.column else "")
         shown = self.value if len(self.value) <= _SHOWN else self.value[:_SHOWN] + "…"
-        return f"{place}: {shown!r} {self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
+        shown = f"{shown!r} " if shown else ""
+        return f"{place}: {shown}{self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,7 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
         return [RowProblem(number, "", "", ", ".join(cells), "is the header again", "delete the row")]
     width = len(columns.header)
     if len(cells) < width or any(cell.strip() for cell in cells[width:]):
-        rule = f"has {len(cells)} cells where the header has {width}"
+        rule = f"has {counted(len(cells), 'cell')} where the header has {width}"
         return [RowProblem(number, "", "", ", ".join(cells), rule, "check for a missing quote or comma")]
     problems: list[RowProblem] = []
     name = cells[columns.name]

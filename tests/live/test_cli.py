@@ -68,7 +68,9 @@ def test_list_writes_a_file_that_import_reads(run: Run, tmp_path: Path) -> None:
     """CSV with the document's names."""
     assert run("list", "-o", "pets.csv").returncode == 0
     assert (tmp_path / "pets.csv").read_text().splitlines()[0] == "id,name,categoryId,status"
-    assert "25 to send" in run("import", "pets.csv", "--dry-run").stdout
+    again = run("import", "pets.csv", "--yes")
+    assert (again.returncode, "'id'" in again.stderr) == (2, True)
+    assert "25 to send" in run("import", "pets.csv", "--dry-run", "--known", "send").stdout
     assert run("list", "--status", "sold", "-o", "pets.json").returncode == 0
     assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
 
@@ -218,7 +220,7 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
     )
     try:
         assert server.stderr is not None
-        assert "Serving production at http://127.0.0.1:18765/v1" in server.stderr.readline()
+        assert "Serving production at http://127.0.0.1:18765/v1 from s.db" in server.stderr.readline()
         done = run(
             "list", PETSTORE_BASE_URL="http://127.0.0.1:18765/v1", PETSTORE_API_KEY=key, PETSTORE_PLAN="pro"
         )

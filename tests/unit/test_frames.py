@@ -97,7 +97,7 @@ def test_a_filtered_listing_shows_its_filter() -> None:
     """Complete, but of the animals with one status."""
     report = status_report(frame(animals(4)[:1], status="available"))
 
-    assert report.face == "Complete: 1 animal of the animals with status available of sandbox"
+    assert report.face == "Complete: 1 animal of those with status available in sandbox"
     assert report.face in report.to_html()
 
 

@@ -108,7 +108,7 @@ def test_a_ragged_row_is_a_problem_of_its_own(cells: list[str]) -> None:
     problems = read_row(2, cells, COLUMNS)
 
     assert isinstance(problems, list)
-    assert "cells where the header has 3" in problems[0].rule
+    assert "where the header has 3" in problems[0].rule
 
 
 def test_trailing_empty_cells_do_no_harm() -> None:

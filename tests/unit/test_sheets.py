@@ -42,10 +42,15 @@ def test_encoding_delimiter_and_line_ending_are_found(
     assert (found.delimiter, found.line_ending) == (delimiter, ending)
 
 
-def test_a_file_that_is_not_utf8_says_so(tmp_path: Path) -> None:
-    """A guess about encoding is shown."""
-    assert table(tmp_path, "name,categoryId\nZoë,3\n".encode("cp1252")).notes == (
+def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
+    """A guess about encoding, a header further down, columns that are not sent, a missing status."""
+    found = table(tmp_path, "Stock list\n\nname,categoryId,State\nZoë,3,sold\n".encode("cp1252"))
+
+    assert found.notes == (
         "read as cp1252: it is not UTF-8",
+        "the header is in row 3",
+        "not sent: C 'State'",
+        "no column for status: the animals will have none, and it cannot be added later",
     )
 
 
@@ -57,7 +62,7 @@ def test_mixed_encodings_are_read_line_by_line_and_told(tmp_path: Path) -> None:
     found = table(tmp_path, content)
 
     assert [row.name for row in found.rows() if isinstance(row, Row)] == ["Zoë", "Chloé"]
-    assert found.notes == ("encodings are mixed: UTF-8, but cp1252 in line 3",)
+    assert "encodings are mixed: UTF-8, but cp1252 in line 3" in found.notes
 
 
 def test_rows_are_numbered_as_the_spreadsheet_does(tmp_path: Path) -> None:
