@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,6 +180,8 @@ def write(
     written: list[Path] = []
     for fate, (columns, rows) in contents.items():
         place = folder / f"{stem}.{fate}{path.suffix}"
+        if fate == "rejected" and place.exists() and place != path.resolve():
+            shutil.copy2(place, place.with_name(place.name + ".bak"))  # corrections may stand in it
         if rows or place.exists():
             sheets.write_csv(
                 place,

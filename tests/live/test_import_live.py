@@ -286,6 +286,23 @@ def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path
     assert standing(fast) == expected() + Counter([("Newcomer", 3, "sold")])
 
 
+@pytest.mark.case("P41")
+def test_a_corrected_rejects_file_is_not_lost_to_a_run_of_the_first_file(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """The run writes its own; the corrected one is kept beside it."""
+    path = tmp_path / "pets.csv"
+    path.write_text("name,categoryId\nRex,3\nMia,cats\n")
+    fast.store.import_pets(path)
+    rejects = tmp_path / "pets.rejected.csv"
+    corrected = rejects.read_text().replace("cats", "7", 1)
+    rejects.write_text(corrected)
+
+    fast.store.import_pets(path)
+
+    assert (tmp_path / "pets.rejected.csv.bak").read_text() == corrected
+
+
 @pytest.mark.case("P37")
 @pytest.mark.parametrize("harm", ["empty", "gone", "headless"])
 def test_a_harmed_journal_is_refused_and_never_taken_for_new(fast: Sandbox, file: Path, harm: str) -> None:
