@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -15,7 +16,7 @@ from petstore_tools.clock import Clock
 from petstore_tools.core import headers
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Asker, Go, Stop, Throttle, Wait
-from petstore_tools.errors import KeyBannedError, QuotaError
+from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError
 
 MAX_WAIT_S: Final = 90.0
 T = TypeVar("T")
@@ -83,8 +84,7 @@ class Admission:
         while True:
             if manner.cancelled():
                 raise CallCancelled
-            now = self._clock.now()
-            decision = self._with(lambda throttle, now=now: throttle.ask(now, asker))  # type: ignore[misc]
+            decision = self._with(lambda throttle, now: throttle.ask(now, asker))
             match decision:
                 case Go(token):
                     if waited:
@@ -95,7 +95,7 @@ class Admission:
                         HTTPStatus.TOO_MANY_REQUESTS, "", f"{why}.", "not sent", retry_at=resumes_at
                     )
                 case Wait(until, why):
-                    if not manner.wait and until - now > self._max_wait_s:
+                    if not manner.wait and until - self._clock.now() > self._max_wait_s:
                         raise QuotaError(why, plan=str(self.room()[0]), resumes_at=until)
                     waited = True
                     self.on_wait(decision)
@@ -103,23 +103,21 @@ class Admission:
 
     def answered(self, token: str, status: int, fields: Mapping[str, str], body: bytes) -> None:
         """Tell what came back: status, header fields, and a body that may name a ban."""
-        now = self._clock.now()
         banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in error_code(body).casefold()
-        answer = headers.read(status, fields, now=now, banned=banned)
-        self._with(lambda throttle: throttle.answered(token, now, answer))
-        self._clock.poke()
+
+        def tell(throttle: Throttle, now: float) -> None:
+            throttle.answered(token, now, headers.read(status, fields, now=now, banned=banned))
+
+        self._tell(tell)
 
     def failed(self, token: str, *, may_have_left: bool) -> None:
         """Tell that no answer came: spent, unless it is proven that nothing left."""
-        now = self._clock.now()
-        self._with(lambda t: t.lost(token, now) if may_have_left else t.unsent(token, now))
-        self._clock.poke()
+        self._tell(lambda t, now: t.lost(token, now) if may_have_left else t.unsent(token, now))
 
     def room(self) -> tuple[Plan, Throttle]:
         """Return the plan in force and a throttle over a copy of the budget; costs no request."""
-        now = self._clock.now()
 
-        def look(throttle: Throttle) -> tuple[Plan, Throttle]:
+        def look(throttle: Throttle, now: float) -> tuple[Plan, Throttle]:
             throttle.settle(now)
             return throttle.plan, Throttle(self._plan, deepcopy(throttle.budget))
 
@@ -133,5 +131,12 @@ class Admission:
                 raise CallCancelled
             self._clock.sleep_until(until)
 
-    def _with(self, do: Callable[[Throttle], T]) -> T:
-        return self.ledger.update(lambda budget: do(Throttle(self._plan, budget)))
+    def _tell(self, what: Callable[[Throttle, float], None]) -> None:
+        # a fault of the ledger must not cost the answer that is in hand: the next `enter` meets it
+        with suppress(LedgerError):
+            self._with(what)
+        self._clock.poke()
+
+    def _with(self, do: Callable[[Throttle, float], T]) -> T:
+        """Let `do` work on the budget; the time is read when the budget is ours, not before."""
+        return self.ledger.update(lambda budget: do(Throttle(self._plan, budget), self._clock.now()))

@@ -44,10 +44,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
+        connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        if connection.in_transaction:  # SQLite has rolled back by itself where the disk is full
+            connection.rollback()
         raise
-    connection.execute("COMMIT")
 
 
 _INHERITED: list[sqlite3.Connection] = []  # of a parent process: never used here, and never closed

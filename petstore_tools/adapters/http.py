@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import threading
 import time
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.auth import AuthBase
-from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+from urllib3.exceptions import ClosedPoolError, ConnectTimeoutError, NewConnectionError
 from urllib3.exceptions import ProxyError as TunnelError
 
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError
@@ -116,7 +117,8 @@ class Transport:
 
     def _adapter(self, url: str, *, fresh: bool) -> BaseAdapter:
         adapter: BaseAdapter | None = getattr(self._local, "adapter", None)
-        if adapter is None:
+        if adapter is None or self._local.pid != os.getpid():  # a socket must not cross a fork
+            self._local.pid = os.getpid()
             adapter = self._local.adapter = self._make(url)
         elif fresh and time.monotonic() - self._local.used_at > IDLE_S:
             adapter.close()
@@ -136,13 +138,26 @@ class Transport:
         return adapter
 
 
+_BEFORE_A_BYTE: Final = (
+    NewConnectionError,
+    ConnectTimeoutError,
+    ClosedPoolError,
+    ssl.SSLCertVerificationError,
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidSchema,
+)
+_HANDSHAKE: Final = {"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE"}
+
+
 def _translate(error: Exception, line: str, place: str) -> TransportError:
     causes = list(_causes(error))
     names = {type(cause).__name__ for cause in causes}
-    never_left = any(
-        isinstance(cause, NewConnectionError | ConnectTimeoutError | ssl.SSLCertVerificationError)
-        for cause in causes
-    ) or any(isinstance(c, TunnelError) and "unnel" in str(c.original_error) for c in causes)
+    never_left = (
+        type(error) is OSError  # no certificate bundle: a socket's faults have classes of their own
+        or any(isinstance(cause, _BEFORE_A_BYTE) for cause in causes)
+        or any(isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE for cause in causes)
+        or any(isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes)
+    )
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
         what = "the service's certificate is not trusted"
     elif "NameResolutionError" in names:

@@ -233,6 +233,9 @@ class _RunLock:
     def __enter__(self) -> Self:
         try:
             self._db = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as error:
+            raise JournalError(f"the lock of journal {self._name} cannot be opened: {error}") from error
+        try:
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # held past each commit, until closed
             self._db.execute("BEGIN EXCLUSIVE")
             self._db.execute("COMMIT")

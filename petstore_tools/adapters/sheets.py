@@ -196,9 +196,9 @@ def _find_header(text: str, delimiter: str, mapping: Mapping[str, str] | None) -
 
 def _first_cell(text: str, delimiter: str, header_row: int, at: int) -> str:
     for number, cells in records(text, delimiter):
-        if number > header_row and not isinstance(cells, Broken) and len(cells) > at:
+        if number > header_row and not isinstance(cells, Broken) and len(cells) > at and cells[at].strip():
             return unguard(cells[at])
-    return ""
+    raise SheetError(f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it")
 
 
 def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | Broken]]:

@@ -139,8 +139,10 @@ class Sender:
                 with self._changed:
                     self._changed.wait(TICK_S)
                 self._report()
-        except KeyboardInterrupt:
+        except BaseException as error:
             self._stop(Stopped("interrupted", "interrupted"))
+            if not isinstance(error, KeyboardInterrupt):
+                self._crash = error
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         finally:
@@ -219,6 +221,8 @@ class Sender:
 
         def intend() -> None:
             nonlocal left_at
+            if self._ended:
+                raise CallCancelled
             self._move(entry, "sending")
             left_at = time.perf_counter()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 
 import click
 
@@ -25,7 +26,11 @@ def configure_() -> int:
         store.list_pets(first=1)
     path = settings.config_path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    entries = {"base_url": base_url, "api_key": key, "plan": plan}
+    try:
+        kept = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        kept = {}
+    entries = {**kept, "base_url": base_url, "api_key": key, "plan": plan}
     # a JSON string is a TOML basic string
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items())
     if not path.exists():

@@ -85,7 +85,7 @@ def import_(
     if result is None:
         click.echo("Nothing was sent.", err=True)
         return exits.DONE
-    _tell(result, file, as_json=as_json)
+    _tell(result, as_json=as_json)
     return exits.of_result(result)
 
 
@@ -99,7 +99,7 @@ def _agreed(preview: ImportPreview, *, yes: bool) -> bool:
     return click.confirm(question, default=False, err=True)
 
 
-def _tell(result: ImportResult, file: Path, *, as_json: bool) -> None:
+def _tell(result: ImportResult, *, as_json: bool) -> None:
     click.echo(json.dumps(result.to_dict()) if as_json else str(result))
     for path in result.files:
         click.echo(f"  {path.name}", err=True)
@@ -118,4 +118,4 @@ def _tell(result: ImportResult, file: Path, *, as_json: bool) -> None:
     if result.stopped is not None:
         at = result.stopped.resumes_at
         when = "" if at is None else f"   # from {utc_text(at)}"
-        click.echo(f"Go on with: petstore-tools import {shlex.quote(str(file))}{when}", err=True)
+        click.echo(f"Go on with: petstore-tools {shlex.join(sys.argv[1:])}{when}", err=True)

@@ -24,11 +24,13 @@ from petstore_tools.errors import (
     ApiError,
     BadRequestError,
     KeyBannedError,
+    LedgerError,
     NotFoundError,
     PagingError,
     PetstoreError,
     ProtocolError,
     QuotaError,
+    TransportError,
     UnauthorizedError,
 )
 
@@ -430,3 +432,43 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one() -> None:
     server.server_close()
 
     assert Counting.connections == 2
+
+
+def test_a_ledger_that_breaks_after_the_answer_does_not_cost_the_answer(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """The animal stands, and its id is told; the next call meets the broken ledger."""
+
+    def break_the_ledger(_: object) -> tuple[int, dict[str, str], str]:
+        store._client.ledger.close()
+        (store._settings.state_dir / "budget.db").write_bytes(b"x" * 5_000)
+        return 201, {}, json.dumps(PET)
+
+    wire.add_callback("POST", f"{BASE}/pets", callback=break_the_ledger)
+
+    assert store.create_pet("Rex", category_id=3).id == 17
+    with pytest.raises(LedgerError):
+        store.create_pet("Rex", category_id=3)
+
+
+@pytest.mark.case("P39a")
+@pytest.mark.parametrize("fault", ["tls", "bundle"])
+def test_a_failed_handshake_or_a_missing_certificate_bundle_proves_that_nothing_left(
+    fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Https to a port that speaks http; a bundle that is not there."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Counting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    if fault == "bundle":
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
+    base_url = f"https://127.0.0.1:{server.server_port}/v1"
+
+    with (
+        PetStore(base_url=base_url, api_key=KEY, ledger="memory") as store,
+        pytest.raises(TransportError) as raised,
+    ):
+        store._client.attempt("POST", f"{base_url}/pets", b"{}")
+    server.shutdown()
+    server.server_close()
+
+    assert not raised.value.may_have_left
