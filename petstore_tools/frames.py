@@ -98,6 +98,9 @@ def check(frame: pd.DataFrame) -> None:
                 f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a merge "
                 "turns whole numbers into floats"
             )
+    values = frame["status"].dropna().unique()
+    if not all(isinstance(value, str) for value in values):
+        raise FrameError(f"column status holds {values[0]!r}, which is no text")
 
 
 def listing_of(frame: pd.DataFrame) -> Listing:

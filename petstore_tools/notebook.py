@@ -43,6 +43,8 @@ def import_progress(progress: Wanted) -> Iterator[Show]:
                 told["waits"] = f"until {utc_text(now.waits_until)}, {now.waits_for}"
             bar.set_postfix(told, refresh=False)
             bar.update(now.done - bar.n)
+            if now.waits_until is not None:
+                bar.refresh()
 
         yield show
 

@@ -74,6 +74,8 @@ class Transport:
         self._own_adapters = session is None
         self._local = threading.local()
         self._adapters: list[BaseAdapter] = []
+        if session is not None:
+            self._make(base_url)  # a caller's adapter that retries is refused here, before anything is sent
         self._settings = self._session.merge_environment_settings(base_url, {}, False, None, None)
         blank = requests.Request("GET", base_url, headers={"Accept": "application/json"})
         blank.auth = KeyAuth(key)
@@ -102,7 +104,10 @@ class Transport:
         finally:
             self._local.used_at = time.monotonic()
         if response.is_redirect or 300 <= response.status_code < 400:
-            target = urlsplit(response.headers.get("Location", ""))
+            try:
+                target = urlsplit(response.headers.get("Location", ""))
+            except ValueError:
+                target = urlsplit("")
             place = f"{target.scheme}://{target.hostname}{target.path}" if target.hostname else target.path
             raise ProtocolError(
                 f"{line}: the service redirects ({response.status_code}) to {place or 'nowhere'}; "

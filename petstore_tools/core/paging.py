@@ -112,8 +112,11 @@ class Pager:
         return self._follow(page, target, new)
 
     def _follow(self, page: Page, target: str, new: set[int]) -> Ask | End:
-        url = urljoin(page.url, target)
-        here, there = urlsplit(page.url), urlsplit(url)
+        try:
+            url = urljoin(page.url, target)
+            here, there = urlsplit(page.url), urlsplit(url)
+        except ValueError:
+            return End("cut", "the next page is said to be at what is no address")
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
             place = f"{there.scheme}://{there.hostname or ''}"
             return End("cut", f"the next page is said to be at {place}, where the key does not go")

@@ -11,7 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import requests
 import responses
+from requests.adapters import HTTPAdapter
 from responses import registries
 
 from petstore_tools import PetStore
@@ -30,6 +32,7 @@ from petstore_tools.errors import (
     PetstoreError,
     ProtocolError,
     QuotaError,
+    SettingsError,
     TransportError,
     UnauthorizedError,
 )
@@ -472,3 +475,12 @@ def test_a_failed_handshake_or_a_missing_certificate_bundle_proves_that_nothing_
     server.server_close()
 
     assert not raised.value.may_have_left
+
+
+def test_a_callers_session_that_retries_is_refused_at_once() -> None:
+    """Its retries would pass the throttle, and send a create again."""
+    session = requests.Session()
+    session.mount("https://", HTTPAdapter(max_retries=3))
+
+    with pytest.raises(SettingsError, match="max_retries=0"):
+        PetStore(base_url=BASE, api_key=KEY, session=session)

@@ -122,6 +122,7 @@ def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:
         (lambda df: df.drop(columns="name"), "lacks name"),
         (lambda df: df.astype({"id": "float64"}), "not int64"),
         (lambda df: pd.DataFrame(df.to_dict("list")), "carries no listing"),
+        (lambda df: df.assign(status=1), "no text"),
     ],
 )
 def test_a_frame_that_cannot_be_reported_on_says_why(broken: object, message: str) -> None:

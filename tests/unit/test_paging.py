@@ -112,6 +112,15 @@ def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
     assert "the key does not go" in end.reason
 
 
+@pytest.mark.case("P8")
+def test_a_next_page_that_is_no_address_ends_the_listing() -> None:
+    """Cut, and said so; never a crash."""
+    end = Pager(limit=2).feed(page([1, 2], '<http://[x>; rel="next"'))
+
+    assert isinstance(end, End)
+    assert (end.verdict, "no address" in end.reason) == ("cut", True)
+
+
 def test_the_first_n_end_as_asked() -> None:
     """Cut because it was asked for; complete where there are no more."""
     pager = Pager(limit=50, first=50)
