@@ -218,7 +218,10 @@ def stands_elsewhere(folder: Path, target: Target, *, but: str) -> Counter[Conte
                     )
                 )
         except sqlite3.Error as error:
-            raise JournalError(_damaged(path.stem, str(error))) from error
+            raise JournalError(
+                f"the journal {path.name} of another import cannot be read ({error}), so it cannot be told "
+                "what that import created; nothing was sent. Put the file back as it was, or move it away"
+            ) from error
         finally:
             db.close()
     return found

@@ -269,6 +269,43 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
 
 
 @pytest.mark.case("P35")
+def test_an_edited_row_is_held_and_goes_only_when_told(fast: Sandbox, tmp_path: Path) -> None:
+    """Through the real journal: held, named, nothing sent; then a further animal."""
+    path = tmp_path / "pets.csv"
+    path.write_text("name,categoryId\nRex,3\nMia,4\n")
+    fast.store.import_pets(path)
+    path.write_text("name,categoryId\nRexy,3\nMia,4\n")
+
+    held = fast.store.import_pets(path)
+    assert (held.held, held.requests, held.frame["fate"].tolist()) == (1, 0, ["held", "created"])
+
+    sent = fast.store.import_pets(path, send_edited=True)
+    assert (sent.held, sent.created_now) == (0, 1)
+
+
+def test_twins_go_or_are_left_out_as_told(fast: Sandbox, tmp_path: Path) -> None:
+    """Two animals may be called Mia; drop_twins sends one."""
+    for name, drop, count in (("a.csv", True, 2), ("b.csv", False, 3)):
+        path = tmp_path / name
+        path.write_text("name,categoryId\nMia,4\nMia,4\nRex,3\n")
+        result = fast.store.import_pets(path, drop_twins=drop, known="send")
+        assert (result.created, result.skipped, result.complete) == (count, 3 - count, True)
+
+
+@pytest.mark.case("P29")
+def test_a_ban_stops_an_import_with_its_time(fast: Sandbox, file: Path) -> None:
+    """The fifth request learns of it: no further one leaves, and the result says when to go on."""
+    ban = reply(429, b'{"code":"key_banned","message":"no","status":429}', Retry_After="900")
+    with FaultProxy(fast.base_url, lambda method, n: ban if n >= 5 else "pass") as proxy:
+        result = replace_plan(through(fast, proxy), Plan(60, 100_000)).import_pets(file, wait=True)
+
+    assert result.stopped is not None
+    assert (result.stopped.kind, result.created, result.pending) == ("banned", 4, ROWS - 4)
+    assert proxy.counts == {"POST": 5}
+    assert result.resumes_at is not None
+
+
+@pytest.mark.case("P35")
 def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path) -> None:
     """A copy with one row more: refused until told; skipped, only the new row goes; sent, all do."""
     fast.store.import_pets(file)
