@@ -67,8 +67,8 @@ class Journal:
 
     def entries(self, *, wanted: bool = False) -> list[Entry]:
         """Return all rows, or those that the file of this run holds, by their place in the sheet."""
-        with self._lock:
-            rows = self._get().execute(
+        with self._using() as db:
+            rows = db.execute(
                 "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail,"
                 " changed_at FROM row WHERE wanted >= ? ORDER BY number, occurrence",
                 (int(wanted),),
@@ -85,7 +85,7 @@ class Journal:
             (*row.content, occurrence, row.number, json.dumps(row.cells), now)
             for row, occurrence in merged.new
         ]
-        with self._lock, sqlite.transaction(self._get()) as db:
+        with self._using() as connection, sqlite.transaction(connection) as db:
             db.execute("UPDATE row SET wanted = 0")
             db.executemany(f"UPDATE row SET wanted = 1, number = ?, cells = ? WHERE {_IS}", known)
             db.executemany(
@@ -110,22 +110,19 @@ class Journal:
         """
         before = [old for old, following in NEXT.items() if state in following]
         marks = ", ".join("?" for _ in before)
-        with self._lock:
-            try:
-                changed = self._get().execute(
-                    "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?"
-                    f" WHERE {_IS} AND state IN ({marks})",
-                    (state, pet_id, detail, now, *_identity(entry), *before),
-                )
-            except sqlite3.Error as error:
-                raise JournalError(f"the journal {self.id} cannot be written: {error}") from error
+        with self._using() as db:
+            changed = db.execute(
+                "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?"
+                f" WHERE {_IS} AND state IN ({marks})",
+                (state, pet_id, detail, now, *_identity(entry), *before),
+            )
         if changed.rowcount != 1:
             raise JournalError(f"row {entry.number} cannot become {state} in the journal {self.id}")
 
     def bury(self, *, now: float) -> int:
         """Call rows unknown whose answer nobody awaits any more; return how many."""
-        with self._lock:
-            died = self._get().execute(
+        with self._using() as db:
+            died = db.execute(
                 "UPDATE row SET state = 'unknown', detail = ?, changed_at = ? WHERE state = 'sending'",
                 (DIED, now),
             )
@@ -138,10 +135,16 @@ class Journal:
                 self._db.close()
             self._db = None
 
-    def _get(self) -> sqlite3.Connection:
-        if self._db is None:
-            raise JournalError(f"the journal {self.id} is closed")
-        return self._db
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        """Give one thread at a time the database; its faults are the journal's."""
+        with self._lock:
+            if self._db is None:
+                raise JournalError(f"the journal {self.id} is closed")
+            try:
+                yield self._db
+            except sqlite3.Error as error:
+                raise JournalError(f"the journal {self.id} cannot be used: {error}") from error
 
 
 _IS: Final = "name = ? AND category_id = ? AND ifnull(status, '') = ? AND occurrence = ?"
@@ -180,6 +183,7 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
                     f"file back, or delete {name}.lock in the state folder to start over"
                 )
             _make(path, target, now)
+        if not lock.journal_was_made:
             lock.note_journal()
         journal = Journal(_open(path, target, name), name)
         try:

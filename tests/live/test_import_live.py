@@ -17,6 +17,8 @@ import pytest
 from proxy import FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox, samples
+from petstore_tools.adapters.journal import Target, open_journal
+from petstore_tools.core.journal import merge
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
 
@@ -396,6 +398,8 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 from dataclasses import replace
 from petstore_tools import PetStore
+from petstore_tools.adapters.journal import Target, open_journal
+from petstore_tools.core.journal import merge
 from petstore_tools.core.plan import Plan
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
 print("ready", flush=True)
@@ -497,3 +501,20 @@ def test_ctrl_c_leaves_a_resumable_import_and_no_traceback(tmp_path: Path) -> No
         assert took_s < 5
         assert 0 < preview.standing < 3_000
         assert preview.standing + preview.unknown == sum(standing(box).values())
+
+
+@pytest.mark.case("P37")
+def test_a_fault_of_the_journals_file_is_an_error_of_ours(tmp_path: Path) -> None:
+    """A full disk, a file gone bad: named as the journal's, whatever the call."""
+    target = Target("sandbox", "http://127.0.0.1/v1", tmp_path / "pets.csv")
+    with open_journal(tmp_path / "imports", target, now=0.0) as journal:
+        assert journal._db is not None
+        journal._db.close()
+
+        for call in (
+            journal.entries,
+            lambda: journal.bury(now=0.0),
+            lambda: journal.adopt(merge([], []), now=0.0),
+        ):
+            with pytest.raises(JournalError, match="cannot be used"):
+                call()
