@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -14,11 +16,14 @@ from petstore_tools.adapters.ledger import Ledger
 from petstore_tools.adapters.replies import error_code
 from petstore_tools.clock import Clock
 from petstore_tools.core import headers
+from petstore_tools.core.budget import Budget
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Asker, Go, Stop, Throttle, Wait
 from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError
 
 MAX_WAIT_S: Final = 90.0
+_HOST: Final = socket.gethostname()
+_URGENT: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)  # told to all at once
 T = TypeVar("T")
 
 
@@ -51,6 +56,10 @@ class Admission:
     """
     The door of one key.
 
+    One transaction of the ledger a request: where there is ample room, an answer is told together with the
+    next question of this process, or when the door is closed; refusals at once. Until then the request
+    counts as under way, which is as good as spent.
+
     Args:
         ledger: Keeps the budget.
         plan: The named plan, None to learn it.
@@ -64,11 +73,13 @@ class Admission:
     def __init__(self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float) -> None:
         self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
         self.on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
+        self._ample: set[str] = set()  # tokens whose answer may be told late
+        self._late: deque[Callable[[Throttle], None]] = deque()  # answers to tell with the next question
 
     @property
     def name(self) -> str:
         """What the ledger calls this process."""
-        return f"process {os.getpid()}"
+        return f"{_HOST} {os.getpid()}"
 
     def enter(self, manner: Manner = ALONE) -> str:
         """
@@ -86,33 +97,54 @@ class Admission:
                 raise CallCancelled
             decision = self._with(lambda throttle, now: throttle.ask(now, asker))
             match decision:
-                case Go(token):
+                case Go(token, ample):
+                    if ample:
+                        self._ample.add(token)
                     if waited:
                         self.on_wait(None)
                     return token
                 case Stop(resumes_at, why):
                     raise KeyBannedError(
-                        HTTPStatus.TOO_MANY_REQUESTS, "", f"{why}.", "not sent", retry_at=resumes_at
+                        HTTPStatus.TOO_MANY_REQUESTS,
+                        "",
+                        f"{why}.",
+                        "not sent",
+                        retry_at=self.here(resumes_at),
                     )
                 case Wait(until, why):
-                    if not manner.wait and until - self._clock.now() > self._max_wait_s:
-                        raise QuotaError(why, plan=str(self.room()[0]), resumes_at=until)
+                    wait = Wait(self.here(until), why)
+                    if not manner.wait and wait.until - self._clock.now() > self._max_wait_s:
+                        raise QuotaError(why, plan=str(self.room()[0]), resumes_at=wait.until)
                     waited = True
-                    self.on_wait(decision)
-                    self._clock.sleep_until(until)
+                    self.on_wait(wait)
+                    self._clock.sleep_until(wait.until)
 
     def answered(self, token: str, status: int, fields: Mapping[str, str], body: bytes) -> None:
         """Tell what came back: status, header fields, and a body that may name a ban."""
         banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in error_code(body).casefold()
 
-        def tell(throttle: Throttle, now: float) -> None:
+        now = self.now()
+
+        def tell(throttle: Throttle) -> None:
             throttle.answered(token, now, headers.read(status, fields, now=now, banned=banned))
 
-        self._tell(tell)
+        late = token in self._ample and status not in _URGENT
+        self._ample.discard(token)
+        self._tell(tell, late=late)
 
     def failed(self, token: str, *, may_have_left: bool) -> None:
         """Tell that no answer came: spent, unless it is proven that nothing left."""
-        self._tell(lambda t, now: t.lost(token, now) if may_have_left else t.unsent(token, now))
+        now = self.now()
+        self._ample.discard(token)
+        self._tell(lambda t: t.lost(token, now) if may_have_left else t.unsent(token, now))
+
+    def now(self) -> float:
+        """Return the ledger's Unix seconds."""
+        return self._clock.now() + self.ledger.ahead_s
+
+    def here(self, at: float) -> float:
+        """Return what this machine's clock shows when the ledger's shows `at`."""
+        return at - self.ledger.ahead_s
 
     def room(self) -> tuple[Plan, Throttle]:
         """Return the plan in force and a throttle over a copy of the budget; costs no request."""
@@ -131,12 +163,34 @@ class Admission:
                 raise CallCancelled
             self._clock.sleep_until(until)
 
-    def _tell(self, what: Callable[[Throttle, float], None]) -> None:
+    def close(self) -> None:
+        """Tell what is not told yet, and let go of the ledger."""
+        with suppress(LedgerError):
+            if self._late:
+                self._with(lambda throttle, now: None)  # noqa: ARG005
+        self.ledger.close()
+
+    def _tell(self, what: Callable[[Throttle], None], *, late: bool = False) -> None:
+        self._late.append(what)
         # a fault of the ledger must not cost the answer that is in hand: the next `enter` meets it
         with suppress(LedgerError):
-            self._with(what)
+            if not late:
+                self._with(lambda throttle, now: None)  # noqa: ARG005
         self._clock.poke()
 
     def _with(self, do: Callable[[Throttle, float], T]) -> T:
         """Let `do` work on the budget; the time is read when the budget is ours, not before."""
-        return self.ledger.update(lambda budget: do(Throttle(self._plan, budget), self._clock.now()))
+        told: list[Callable[[Throttle], None]] = []
+
+        def work(budget: Budget) -> T:
+            throttle = Throttle(self._plan, budget)
+            while self._late:
+                told.append(self._late.popleft())
+                told[-1](throttle)
+            return do(throttle, self.now())
+
+        try:
+            return self.ledger.update(work)
+        except BaseException:
+            self._late.extendleft(reversed(told))
+            raise

@@ -48,7 +48,7 @@ class Quota:
         closed_until: Unix seconds until which nothing goes after a 429 or a ban, None while open.
         closed_why: Why, or "".
         in_flight: Requests without an answer yet; they count as spent.
-        shared: Whether other processes on this machine share the count.
+        shared: Who shares the count, in words.
         as_of: Unix seconds.
     """
 
@@ -57,7 +57,7 @@ class Quota:
     closed_until: float | None
     closed_why: str
     in_flight: int
-    shared: bool
+    shared: str
     as_of: float
 
     @property
@@ -78,11 +78,7 @@ class Quota:
             told.append(f"Closed until {utc_text(self.closed_until)}: {self.closed_why}.")
         if self.in_flight:
             told.append(f"{self.in_flight} requests are under way.")
-        told.append(
-            "Counted with all processes of this user on this machine."
-            if self.shared
-            else "Counted in this process only: other processes on the same key are not seen."
-        )
+        told.append(f"Counted {self.shared}.")
         return " ".join(told)
 
     def to_text(self) -> str:
@@ -113,16 +109,16 @@ def _time(at: float | None) -> str | None:
 
 def look(client: Client) -> Quota:
     """Say what the client's key has left; costs no request."""
-    now = client.clock.now()
-    plan, throttle = client.admission.room()
-    budget = throttle.budget
+    door = client.admission
+    plan, throttle = door.room()
+    now, budget = door.now(), throttle.budget
 
     service_now = budget.service_time(now)
 
     def window(name: WindowName) -> WindowQuota:
         room = throttle.room(name, now)
         spent = {who: known.of(name, service_now) for who, known in budget.spent.items()}
-        ours, here = sum(spent.values()), spent.get(client.admission.name, 0)
+        ours, here = sum(spent.values()), spent.get(door.name, 0)
         reading = budget.readings.get(name)
         flying = len(budget.in_flight)
         return WindowQuota(
@@ -132,7 +128,7 @@ def look(client: Client) -> Quota:
             here=here,
             others=ours - here,
             strangers=None if reading is None else max(0, reading.limit - reading.remaining + flying - ours),
-            frees_at=room.frees_at if now < room.frees_at < inf else None,
+            frees_at=door.here(room.frees_at) if now < room.frees_at < inf else None,
             told_by="headers" if room.by_headers else "ledger",
         )
 
@@ -142,9 +138,9 @@ def look(client: Client) -> Quota:
     return Quota(
         plan=str(plan),
         windows=(minute, day),
-        closed_until=closed_until if closed else None,
+        closed_until=door.here(closed_until) if closed else None,
         closed_why=budget.gate_why if closed else "",
         in_flight=len(budget.in_flight),
         shared=client.ledger.shared,
-        as_of=now,
+        as_of=client.clock.now(),
     )

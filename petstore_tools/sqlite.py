@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Generic, Literal, Protocol, TypeVar
 
 Durability = Literal["FULL", "NORMAL", "OFF"]  # power loss; death of the process; nothing
 BUSY_S = 10.0
@@ -51,10 +51,18 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
-_INHERITED: list[sqlite3.Connection] = []  # of a parent process: never used here, and never closed
+class Closable(Protocol):
+    """A connection."""
+
+    def close(self) -> None:
+        """Let go of it."""
 
 
-class PerProcess:
+C = TypeVar("C", bound=Closable)
+_INHERITED: list[Closable] = []  # of a parent process: never used here, and never closed
+
+
+class PerProcess(Generic[C]):
     """
     A connection that is opened anew after a fork: one that crosses a fork breaks its locks.
 
@@ -62,12 +70,12 @@ class PerProcess:
         connect: Opens the connection.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connect: Callable[[], C]) -> None:
         self._connect = connect
-        self._connection: sqlite3.Connection | None = None
+        self._connection: C | None = None
         self._pid = 0
 
-    def get(self) -> sqlite3.Connection:
+    def get(self) -> C:
         """Return this process's connection."""
         if self._connection is not None and self._pid != os.getpid():
             _INHERITED.append(self._connection)

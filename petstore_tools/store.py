@@ -44,7 +44,8 @@ class PetStore:
             else learnt from the service's headers.
         environment: `production` (default) or `staging`.
         session: A `requests.Session` of yours, for its proxies, certificates and adapters.
-        ledger: `shared`: one budget for all processes of this user; `memory`: this process alone.
+        ledger: `shared`: one budget for all processes of this user, or of all machines that name the same
+            `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call that was not told to wait.
         state_dir: Folder of budget and journals.
         progress: False: never draw a bar; None: where someone looks.
@@ -97,7 +98,7 @@ class PetStore:
             base_url=settings.base_url,
             environment=settings.environment,
             transport=Transport(settings.base_url, key, session=session),
-            ledger=open_ledger(ledger, settings.state_dir, settings.base_url, key),
+            ledger=open_ledger(ledger, settings.state_dir, settings.base_url, key, url=settings.ledger_url),
             plan=settings.plan,
             clock=clock,
             max_wait_s=max_wait_s,
@@ -342,7 +343,7 @@ class PetStore:
     def close(self) -> None:
         """Close connections and files."""
         self._client.transport.close()
-        self._client.ledger.close()
+        self._client.admission.close()
 
     def _preview(self, order: Order) -> ImportPreview:
         from petstore_tools import bulk

@@ -9,7 +9,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from petstore_tools.adapters.ledger import open_ledger
-from petstore_tools.adapters.settings import state_folder
+from petstore_tools.adapters.settings import ledger_url, state_folder
 from petstore_tools.admission import MAX_WAIT_S, Admission, Manner
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core import plan as plans
@@ -28,10 +28,12 @@ class ThrottleAdapter(HTTPAdapter):
         base_url: The service's base address.
         api_key: Names the budget; the session itself sends it.
         plan: As in `PetStore`; None to learn it from the headers.
-        ledger: `shared`: one budget for all processes of this user; `memory`: this process alone.
+        ledger: `shared`: one budget for all processes of this user, or of all machines that name the same
+            `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         state_dir: Folder of the budget; default: as the settings say, else the user's state folder.
         wait: Wait as long as the plan says, in place of raising QuotaError.
         max_wait_s: Longest wait in seconds otherwise.
+        clock: Tells time and sleeps; default: the machine's.
 
     Raises:
         QuotaError: On sending, the plan would make it wait too long; nothing was sent.
@@ -54,7 +56,8 @@ class ThrottleAdapter(HTTPAdapter):
         clock: Clock | None = None,
     ) -> None:
         super().__init__(max_retries=0)
-        kept = open_ledger(ledger, state_folder(state_dir), base_url.rstrip("/"), api_key)
+        address, key = base_url.strip().rstrip("/"), api_key.strip()
+        kept = open_ledger(ledger, state_folder(state_dir), address, key, url=ledger_url())
         self._admission = Admission(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
         self._manner = Manner(wait=wait)
 
@@ -73,4 +76,4 @@ class ThrottleAdapter(HTTPAdapter):
     def close(self) -> None:
         """Close connections and the budget file."""
         super().close()
-        self._admission.ledger.close()
+        self._admission.close()

@@ -1,28 +1,44 @@
-"""Where the budget of a key lives: in this process, or in an SQLite file shared by all processes."""
+"""Where the budget of a key lives: in this process, in a file of this machine, or in a team's database."""
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
 import threading
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from petstore_tools import sqlite
 from petstore_tools.core.budget import Budget
-from petstore_tools.errors import LedgerError
+from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError
+
+if TYPE_CHECKING:
+    import psycopg
 
 T = TypeVar("T")
-_BUDGET = TypeAdapter(Budget)
+Kind = Literal["shared", "memory"]
+Exchange = Callable[[bytes | None], bytes]  # the state as it stands -> the state as it is to stand
+
+_BUDGET: Final = TypeAdapter(Budget)
+_DEAD_HOLDER_S: Final = 5  # how long the database waits for a machine that vanished inside a transaction
 
 
 class Ledger(Protocol):
-    """Gives one caller at a time the budget, and keeps what the caller made of it."""
+    """
+    Gives one caller at a time the budget, and keeps what the caller made of it.
 
-    shared: bool
+    Attributes:
+        shared: Who shares it, in words.
+        ahead_s: The ledger's clock less this machine's: times in a budget are the ledger's.
+    """
+
+    shared: str
+    ahead_s: float
 
     def update(self, change: Callable[[Budget], T]) -> T:
         """Let `change` work on the budget alone; what it leaves is kept, what it returns comes back."""
@@ -31,11 +47,24 @@ class Ledger(Protocol):
         """Let go of files."""
 
 
-def open_ledger(kind: Literal["shared", "memory"], folder: Path, base_url: str, key: str) -> Ledger:
-    """Return the ledger of a key: shared by all processes of this user, or of this process alone."""
+def open_ledger(kind: Kind, folder: Path, base_url: str, key: str, *, url: SecretStr | None = None) -> Ledger:
+    """
+    Return the ledger of a key.
+
+    Args:
+        kind: `memory`: this process alone.
+        folder: State folder, for the file that all processes of this user share.
+        base_url: Names the budget, with the key.
+        key: Likewise.
+        url: Database that the processes of many machines share, in place of the file.
+
+    Raises:
+        SettingsError: The URL is none of a PostgreSQL database.
+    """
     if kind == "memory":
         return MemoryLedger()
-    return SqliteLedger(folder / "budget.db", subject(base_url, key))
+    name = subject(base_url, key)
+    return SqliteLedger(folder / "budget.db", name) if url is None else PostgresLedger(url, name)
 
 
 def subject(base_url: str, key: str) -> str:
@@ -46,7 +75,8 @@ def subject(base_url: str, key: str) -> str:
 class MemoryLedger:
     """A budget for the threads of this process only; forgotten with it."""
 
-    shared = False
+    shared = "in this process only: other processes on the same key are not seen"
+    ahead_s = 0.0
 
     def __init__(self) -> None:
         self._budget, self._lock = Budget(), threading.Lock()
@@ -60,7 +90,63 @@ class MemoryLedger:
         """Do nothing."""
 
 
-class SqliteLedger:
+class _Stored(ABC):
+    """A budget as JSON in one row of a database: read, changed and written in one transaction."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+        self._lock = threading.Lock()
+        self._known: tuple[bytes, Budget] | None = None  # decoding is saved while nobody else wrote
+
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """Let `change` work on the budget alone, in one transaction."""
+        made: list[tuple[bytes, Budget, T]] = []
+
+        def work(state: bytes | None) -> bytes:
+            if state is None:
+                budget = Budget()
+            elif self._known is not None and self._known[0] == state:
+                budget = self._known[1]
+            else:
+                budget = _BUDGET.validate_json(state)
+            self._known = None  # what `change` leaves half done is never used
+            result = change(budget)
+            made[:] = [(_BUDGET.dump_json(budget), budget, result)]
+            return made[0][0]
+
+        with self._lock:
+            try:
+                self._exchange(work)
+            except self._faults() as error:
+                self._let_go()
+                raise LedgerError(self._explain(error)) from error
+            state, budget, result = made[0]
+            self._known = state, budget
+            return result
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._lock:
+            self._let_go()
+
+    @abstractmethod
+    def _exchange(self, work: Exchange) -> None:
+        """Hold the row, hand its state to `work`, and commit what comes back."""
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Close the connection."""
+
+    @abstractmethod
+    def _faults(self) -> tuple[type[Exception], ...]:
+        """Return the exceptions that mean a broken ledger."""
+
+    @abstractmethod
+    def _explain(self, error: Exception) -> str:
+        """Say what helps."""
+
+
+class SqliteLedger(_Stored):
     """
     A budget in a file: exact under threads and processes, kept over restarts and kill -9.
 
@@ -72,44 +158,35 @@ class SqliteLedger:
         LedgerError: On use, where the file cannot be read or written. Nothing was sent then.
     """
 
-    shared = True
+    shared = "with all processes of this user on this machine"
 
     def __init__(self, path: Path, subject: str) -> None:
+        super().__init__()
         self.path, self._subject = path, subject
-        self._lock = threading.Lock()
         self._connection = sqlite.PerProcess(self._open)
 
-    def update(self, change: Callable[[Budget], T]) -> T:
-        """Let `change` work on the budget alone, in one transaction."""
-        with self._lock:
-            try:
-                with sqlite.transaction(self._connection.get()) as db:
-                    row = db.execute(
-                        "SELECT state FROM budget WHERE subject = ?", (self._subject,)
-                    ).fetchone()
-                    budget = Budget() if row is None else _BUDGET.validate_json(row[0])
-                    result = change(budget)
-                    db.execute(
-                        "INSERT OR REPLACE INTO budget VALUES (?, ?)",
-                        (self._subject, _BUDGET.dump_json(budget)),
-                    )
-                return result
-            except (sqlite3.Error, OSError, ValidationError) as error:
-                self._connection.close()
-                raise LedgerError(self._explain(error)) from error
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
+    def _exchange(self, work: Exchange) -> None:
+        with sqlite.transaction(self._connection.get()) as db:
+            row = db.execute("SELECT state FROM key_budget WHERE subject = ?", (self._subject,)).fetchone()
+            if row is None:
+                db.execute("INSERT INTO key_budget VALUES (?, ?)", (self._subject, work(None)))
+            else:
+                db.execute("UPDATE key_budget SET state = ? WHERE subject = ?", (work(row[0]), self._subject))
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite.connect(self.path, durability="NORMAL")
         connection.execute(
-            "CREATE TABLE IF NOT EXISTS budget (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
+            "CREATE TABLE IF NOT EXISTS key_budget"
+            " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
         )
         return connection
+
+    def _let_go(self) -> None:
+        self._connection.close()
+
+    def _faults(self) -> tuple[type[Exception], ...]:
+        return sqlite3.Error, OSError, ValidationError
 
     def _explain(self, error: Exception) -> str:
         what = "its content is damaged" if isinstance(error, ValidationError) else str(error)
@@ -117,4 +194,77 @@ class SqliteLedger:
             f"the budget file {self.path.name} in the state folder cannot be used ({what}); nothing was "
             "sent. Make the folder writable, point PETSTORE_STATE_DIR at one that is, move the file away "
             'if it is damaged, or pass ledger="memory" to keep the plan for this process alone'
+        )
+
+
+class PostgresLedger(_Stored):
+    """
+    A budget in a PostgreSQL database, for a team on many machines; the database's clock is everybody's.
+
+    Args:
+        url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is made there.
+        subject: Which budget in it (`subject`).
+
+    Raises:
+        SettingsError: The URL is none of PostgreSQL.
+        MissingExtraError: The extra `postgres` is not installed.
+        LedgerError: On use, where the database cannot be used. Nothing was sent then.
+    """
+
+    shared = "with all who use the same ledger database"
+
+    def __init__(self, url: SecretStr, subject: str) -> None:
+        super().__init__()
+        if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise SettingsError("PETSTORE_LEDGER_URL must look like postgresql://USER:PASSWORD@HOST/DATABASE")
+        try:
+            import psycopg
+        except ImportError as error:
+            raise MissingExtraError("postgres", "a ledger on PostgreSQL") from error
+        self._url, self._subject, self._psycopg = url, subject, psycopg
+        self._connection = sqlite.PerProcess(self._open)
+
+    def _exchange(self, work: Exchange) -> None:
+        try:
+            self._connection.get().execute("SELECT 1")
+        except self._psycopg.OperationalError:  # the database was restarted since: nothing is under way yet
+            self._let_go()
+        db = self._connection.get()
+        with db.transaction():
+            row = db.execute(
+                "SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM petstore_budget"
+                " WHERE subject = %s FOR UPDATE",
+                (self._subject,),
+            ).fetchone()
+            assert row is not None
+            self.ahead_s = row[1] - time.time()
+            state = work(row[0].encode() or None)
+            db.execute(
+                "UPDATE petstore_budget SET state = %s WHERE subject = %s", (state.decode(), self._subject)
+            )
+
+    def _open(self) -> psycopg.Connection:
+        db = self._psycopg.connect(self._url.get_secret_value(), autocommit=True, connect_timeout=5)
+        db.execute("SET lock_timeout = '10s'")
+        db.execute(f"SET idle_in_transaction_session_timeout = '{_DEAD_HOLDER_S}s'")
+        with db.transaction():
+            db.execute("SELECT pg_advisory_xact_lock(hashtext('petstore_budget'))")  # two may come first
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text NOT NULL)"
+            )
+            db.execute("INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING", (self._subject,))
+        return db
+
+    def _let_go(self) -> None:
+        self._connection.close()
+
+    def _faults(self) -> tuple[type[Exception], ...]:
+        return self._psycopg.Error, OSError, ValidationError
+
+    def _explain(self, error: Exception) -> str:
+        what = "its content is damaged" if isinstance(error, ValidationError) else type(error).__name__
+        return (
+            f"the ledger database cannot be used ({what}); nothing was sent. Check that the address in "
+            "PETSTORE_LEDGER_URL can be reached from here and that its user may create and change the table "
+            'petstore_budget, or pass ledger="memory" to keep the plan for this process alone'
         )

@@ -40,6 +40,7 @@ class SettingsFile(BaseModel):
     plan: str | None = None
     environment: Literal["production", "staging"] | None = None
     state_dir: Path | None = None
+    ledger_url: SecretStr | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Settings:
         api_key: Masked in any repr.
         plan: None to learn it from the headers.
         state_dir: Folder of budget and journals.
+        ledger_url: Database of a budget that many machines share; holds a password.
     """
 
     base_url: str
@@ -60,6 +62,7 @@ class Settings:
     api_key: SecretStr = field(repr=False)
     plan: Plan | None
     state_dir: Path
+    ledger_url: SecretStr | None = field(default=None, repr=False)
 
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -78,6 +81,14 @@ def state_folder(
     stored = (file or _read_file(config_path(environ))).state_dir
     folder = given or environ.get("PETSTORE_STATE_DIR") or stored
     return Path(folder) if folder else platformdirs.user_state_path(APP)
+
+
+def ledger_url(
+    *, environ: Mapping[str, str] = os.environ, file: SettingsFile | None = None
+) -> SecretStr | None:
+    """Return the database of a budget that many machines share, None where a file of this machine does."""
+    given = environ.get("PETSTORE_LEDGER_URL")
+    return SecretStr(given) if given else (file or _read_file(config_path(environ))).ledger_url
 
 
 def load(
@@ -115,6 +126,7 @@ def load(
         api_key=SecretStr(secret.get_secret_value().strip()),
         plan=plans.parse(plan or environ.get("PETSTORE_PLAN") or file.plan),
         state_dir=state_folder(state_dir, environ=environ, file=file),
+        ledger_url=ledger_url(environ=environ, file=file),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
 from petstore_tools.core.journal import Entry, Held, Merge, merge
 from petstore_tools.core.rows import Content, Row, RowProblem, letter
+from petstore_tools.core.windows import PERIODS
 from petstore_tools.errors import SheetError
 from petstore_tools.words import counted
 
@@ -311,13 +312,9 @@ def _refusal(order: Order, checked: Checked) -> str:
 
 def price(client: Client, requests: int, leave: int | None) -> Forecast:
     """Forecast so many requests on what the client's key has left."""
-    now = client.clock.now()
-    plan, throttle = client.admission.room()
-    return forecast(
-        requests,
-        plan,
-        minute=throttle.room("minute", now),
-        day=throttle.room("day", now),
-        leave=leave_per_day(plan, leave),
-        now=now,
-    )
+    door = client.admission
+    plan, throttle = door.room()
+    rooms = [throttle.room(window, door.now()) for window in PERIODS]
+    minute, day = [replace(room, frees_at=door.here(room.frees_at)) for room in rooms]
+    leave_day, now = leave_per_day(plan, leave), client.clock.now()
+    return forecast(requests, plan, minute=minute, day=day, leave=leave_day, now=now)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
-from petstore_tools.core.windows import PERIODS, Window, WindowName
+from petstore_tools import spec
+from petstore_tools.core.windows import PERIODS, Log, Window, WindowName
 
 Kind = Literal["minute", "day", "either"]
+SEEN_S: Final = 2.0  # a waiter that lives asks every half second
+_MINUTE, _DAY = (Window(1, period_s) for period_s in PERIODS.values())
 
 
 @dataclass(slots=True)
@@ -54,24 +57,51 @@ class Spent:
     What one process spent of the whole minute and the whole UTC day it sent in last.
 
     Attributes:
-        since: Start of each window, the service's Unix seconds.
-        requests: Requests let go in each.
+        minute_start, day_start: Start of each window, the service's Unix seconds.
+        minute, day: Requests let go in each.
     """
 
-    since: dict[WindowName, int] = field(default_factory=dict)
-    requests: dict[WindowName, int] = field(default_factory=dict)
+    minute_start: int = 0
+    minute: int = 0
+    day_start: int = 0
+    day: int = 0
 
     def add(self, n: int, service_now: float) -> None:
         """Count `n` requests in both windows."""
-        for window, period_s in PERIODS.items():
-            start = Window(1, period_s).start(service_now)
-            before = self.requests.get(window, 0) if self.since.get(window) == start else 0
-            self.since[window], self.requests[window] = start, before + n
+        self.minute, self.day = self.of("minute", service_now) + n, self.of("day", service_now) + n
+        self.minute_start, self.day_start = _MINUTE.start(service_now), _DAY.start(service_now)
 
     def of(self, window: WindowName, service_now: float) -> int:
         """Return what counts in the window that holds `service_now`."""
-        start = Window(1, PERIODS[window]).start(service_now)
-        return self.requests.get(window, 0) if self.since.get(window) == start else 0
+        if window == "minute":
+            return self.minute if self.minute_start == _MINUTE.start(service_now) else 0
+        return self.day if self.day_start == _DAY.start(service_now) else 0
+
+
+@dataclass(slots=True)
+class Waiter:
+    """
+    A process that was told to wait.
+
+    Attributes:
+        since: When it began to wait.
+        seen: When it asked last.
+        until: When it was told to ask again.
+        bulk: It lets people go first.
+    """
+
+    since: float
+    seen: float
+    until: float
+    bulk: bool
+
+    def lives(self, now: float) -> bool:
+        """Say whether it will ask again, as far as can be seen: it has just asked, or is just due."""
+        return 0 <= now - self.seen < SEEN_S or 0 <= now - self.until < SEEN_S
+
+    def gone(self, now: float) -> bool:
+        """Say whether it should have asked by now, or a clock was set back under it."""
+        return not -spec.DAY_S < now - max(self.seen, self.until) < SEEN_S
 
 
 @dataclass(slots=True)
@@ -81,7 +111,7 @@ class Budget:
 
     Attributes:
         readings: What the headers said, by the window they may mean.
-        minute, day: Requests by bucket (`windows.Log`), whatever the headers say.
+        minute, day: Requests of the last minute and day, whatever the headers say.
         in_flight: Requests let go and not answered, by token.
         unspoken: How many answers did not speak of each window.
         unsure: Nothing is known of the windows now, so one scout goes first.
@@ -97,13 +127,14 @@ class Budget:
         learned: Numbers and name of the plan that the headers showed.
         hint: A limit that would raise the learned plan, and when it was first seen.
         asked: Interactive callers by name, and when each asked last.
+        waiting: Processes that wait, by name.
         spent: Who spent what, by process, for people to see; no decision rests on it.
         tokens: How many grants there were.
     """
 
     readings: dict[Kind, Reading] = field(default_factory=dict)
-    minute: dict[int, int] = field(default_factory=dict)
-    day: dict[int, int] = field(default_factory=dict)
+    minute: Log = field(default_factory=Log.of_minute)
+    day: Log = field(default_factory=Log.of_day)
     in_flight: dict[str, Flight] = field(default_factory=dict)
     unspoken: dict[Kind, int] = field(default_factory=lambda: {"minute": 0, "day": 0, "either": 0})
     unsure: bool = True
@@ -120,6 +151,7 @@ class Budget:
     learned: tuple[int | None, int | None, str] | None = None
     hint: tuple[int, float] | None = None
     asked: dict[str, float] = field(default_factory=dict)
+    waiting: dict[str, Waiter] = field(default_factory=dict)
     spent: dict[str, Spent] = field(default_factory=dict)
     tokens: int = 0
 

@@ -11,6 +11,8 @@ a `Budget` that a ledger shares between threads, processes and restarts. Why it 
   flight is taken off as spent. Of answers whose order is not known, the least R counts.
 - *Scout.* When a window's reset has passed, nothing is known. One request goes; the others wait for its
   answer.
+- *Turns.* A process that waits goes before any that began to wait later, people before bulk runs: with `n`
+  processes and `L` requests in a window, each is served within `n / L` windows, rounded up.
 - *Gate.* After a 429 nothing goes before the time it named; then one scout does.
 
 Strangers on the same key are seen in R; between two answers they can take what R promised, and no policy
@@ -25,7 +27,7 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.core import recognise
-from petstore_tools.core.budget import Budget, Flight, Kind, Reading, Spent
+from petstore_tools.core.budget import Budget, Flight, Kind, Reading, Spent, Waiter
 from petstore_tools.core.headers import Answer
 from petstore_tools.core.plan import DOCUMENTED, Plan
 from petstore_tools.core.recognise import GUARD_S
@@ -43,9 +45,16 @@ TENTH: Final = 10  # the part of a minute that a bulk run leaves to people
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """Send now, and tell what came back under `token`."""
+    """
+    Send now, and tell what came back under `token`.
+
+    Attributes:
+        token: Names the request.
+        ample: So much is left that the answer may be told with the next question, unless it is a refusal.
+    """
 
     token: str
+    ample: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +90,11 @@ class Asker:
     name: str = ""
     bulk: bool = False
     leave_per_day: int = 0
+
+    @property
+    def place(self) -> str:
+        """Its name in the queue: a process may import while a person asks in it."""
+        return f"{self.name} bulk" if self.bulk else self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +134,32 @@ class Throttle:
 
     def ask(self, now: float, asker: Asker = Asker()) -> Decision:
         """May a request of `asker` go at `now`? A Go is spent at once."""
-        b = self.budget
         self.settle(now)
+        decision = self._decide(now, asker)
+        b = self.budget
         if not asker.bulk:
             b.asked[asker.name] = now
+        if isinstance(decision, Wait):
+            since = b.waiting[asker.place].since if asker.place in b.waiting else now
+            b.waiting[asker.place] = Waiter(since, now, decision.until, asker.bulk)
+        else:
+            b.waiting.pop(asker.place, None)
+        return decision
+
+    def _decide(self, now: float, asker: Asker) -> Decision:
+        b = self.budget
         if now < b.banned_until:
             return Stop(b.banned_until, b.gate_why)
         if now < b.gate_until:
             return Wait(b.gate_until, b.gate_why)
         if b.unsure and now < b.scout_until:
             return Wait(now + POLL_S, "a first request to show what is left")
-        waits = [self._wait(window, now, asker) for window in PERIODS] + [self._wait_either(now)]
-        blocked = [wait for wait in waits if wait is not None]
-        if blocked:
-            longest = max(blocked, key=lambda wait: wait.until)
+        ahead = self._ahead(now, asker)
+        checks = [self._check(window, now, asker, ahead) for window in PERIODS]
+        checks.append(self._check_either(now, ahead))
+        waits = [check for check in checks if isinstance(check, Wait)]
+        if waits:
+            longest = max(waits, key=lambda wait: wait.until)
             return Wait(max(longest.until, now + POLL_S), longest.why)
         b.tokens += 1
         token = str(b.tokens)
@@ -141,7 +167,16 @@ class Throttle:
         b.in_flight[token] = Flight(asker.name, now, b.tokens, b.unsure, dict(b.unspoken))
         if b.unsure:
             b.scout_until = now + SCOUT_LEASE_S
-        return Go(token)
+        return Go(token, ample=not b.unsure and all(checks))
+
+    def _ahead(self, now: float, asker: Asker) -> int:
+        """Count the others whose turn is before the asker's: people first, then who waits longest."""
+        own = self.budget.waiting.get(asker.place)
+        turn = (asker.bulk, own.since if own else now)
+        return sum(
+            (waiter.bulk, waiter.since) < turn and waiter.lives(now) and waiter is not own
+            for waiter in self.budget.waiting.values()
+        )
 
     def unsent(self, token: str, now: float) -> None:
         """Take a grant back: it is proven that no byte left."""
@@ -157,13 +192,16 @@ class Throttle:
     def answered(self, token: str, now: float, answer: Answer) -> None:
         """Note what came back."""
         b = self.budget
-        flight = self._landed(token) or Flight("", now, 0, False, dict(b.unspoken))
+        landed = self._landed(token)
+        flight = landed or Flight("", now, 0, False, dict(b.unspoken))  # given up, so it is counted already
         if answer.status == 401:  # its headers are not this key's (our choice, §5)
-            self._count(now, spoken=None)
+            if landed:
+                self._count(now, spoken=None)
             return
         b.learn_skew(answer.date, sent_at=flight.sent_at, now=now)
         spoken = self._read(answer, flight, now)
-        self._count(now, spoken=spoken, refused=answer.status == 429)
+        if landed:
+            self._count(now, spoken=spoken, refused=answer.status == 429)
         if answer.status == 429:
             self._shut(answer, flight, now)
             return
@@ -184,37 +222,43 @@ class Throttle:
             return Room(reading.limit - over, left, frees_at, True)
         if ceiling is None:
             return Room(None, inf, now, False)
-        log, since, ends_at = self._log(window), -inf, inf
+        log = self._log(window)
         if window == "day" and b.utc_day:
             midnight = b.client_time(Window(ceiling, spec.DAY_S).start(b.service_time(now)))
-            since, ends_at = midnight, midnight + spec.DAY_S + GUARD_S
-        left = max(ceiling - log.total(since), b.excused.get(window, 0)) - flying
-        frees_at = ends_at if ends_at < inf else log.frees_at(max(1, 1 - left))
+            used, ends_at = log.since(midnight), midnight + spec.DAY_S + GUARD_S
+        else:
+            used, ends_at = log.noted, None
+        left = max(ceiling - used, b.excused.get(window, 0)) - flying
+        frees_at = log.frees_at(max(1, 1 - left)) if ends_at is None else ends_at
         return Room(ceiling, left, frees_at, False)
 
     def _ceiling(self, window: WindowName) -> int | None:
         return self.plan.per_minute if window == "minute" else self.plan.per_day
 
-    def _wait(self, window: WindowName, now: float, asker: Asker) -> Wait | None:
-        b = self.budget
+    def _check(self, window: WindowName, now: float, asker: Asker, ahead: int) -> Wait | bool:
+        """Return why a window holds a request back, else whether it has ample room."""
         room = self.room(window, now)
         if room.limit is None:
-            return None
+            return True
         keep, keep_until = self._keep(window, room, now, asker)
+        if room.left > keep + ahead:
+            return room.left > keep + ahead + max(10, room.limit / TENTH)
         if room.left > keep:
-            return None
-        if room.left + len(b.in_flight) > keep:
+            return Wait(now + POLL_S, "others that wait longer")
+        if room.left + len(self.budget.in_flight) > keep:
             return Wait(now + POLL_S, "the answers under way")
         why = f"the {window}'s {room.limit:,} requests are used"
         if room.left > 0:
             return Wait(min(room.frees_at, keep_until), f"{why}, but for {room.left:.0f} kept for others")
         return Wait(room.frees_at, why)
 
-    def _wait_either(self, now: float) -> Wait | None:
+    def _check_either(self, now: float, ahead: int) -> Wait | bool:
         b = self.budget
         reading = b.readings.get("either")
-        if reading is None or reading.remaining - len(b.in_flight) > 0:
-            return None
+        if reading is None:
+            return True
+        if reading.remaining - len(b.in_flight) > ahead:
+            return False
         if reading.remaining > 0:
             return Wait(now + POLL_S, "the answers under way")
         until = b.client_time(reading.reset) + GUARD_S
@@ -243,6 +287,7 @@ class Throttle:
         service_now = b.service_time(now)
         b.spent = {name: spent for name, spent in b.spent.items() if spent.of("day", service_now)}
         b.asked = {name: at for name, at in b.asked.items() if abs(now - at) < PEOPLE_S}
+        b.waiting = {name: waiter for name, waiter in b.waiting.items() if not waiter.gone(now)}
         for kind, reading in list(b.readings.items()):
             ahead_s = reading.reset - service_now
             if -GUARD_S < ahead_s <= (spec.DAY_S if kind == "day" else spec.MINUTE_S) + 3 * GUARD_S:
@@ -261,8 +306,7 @@ class Throttle:
         return flight
 
     def _log(self, window: WindowName) -> Log:
-        counts = self.budget.minute if window == "minute" else self.budget.day
-        return Log(PERIODS[window], counts)
+        return self.budget.minute if window == "minute" else self.budget.day
 
     def _count(self, now: float, *, spoken: Kind | None, refused: bool = False) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import floor
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 
 from petstore_tools import spec
 
@@ -35,6 +34,7 @@ class Window:
         return self.start(now) + self.period_s
 
 
+@dataclass(slots=True)
 class Log:
     """
     Requests of the last period, in buckets, for a window whose borders nobody told us.
@@ -43,44 +43,62 @@ class Log:
     period after its bucket ends: so any period of the service's own choosing holds at most what this
     log counted, whatever the latency was.
 
-    Args:
-        period_s: Seconds of the window.
-        counts: Requests by bucket; owned by the caller's state, changed in place.
+    Attributes:
+        width_s: Seconds of a bucket.
+        buckets: Buckets in the period.
+        first: Number of the first bucket, in widths since 1970.
+        counts: Requests of that bucket and those after it.
+        noted: Requests in all of them.
     """
 
-    BUCKETS: ClassVar = {spec.MINUTE_S: 60, spec.DAY_S: 288}  # of a second, of five minutes
+    width_s: int
+    buckets: int
+    first: int = 0
+    counts: list[int] = field(default_factory=list)
+    noted: int = 0
 
-    def __init__(self, period_s: int, counts: dict[int, int]) -> None:
-        self.period_s, self.counts = period_s, counts
-        self._width_s = period_s // self.BUCKETS[period_s]
+    @classmethod
+    def of_minute(cls) -> Log:
+        """Return an empty log of a minute, by the second."""
+        return cls(1, spec.MINUTE_S)
 
-    def add(self, at: float, n: int = 1) -> None:
-        """Note `n` requests that arrived no later than `at`."""
-        bucket = floor(at / self._width_s)
-        self.counts[bucket] = self.counts.get(bucket, 0) + n
+    @classmethod
+    def of_day(cls) -> Log:
+        """Return an empty log of a day, by ten minutes."""
+        return cls(600, spec.DAY_S // 600)
+
+    def add(self, at: float) -> None:
+        """Note a request that arrived no later than `at`; never before one that is noted already."""
+        bucket = floor(at / self.width_s)
+        if bucket - self.first > len(self.counts) + self.buckets:
+            self.counts, self.noted = [], 0  # all of them have expired
+        if not self.counts:
+            self.first = bucket
+        self.counts.extend([0] * (bucket - self.first - len(self.counts) + 1))
+        self.counts[-1] += 1
+        self.noted += 1
 
     def prune(self, now: float) -> None:
         """Drop what no longer counts, and pull back what a clock set backwards left in the future."""
-        latest = floor(now / self._width_s)
-        for bucket in [b for b in self.counts if self._expires(b) <= now]:
-            del self.counts[bucket]
-        for bucket in [b for b in self.counts if b > latest]:
-            self.counts[latest] = self.counts.get(latest, 0) + self.counts.pop(bucket)
+        latest = floor(now / self.width_s)
+        expired = min(len(self.counts), max(0, latest - self.buckets - self.first))
+        if expired:
+            self.noted -= sum(self.counts[:expired])
+            del self.counts[:expired]
+            self.first += expired
+        if self.counts and self.first + len(self.counts) - 1 > latest:
+            self.first = min(self.first, latest)
+            ahead = sum(self.counts[latest - self.first :])
+            self.counts[latest - self.first :] = [ahead]
 
-    def total(self, since: float = float("-inf")) -> int:
-        """Count the requests that may have arrived at or after `since`."""
-        return sum(n for b, n in self.counts.items() if (b + 1) * self._width_s > since)
+    def since(self, at: float) -> int:
+        """Count the requests that may have arrived at or after `at`."""
+        return sum(self.counts[max(0, floor(at / self.width_s) - self.first) :])
 
     def frees_at(self, needed: int = 1) -> float:
         """Return when `needed` of the noted requests stop counting, `inf` where there are fewer."""
-        for at, n in self._leaving():
+        for bucket, n in enumerate(self.counts, start=self.first):
             needed -= n
             if needed <= 0:
-                return at
+                return float((bucket + 1 + self.buckets) * self.width_s)
         return float("inf")
-
-    def _leaving(self) -> Iterator[tuple[float, int]]:
-        return ((self._expires(b), self.counts[b]) for b in sorted(self.counts))
-
-    def _expires(self, bucket: int) -> float:
-        return (bucket + 1) * self._width_s + self.period_s

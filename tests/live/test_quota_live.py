@@ -127,7 +127,7 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) 
         else:
             box.store.list_pets()
             with sqlite3.connect(path) as db:
-                db.execute("UPDATE budget SET state = '{'")
+                db.execute("UPDATE key_budget SET state = '{'")
             db.close()
         sent = box.store._client.sent
 

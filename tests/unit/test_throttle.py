@@ -295,8 +295,8 @@ def test_units_of_a_dead_process_stay_spent_and_free_its_flights() -> None:
     throttle.settle(T0 + 61)
 
     assert throttle.budget.in_flight == {}
-    assert sum(throttle.budget.minute.values()) == 1  # the scout's has left the minute
-    assert sum(throttle.budget.day.values()) == 2
+    assert throttle.budget.minute.noted == 1  # the scout's has left the minute
+    assert throttle.budget.day.noted == 2
 
 
 def test_an_answer_of_401_teaches_nothing_of_this_keys_windows() -> None:
