@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import postgres as postgres_
 import pytest
 
 from petstore_tools import Sandbox
@@ -67,3 +68,12 @@ def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def sandbox() -> Iterator[Sandbox]:
     with Sandbox(animals=0) as box:
         yield box
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[postgres_.Postgres]:
+    """A real PostgreSQL server."""
+    if why := postgres_.absent():
+        pytest.skip(f"no PostgreSQL: {why}")
+    with postgres_.running() as server:
+        yield server

@@ -1,9 +1,6 @@
 """The throttle against the real service, with a turned clock and real ledger files."""
 
-import multiprocessing
 import sqlite3
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -12,11 +9,10 @@ import requests
 
 from petstore_tools import PetStore, Sandbox, samples
 from petstore_tools.adapters.http import Reply
-from petstore_tools.adapters.ledger import SqliteLedger
 from petstore_tools.client import Manner
 from petstore_tools.core.budget import Spent
 from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Go, Throttle, Wait
+from petstore_tools.core.throttle import Throttle
 from petstore_tools.errors import LedgerError
 
 
@@ -78,41 +74,6 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
         store.close()
 
 
-def _grab(path: Path, barrier: object, results: object) -> None:
-    ledger = SqliteLedger(path, "shared")
-    barrier.wait()  # type: ignore[attr-defined]
-    granted = 0
-    for _ in range(60):
-        decision = ledger.update(lambda budget: Throttle(Plan(40, 1_000), budget).ask(1_800_000_000.0))
-        if isinstance(decision, Go):
-            granted += 1
-    results.put(granted)  # type: ignore[attr-defined]
-    ledger.close()
-
-
-@pytest.mark.case("P21")
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_six_processes_are_granted_exactly_the_plan(tmp_path: Path, method: str) -> None:
-    """40 a minute over six processes that ask 360 times: 40 grants."""
-    if method not in multiprocessing.get_all_start_methods():
-        method = "spawn"
-    context = multiprocessing.get_context(method)
-    path = tmp_path / "budget.db"
-    ledger = SqliteLedger(path, "shared")
-    ledger.update(lambda budget: setattr(budget, "unsure", False))
-    barrier, results = context.Barrier(6), context.Queue()
-    processes = [context.Process(target=_grab, args=(path, barrier, results)) for _ in range(6)]
-    for process in processes:
-        process.start()
-
-    granted = [results.get(timeout=60) for _ in processes]
-    for process in processes:
-        process.join(10)
-    ledger.close()
-
-    assert sum(granted) == 40
-
-
 @pytest.mark.case("P24")
 @pytest.mark.parametrize("harm", ["not a database", "bad state", "a folder"])
 def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) -> None:
@@ -135,48 +96,6 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) 
             box.store.list_pets()
 
         assert box.store._client.sent == sent
-
-
-HOLDING = """
-import sys, time
-from pathlib import Path
-from petstore_tools.adapters.ledger import SqliteLedger
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Throttle
-ledger = SqliteLedger(Path(sys.argv[1]), "shared")
-ledger.update(lambda budget: Throttle(Plan(60, 1000), budget).ask(1_800_000_000.0))
-def hold(budget):
-    print("holding", flush=True)
-    time.sleep(60)
-if sys.argv[2] == "lock":
-    ledger.update(hold)
-hold(None)
-"""
-
-
-@pytest.mark.case("P22")
-@pytest.mark.parametrize("held", ["lock", "lease"])
-def test_a_process_killed_with_the_lock_or_a_lease_stops_nobody(tmp_path: Path, held: str) -> None:
-    """Others go on at once, or when the scout's lease of 5 s ends; what it spent stays spent."""
-    path = tmp_path / "budget.db"
-    process = subprocess.Popen([sys.executable, "-c", HOLDING, str(path), held], stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"holding\n"
-    process.kill()
-    process.communicate(timeout=10)
-    ledger = SqliteLedger(path, "shared")
-
-    def ask(now: float) -> object:
-        return ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(now))
-
-    assert isinstance(ask(1_800_000_004.9), Wait)
-    assert isinstance(ask(1_800_000_005.0), Go)
-    assert ledger.update(lambda budget: len(budget.in_flight)) == 2
-    assert (
-        ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).room("day", 1_800_000_005.0).left)
-        == 998
-    )
-    ledger.close()
 
 
 @pytest.mark.case("P30")

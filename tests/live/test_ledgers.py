@@ -1,0 +1,289 @@
+"""One behaviour over every ledger: in memory, in a file, in a real PostgreSQL; with real processes."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from postgres import Postgres, absent, running
+from pydantic import SecretStr
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.adapters.ledger import Exchange, Ledger, MemoryLedger, PostgresLedger, SqliteLedger
+from petstore_tools.adapters.settings import Settings
+from petstore_tools.clock import ManualClock
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Asker, Go, Throttle, Wait
+from petstore_tools.errors import LedgerError, SettingsError
+
+T0 = 1_800_000_000.0
+
+
+def opened(where: str) -> Ledger:
+    """Open a ledger by a path or a URL, in any process."""
+    if where.startswith("postgresql://"):
+        return PostgresLedger(SecretStr(where), "shared")
+    return SqliteLedger(Path(where), "shared")
+
+
+def place(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return the path or the URL of a fresh ledger."""
+    if kind == "sqlite":
+        return str(tmp_path / "budget.db")
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.database()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A ledger that processes share."""
+    return place(request.param, request, tmp_path)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
+    kept = MemoryLedger() if request.param == "memory" else opened(place(request.param, request, tmp_path))
+    yield kept
+    kept.close()
+
+
+def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40, name: str = "") -> object:
+    return ledger.update(lambda budget: Throttle(Plan(per_minute, 100_000), budget).ask(now, Asker(name)))
+
+
+def test_what_one_change_leaves_the_next_one_finds(ledger: Ledger) -> None:
+    """The result comes back, the budget is kept."""
+    assert ledger.update(lambda budget: budget.tokens) == 0
+
+    ledger.update(lambda budget: setattr(budget, "tokens", 7))
+
+    assert ledger.update(lambda budget: budget.tokens) == 7
+
+
+def test_a_change_that_fails_leaves_nothing(where: str) -> None:
+    """Half a change is no change, also for the copy that is held decoded."""
+    ledger = opened(where)
+    ledger.update(lambda budget: setattr(budget, "tokens", 7))
+
+    def half(budget: object) -> None:
+        budget.tokens = 99  # type: ignore[attr-defined]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.update(half)
+
+    assert ledger.update(lambda budget: budget.tokens) == 7
+    ledger.close()
+
+
+@pytest.mark.case("P23")
+def test_a_closed_ledger_opens_again_with_all_it_knew(where: str) -> None:
+    """A restart forgets nothing."""
+    first = opened(where)
+    assert isinstance(ask(first), Go)
+    first.close()
+
+    second = opened(where)
+
+    assert second.update(lambda budget: len(budget.in_flight)) == 1
+    second.close()
+
+
+def _grab(where: str, barrier: object, results: object) -> None:
+    ledger = opened(where)
+    barrier.wait()  # type: ignore[attr-defined]
+    granted = 0
+    for _ in range(60):
+        granted += isinstance(ask(ledger, name=str(os.getpid())), Go)
+    results.put(granted)  # type: ignore[attr-defined]
+    ledger.close()
+
+
+def six_grab(where: str, method: str) -> list[int]:
+    """Let six processes ask 360 times for 40 a minute; a connection of the parent stays open."""
+    if method not in multiprocessing.get_all_start_methods():
+        method = "spawn"
+    context = multiprocessing.get_context(method)
+    ledger = opened(where)
+    ledger.update(lambda budget: setattr(budget, "unsure", False))
+    barrier, results = context.Barrier(6), context.Queue()
+    processes = [context.Process(target=_grab, args=(where, barrier, results)) for _ in range(6)]
+    for process in processes:
+        process.start()
+    granted = [results.get(timeout=60) for _ in processes]
+    for process in processes:
+        process.join(10)
+    ledger.close()
+    return granted
+
+
+@pytest.mark.case("P21")
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> None:
+    """40 a minute over six processes that ask 360 times at one instant: 40 grants."""
+    assert sum(six_grab(where, method)) == 40
+
+
+@pytest.mark.soak
+@pytest.mark.case("P21")
+@pytest.mark.timeout(3_600)
+@pytest.mark.parametrize("part", range(20))
+def test_exact_in_500_runs_of_six_processes(tmp_path: Path, postgres: Postgres, part: int) -> None:
+    """25 runs each: 19 forked on SQLite, 2 spawned there, 4 on PostgreSQL."""
+    for run in range(25):
+        where = postgres.database() if run < 4 else str(tmp_path / f"{run}.db")
+        assert sum(six_grab(where, "spawn" if run in (5, 6) else "fork")) == 40, (part, run)
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from pydantic import SecretStr
+from petstore_tools.adapters.ledger import PostgresLedger, SqliteLedger
+from petstore_tools.clock import ManualClock
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Throttle
+where, held = sys.argv[1:]
+shared = where.startswith("postgresql")
+ledger = PostgresLedger(SecretStr(where), "shared") if shared else SqliteLedger(Path(where), "shared")
+ledger.update(lambda budget: Throttle(Plan(60, 1000), budget).ask(1_800_000_000.0))
+def hold(budget):
+    print("holding", flush=True)
+    time.sleep(60)
+if held == "lock":
+    ledger.update(hold)
+hold(None)
+"""
+
+
+@pytest.mark.case("P22")
+@pytest.mark.parametrize("held", ["lock", "lease"])
+def test_a_process_killed_with_the_lock_or_a_lease_stops_nobody(where: str, held: str) -> None:
+    """Others go on at once, or when the scout's lease of 5 s ends; what it spent stays spent."""
+    process = subprocess.Popen([sys.executable, "-c", HOLDING, where, held], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"holding\n"
+    process.kill()
+    process.communicate(timeout=10)
+    ledger = opened(where)
+
+    assert isinstance(ask(ledger, T0 + 4.9, per_minute=60), Wait)
+    assert isinstance(ask(ledger, T0 + 5.0, per_minute=60), Go)
+    assert ledger.update(lambda budget: len(budget.in_flight)) == 2
+    room = ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).room("day", T0 + 5.0))
+    assert room.left == 998
+    ledger.close()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs a process that can be stopped")
+def test_a_machine_that_vanishes_inside_a_transaction_stops_the_others_for_seconds(
+    postgres: Postgres,
+) -> None:
+    """It holds the row and never comes back: the database ends its session after 5 s."""
+    where = postgres.database()
+    process = subprocess.Popen([sys.executable, "-c", HOLDING, where, "lock"], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.send_signal(signal.SIGSTOP)
+    ledger, before = opened(where), time.monotonic()
+
+    assert isinstance(ask(ledger), Wait)
+    assert time.monotonic() - before < 9
+
+    process.kill()
+    process.communicate(timeout=10)
+    ledger.close()
+
+
+def settings(box: Sandbox, url: str) -> Settings:
+    return dataclasses.replace(box.store._settings, ledger_url=SecretStr(url))
+
+
+def test_two_machines_share_a_budget_in_a_database(postgres: Postgres, tmp_path: Path) -> None:
+    """Two stores with state folders of their own: what one spent, the other knows."""
+    url = postgres.database()
+    with Sandbox(plan="60/1000", animals=1) as box:
+        here = PetStore._with(settings(box, url), box.clock)
+        there = PetStore._with(dataclasses.replace(settings(box, url), state_dir=tmp_path), box.clock)
+        for _ in range(5):
+            here.list_pets()
+        quota = there.quota()
+
+        assert (quota.minute.left, quota.day.left) == (55, 995)
+        assert "same ledger database" in quota.note
+        assert not (tmp_path / "budget.db").exists()
+        here.close()
+        there.close()
+
+
+@pytest.mark.case("P17")
+def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgres) -> None:
+    """A machine whose clock is an hour fast closes the gate: the other waits as long as the service said."""
+    url = postgres.database()
+    with Sandbox(plan="60/1000", animals=1) as box:
+        other = ManualClock(box.clock.now() + 3_600)
+        here = PetStore._with(settings(box, url), box.clock)
+        there = PetStore._with(settings(box, url), other)
+        ledger = there._client.ledger
+        exchange = ledger._exchange  # type: ignore[attr-defined]
+
+        def by_its_own_clock(work: Exchange) -> None:
+            def measured(state: bytes | None) -> bytes:
+                ledger.ahead_s -= 3_600
+                return work(state)
+
+            exchange(measured)
+
+        ledger._exchange = by_its_own_clock  # type: ignore[attr-defined]
+        token = there._client.admission.enter()
+        there._client.admission.answered(token, 429, {"Retry-After": "30"}, b"")
+
+        closed = here.quota().closed_until
+        assert closed is not None
+        assert closed - box.clock.now() == pytest.approx(30.5, abs=0.5)
+        closed = there.quota().closed_until
+        assert closed is not None
+        assert closed - other.now() == pytest.approx(30.5, abs=0.5)
+        here.close()
+        there.close()
+
+
+@pytest.mark.case("P24")
+def test_a_database_that_restarts_costs_nothing_and_one_that_is_gone_is_a_clear_error() -> None:
+    """Nothing is sent without the ledger, the error says what helps, and no word of it is the password."""
+    if why := absent():
+        pytest.skip(f"no PostgreSQL: {why}")
+    with running() as server, Sandbox(plan="60/1000", animals=1) as box:
+        store = PetStore._with(settings(box, server.database()), box.clock)
+        store.list_pets()
+        server.stop()
+        server.start()
+        assert len(store.list_pets()) == 1
+
+        server.stop()
+        sent = store._client.sent
+        with pytest.raises(LedgerError, match="PETSTORE_LEDGER_URL") as caught:
+            store.list_pets()
+        assert store._client.sent == sent
+        assert "secret" not in str(caught.value)
+
+        server.start()
+        assert len(store.list_pets()) == 1
+        assert "secret" not in repr(store)
+        store.close()
+
+
+def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -> None:
+    """Redis, a path, a typing error: the settings error shows the form, not the value."""
+    with pytest.raises(SettingsError, match="postgresql://USER") as caught:
+        PostgresLedger(SecretStr("redis://:hush@cache/0"), "shared")
+
+    assert "hush" not in str(caught.value)
