@@ -176,10 +176,11 @@ class SqliteLedger(_Stored):
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite.connect(self.path, durability="NORMAL")
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS key_budget"
-            " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
-        )
+        with sqlite.transaction(connection):
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS key_budget"
+                " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
+            )
         return connection
 
     def _let_go(self) -> None:

@@ -1,5 +1,7 @@
 """The throttle, asked and told by hand."""
 
+import itertools
+
 import pytest
 
 from petstore_tools.core.budget import Budget
@@ -315,3 +317,75 @@ def test_what_never_left_is_given_back() -> None:
     throttle.unsent(go(throttle.ask(T0)), T0)
 
     assert isinstance(throttle.ask(T0), Go)
+
+
+def served(throttle: Throttle, names: list[str], now: float) -> list[str]:
+    """Let processes ask in this order until the window is used, as greedily as they can."""
+    granted = []
+    while True:
+        before = len(granted)
+        for name in names:
+            while isinstance(decision := throttle.ask(now, Asker(name, bulk=True)), Go):
+                throttle.answered(decision.token, now, Answer(200))
+                granted.append(name)
+        if len(granted) == before:
+            return granted
+
+
+@pytest.mark.case("P21")
+def test_none_of_six_processes_starves_beside_a_greedy_one() -> None:
+    """Four a minute, and the first always asks first: each is served within two windows, all the while."""
+    throttle = Throttle(Plan(4, 1_000), Budget(unsure=False))
+    names = [f"process {n}" for n in range(6)]
+    windows = [served(throttle, names, T0 + 62 * window) for window in range(9)]
+
+    assert windows[0] == ["process 0"] * 4
+    assert all(len(window) == 4 for window in windows)
+    for one, two in itertools.pairwise(windows[1:]):
+        assert set(one + two) == set(names)
+
+
+def test_a_waiter_that_died_holds_nobody_up() -> None:
+    """It was told to come back, and did not: two seconds later its turn is gone."""
+    throttle = Throttle(Plan(1, 1_000), Budget(unsure=False))
+    throttle.answered(go(throttle.ask(T0, Asker("a"))), T0, Answer(200))
+    dead = throttle.ask(T0, Asker("dead"))
+    assert isinstance(dead, Wait)
+
+    assert isinstance(throttle.ask(dead.until, Asker("a")), Wait)
+    assert isinstance(throttle.ask(dead.until + 2, Asker("a")), Go)
+    assert throttle.budget.waiting == {}
+
+
+def test_a_person_goes_before_a_bulk_run_that_waits_longer() -> None:
+    """One request is free, and a bulk run has waited for it: the person gets it."""
+    throttle = Throttle(Plan(1, 1_000), Budget(unsure=False))
+    throttle.answered(go(throttle.ask(T0, BULK)), T0, Answer(200))
+    wait = throttle.ask(T0, BULK)
+    assert isinstance(wait, Wait)
+
+    assert isinstance(throttle.ask(wait.until, Asker("a person")), Go)
+
+
+def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
+    """It was given up after a minute and counted then: its answer adds nothing, and still teaches."""
+    throttle = warm(remaining=50)
+    token = go(throttle.ask(T0))
+    throttle.settle(T0 + 61)
+    before = throttle.budget.day.noted
+
+    throttle.answered(token, T0 + 62, minute(7, at=T0 + 62))
+
+    assert throttle.budget.day.noted == before
+    assert throttle.room("minute", T0 + 62).left == 7
+
+
+def test_only_with_ample_room_an_answer_may_be_told_late() -> None:
+    """Close to the end of a window each answer may free another's request, so it is told at once."""
+    plenty, scarce = warm(remaining=50), warm(remaining=9)
+
+    first, last = plenty.ask(T0), scarce.ask(T0)
+
+    assert isinstance(first, Go)
+    assert isinstance(last, Go)
+    assert (first.ample, last.ample) == (True, False)
