@@ -40,13 +40,18 @@ class Manner:
         bulk: People on the same key go first.
         leave_per_day: Requests of the day that a bulk run leaves.
         wait: Wait as long as the plan says; else no longer than the client's `max_wait_s`.
+        busy: More requests follow at once: where there is ample room an answer is told together with the
+            next question, which halves the ledger's work. The caller ends with `Admission.tell`.
         cancelled: Asked before each attempt; True ends the call.
+        on_wait: Called with each wait, and with None when it is over.
     """
 
     bulk: bool = False
     leave_per_day: int = 0
     wait: bool = False
+    busy: bool = False
     cancelled: Callable[[], bool] = lambda: False
+    on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
 
 
 ALONE: Final = Manner()
@@ -56,23 +61,15 @@ class Admission:
     """
     The door of one key.
 
-    One transaction of the ledger a request: where there is ample room, an answer is told together with the
-    next question of this process, or when the door is closed; refusals at once. Until then the request
-    counts as under way, which is as good as spent.
-
     Args:
         ledger: Keeps the budget.
         plan: The named plan, None to learn it.
         clock: Tells time and sleeps.
         max_wait_s: Longest wait of a call that was not told to wait.
-
-    Attributes:
-        on_wait: Called with each wait, and with None when it is over.
     """
 
     def __init__(self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float) -> None:
         self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
-        self.on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
         self._ample: set[str] = set()  # tokens whose answer may be told late
         self._late: deque[Callable[[Throttle], None]] = deque()  # answers to tell with the next question
 
@@ -98,10 +95,10 @@ class Admission:
             decision = self._with(lambda throttle, now: throttle.ask(now, asker))
             match decision:
                 case Go(token, ample):
-                    if ample:
+                    if ample and manner.busy:
                         self._ample.add(token)
                     if waited:
-                        self.on_wait(None)
+                        manner.on_wait(None)
                     return token
                 case Stop(resumes_at, why):
                     raise KeyBannedError(
@@ -116,7 +113,7 @@ class Admission:
                     if not manner.wait and wait.until - self._clock.now() > self._max_wait_s:
                         raise QuotaError(why, plan=str(self.room()[0]), resumes_at=wait.until)
                     waited = True
-                    self.on_wait(wait)
+                    manner.on_wait(wait)
                     self._clock.sleep_until(wait.until)
 
     def answered(self, token: str, status: int, fields: Mapping[str, str], body: bytes) -> None:
@@ -163,20 +160,25 @@ class Admission:
                 raise CallCancelled
             self._clock.sleep_until(until)
 
-    def close(self) -> None:
-        """Tell what is not told yet, and let go of the ledger."""
+    def tell(self) -> None:
+        """Tell the answers that are not told yet: until then their requests count as under way."""
+        # a fault of the ledger must not cost the answer that is in hand: the next `enter` meets it
         with suppress(LedgerError):
             if self._late:
                 self._with(lambda throttle, now: None)  # noqa: ARG005
+        self._clock.poke()
+
+    def close(self) -> None:
+        """Tell what is not told yet, and let go of the ledger."""
+        self.tell()
         self.ledger.close()
 
     def _tell(self, what: Callable[[Throttle], None], *, late: bool = False) -> None:
         self._late.append(what)
-        # a fault of the ledger must not cost the answer that is in hand: the next `enter` meets it
-        with suppress(LedgerError):
-            if not late:
-                self._with(lambda throttle, now: None)  # noqa: ARG005
-        self._clock.poke()
+        if late:
+            self._clock.poke()
+        else:
+            self.tell()
 
     def _with(self, do: Callable[[Throttle, float], T]) -> T:
         """Let `do` work on the budget; the time is read when the budget is ours, not before."""

@@ -103,17 +103,26 @@ class ManualClock:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Keep the clock from moving by itself while this thread works."""
-        me = threading.get_ident()
-        with self._changed:
-            self._working[me] = self._working.get(me, 0) + 1
+        self.begin_work()
         try:
             yield
         finally:
-            with self._changed:
-                self._working[me] -= 1
-                if not self._working[me]:
-                    del self._working[me]
-                self._turn_if_all_wait()
+            self.end_work()
+
+    def begin_work(self) -> None:
+        """Keep the clock from moving by itself until this thread ends its work."""
+        me = threading.get_ident()
+        with self._changed:
+            self._working[me] = self._working.get(me, 0) + 1
+
+    def end_work(self) -> None:
+        """End what `begin_work` began."""
+        me = threading.get_ident()
+        with self._changed:
+            self._working[me] -= 1
+            if not self._working[me]:
+                del self._working[me]
+            self._turn_if_all_wait()
 
     def _turn_if_all_wait(self) -> None:
         if self._sleeping and all(thread in self._sleeping for thread in self._working):

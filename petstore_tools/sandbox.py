@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import weakref
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
 
@@ -15,9 +17,12 @@ from petstore_tools.clock import Clock, ManualClock, SystemClock
 from petstore_tools.core import plan as plans
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import MissingExtraError
+from petstore_tools.shared_clock import ClockServer, RemoteClock
 from petstore_tools.store import PetStore
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from petstore_tools.service.server import ThreadedServer
 
 STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
@@ -33,6 +38,11 @@ class Sandbox:
         clock: `manual`: time stands still but for `advance`, and moves by itself when all wait for it;
             `system`: the machine's.
         animals: How many sample animals stand there.
+
+    Attributes:
+        store: Wired to it.
+        base_url, api_key, state_dir: What another client needs: address, key, folder of the shared budget.
+        clock: Tells the time of service and store.
 
     Raises:
         MissingExtraError: The extra `server` is not installed.
@@ -56,6 +66,8 @@ class Sandbox:
         if clock not in ("manual", "system"):
             raise ValueError(f"clock is manual or system, not {clock!r}")
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
+        self._clock_server: ClockServer | None = None
+        self._seen: deque[tuple[float, str, str, int]] = deque(maxlen=1_000_000)
         self._folder = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
         folder = Path(self._folder.name)
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
@@ -63,15 +75,17 @@ class Sandbox:
         served.add_many(samples.animals(animals))
         _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
         self._staff = Database(folder / "service.db", durability="OFF")
-        self._server: ThreadedServer = ThreadedServer(Service(served, self.clock)).start()
-        self.base_url = self._server.base_url
+        self._server: ThreadedServer = ThreadedServer(
+            Service(served, self.clock, lambda *answer: self._seen.append(answer))
+        ).start()
+        self.base_url, self.state_dir = self._server.base_url, folder / "state"
         self.store = PetStore._with(
             Settings(
                 base_url=self.base_url,
                 environment="sandbox",
                 api_key=SecretStr(self.api_key),
                 plan=numbers,
-                state_dir=folder / "state",
+                state_dir=self.state_dir,
             ),
             self.clock,
         )
@@ -109,6 +123,56 @@ class Sandbox:
         """
         if not self._staff.remove(pet_id):
             raise LookupError(f"there is no animal {pet_id}")
+
+    def traffic(self) -> pd.DataFrame:
+        """
+        Return what the service has answered, whoever asked.
+
+        Returns:
+            Columns `at` (datetime, UTC), `method`, `path` (string), `status` (int64), in order.
+        """
+        import pandas as pd
+
+        seen = pd.DataFrame(list(self._seen), columns=["at", "method", "path", "status"])
+        return seen.assign(at=pd.to_datetime(seen["at"].astype("float64"), unit="s", utc=True))
+
+    def invite(self) -> str:
+        """
+        Return what another process of this machine needs to `join`: address, key, state folder and clock.
+
+        Raises:
+            ValueError: The sandbox runs on the machine's clock; `PetStore` with its `base_url` and `api_key`
+                does there.
+        """
+        if not isinstance(self.clock, ManualClock):
+            raise ValueError("this sandbox runs on the machine's clock; PetStore(base_url=...) joins it")
+        if self._clock_server is None:
+            self._clock_server = ClockServer(self.clock)
+            weakref.finalize(self, self._clock_server.close)
+        plan = self.store._settings.plan
+        assert plan is not None
+        return json.dumps(
+            {
+                "base_url": self.base_url,
+                "api_key": self.api_key,
+                "state_dir": str(self.state_dir),
+                "plan": f"{plan.per_minute}/{plan.per_day}",
+                "clock": [self._clock_server.address, self._clock_server.secret],
+            }
+        )
+
+    @staticmethod
+    def join(invitation: str) -> PetStore:
+        """Return a store in another process, on the sandbox's service, budget and clock."""
+        given = json.loads(invitation)
+        settings = Settings(
+            base_url=given["base_url"],
+            environment="sandbox",
+            api_key=SecretStr(given["api_key"]),
+            plan=plans.parse(given["plan"]),
+            state_dir=Path(given["state_dir"]),
+        )
+        return PetStore._with(settings, RemoteClock(*given["clock"]))
 
     def close(self) -> None:
         """Stop the service and delete its files."""

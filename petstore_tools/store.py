@@ -160,7 +160,7 @@ class PetStore:
         _check_status(status)
         if first is not None and (type(first) is not int or first < 1):
             raise ValueError(f"first is a whole number from 1 on, not {first!r}")
-        listed = self._client.pages(status=status, first=first, manner=Manner(wait=wait))
+        listed = self._client.pages(status=status, first=first, manner=Manner(wait=wait, busy=True))
         columns = Columns()
         try:
             with page_progress(self._progress) as show:
@@ -170,6 +170,8 @@ class PetStore:
         except BaseException:
             self.last_partial = columns.to_frame(listed.listing)
             raise
+        finally:
+            self._client.admission.tell()
         verdict = listed.listing
         if not verdict.complete and first is None:
             warnings.warn(f"not the whole inventory: {verdict}", UserWarning, stacklevel=2)

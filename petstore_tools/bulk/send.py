@@ -103,7 +103,12 @@ class Sender:
     ) -> None:
         self._client, self._journal, self._progress = client, journal, progress
         self._manner = Manner(
-            bulk=True, leave_per_day=leave_per_day, wait=wait, cancelled=lambda: self._ended
+            bulk=True,
+            leave_per_day=leave_per_day,
+            wait=wait,
+            busy=True,
+            cancelled=lambda: self._ended,
+            on_wait=self._note_wait,
         )
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
@@ -128,7 +133,6 @@ class Sender:
         """
         self._queue.extend(entries)
         self._total = len(entries)
-        self._client.admission.on_wait = self._note_wait
         try:
             while self._running or (self._queue and not self._ended):
                 if self._queue and not self._ended and self._running < self._wanted():
@@ -147,7 +151,7 @@ class Sender:
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         finally:
             self._ended = True
-            self._client.admission.on_wait = lambda wait: None  # noqa: ARG005
+            self._client.admission.tell()
         self._report()
         if self._crash is not None:
             raise self._crash

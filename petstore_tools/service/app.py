@@ -34,10 +34,16 @@ class Service:
     Args:
         database: Animals, keys, counters.
         clock: Tells the service's time; `Date` headers follow it.
+        on_answer: Called with each answer's time, method, path and status.
     """
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database, self._clock = database, clock
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        on_answer: Callable[[float, str, str, int], None] = lambda *_: None,
+    ) -> None:
+        self._database, self._clock, self._on_answer = database, clock, on_answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -72,6 +78,7 @@ class Service:
             response.headers[spec.HEADER_LIMIT] = str(verdict.limit)
             response.headers[spec.HEADER_REMAINING] = str(verdict.remaining)
             response.headers[spec.HEADER_RESET] = str(verdict.reset)
+        self._on_answer(now, request.method, request.url.path, response.status_code)
         return response
 
     def _key(self, request: Request) -> Any:
