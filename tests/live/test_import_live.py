@@ -469,7 +469,7 @@ def test_kill_9_at_random_instants_doubles_and_loses_nothing(tmp_path: Path) -> 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(20), ids="part{:02}".format)
 def test_kill_9_two_hundred_times(tmp_path: Path, seed: int) -> None:
     """The long form: 20 imports, ten kills each."""
     path = tmp_path / "animals.csv"

@@ -135,8 +135,8 @@ def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> 
 @pytest.mark.soak
 @pytest.mark.case("P21")
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("part", range(20))
-def test_exact_in_500_runs_of_six_processes(tmp_path: Path, postgres: Postgres, part: int) -> None:
+@pytest.mark.parametrize("part", range(20), ids="part{:02}".format)
+def test_exact_in_every_run_of_six_processes(tmp_path: Path, postgres: Postgres, part: int) -> None:
     """25 runs each: 19 forked on SQLite, 2 spawned there, 4 on PostgreSQL."""
     for run in range(25):
         where = postgres.database() if run < 4 else str(tmp_path / f"{run}.db")
