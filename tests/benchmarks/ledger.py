@@ -1,9 +1,9 @@
 """
 What the ledger costs: an acquire under contention, and a request through the throttle.
 
-An acquire is the question and the answer of one request (`Admission.enter`, `answered`), on a plan that
-never holds it back; the bare lock beside it does nothing under the lock. CPU is compared on one thread
-against a service in another process. A peer that is not installed prints `not run`.
+An acquire asks for one request and tells the answer of the one before (`Manner.busy`, as imports and listings
+do), on a plan that never holds it back, as fast as the processes can; the bare lock beside it does nothing
+under the lock. CPU is compared on one thread against a service in another process. A peer that is not installed prints `not run`.
 
 Run: python tests/benchmarks/ledger.py
 """
@@ -24,11 +24,12 @@ from pathlib import Path
 import requests
 
 from petstore_tools.adapters.ledger import SqliteLedger
-from petstore_tools.admission import Admission
+from petstore_tools.admission import Admission, Manner
 from petstore_tools.clock import SystemClock
 from petstore_tools.core.plan import Plan
 from petstore_tools.throttled import ThrottleAdapter
 
+BUSY = Manner(busy=True)
 WIDE = Plan(10_000_000, 1_000_000_000)
 SECONDS, ROUNDS, CALLS = 3.0, 7, 400
 Acquire = Callable[[], object]
@@ -47,11 +48,11 @@ uvicorn.run(app, port=18_766, log_level="critical")
 
 
 def ours(folder: Path) -> Acquire:
-    """Ask and tell through a file."""
+    """Ask and tell through a file, one transaction a request."""
     door = Admission(SqliteLedger(folder / "budget.db", "key"), WIDE, SystemClock(), max_wait_s=90)
 
     def acquire() -> None:
-        token = door.enter()
+        token = door.enter(BUSY)
         now = time.time()
         said = {
             "X-RateLimit-Limit": "10000000",
@@ -161,7 +162,7 @@ def limiter(folder: Path | None) -> requests.adapters.HTTPAdapter | None:
 def main() -> None:
     print("| acquire | processes | p50 us | p99 us | worst ms | us each | least share |")
     print("|---|---:|---:|---:|---:|---:|---:|")
-    contention("petstore_tools, question and answer", ours)
+    contention("petstore_tools", ours)
     contention("two counters in SQLite", two_counters)
     contention("bare flock", bare_flock)
     server = subprocess.Popen([sys.executable, "-c", SERVER])
