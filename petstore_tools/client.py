@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Final
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
@@ -20,6 +21,8 @@ from petstore_tools.errors import NotFoundError, TransportError
 from petstore_tools.listed import Listed
 from petstore_tools.models import NewPet, Pet
 
+SETTLE_AFTER_S: Final = 60.0
+
 
 class Client:
     """
@@ -33,6 +36,7 @@ class Client:
         plan: The named plan, None to learn it.
         clock: Tells time and sleeps.
         max_wait_s: Longest wait of a call that was not told to wait.
+        settle_after_s: How late after a lost answer a look may call its row absent.
         chance: Jitter of backoff.
     """
 
@@ -46,9 +50,11 @@ class Client:
         plan: Plan | None,
         clock: Clock,
         max_wait_s: float = MAX_WAIT_S,
+        settle_after_s: float = SETTLE_AFTER_S,
         chance: random.Random | None = None,
     ) -> None:
         self.base_url, self.environment, self.clock = base_url, environment, clock
+        self.max_wait_s, self.settle_after_s = max_wait_s, settle_after_s
         self.transport, self.ledger = transport, ledger
         self.admission = Admission(ledger, plan, clock, max_wait_s=max_wait_s)
         self.sent, self._counting = 0, threading.Lock()

@@ -16,7 +16,7 @@ from petstore_tools.adapters.ledger import open_ledger
 from petstore_tools.adapters.replies import first_fault
 from petstore_tools.adapters.settings import Settings
 from petstore_tools.admission import MAX_WAIT_S, Manner
-from petstore_tools.client import Client
+from petstore_tools.client import SETTLE_AFTER_S, Client
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core.plan import Plan
 from petstore_tools.listed import Listed
@@ -102,6 +102,7 @@ class PetStore:
             plan=settings.plan,
             clock=clock,
             max_wait_s=max_wait_s,
+            settle_after_s=SETTLE_AFTER_S if settings.settle_after_s is None else settings.settle_after_s,
         )
         self.last_partial: pd.DataFrame | None = None
 
@@ -240,6 +241,8 @@ class PetStore:
         send_edited: bool = False,
         drop_twins: bool = False,
         known: Known = "ask",
+        baseline: bool = True,
+        resend: bool = True,
         leave: int | None = None,
     ) -> ImportPreview:
         """
@@ -251,7 +254,10 @@ class PetStore:
             allow_bad: Go on although more than half of the rows have problems.
             send_edited: Send rows that look like created ones edited since, as further animals.
             drop_twins: Of rows with the same three values, send one.
-            known: Rows that another import has created: `skip` or `send` them; `ask` refuses.
+            known: New rows whose animal seems to stand already, by another import or in the inventory: `skip`
+                or `send` them; `ask` refuses.
+            baseline: Look before the first create what stands, for at most a tenth of the requests.
+            resend: Send rows again that a look proved absent after their answer was lost.
             leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
 
         Raises:
@@ -269,6 +275,8 @@ class PetStore:
             send_edited=send_edited,
             drop_twins=drop_twins,
             known=known,
+            baseline=baseline,
+            resend=resend,
             leave=leave,
         )
         return self._preview(order)
@@ -283,6 +291,8 @@ class PetStore:
         send_edited: bool = False,
         drop_twins: bool = False,
         known: Known = "ask",
+        baseline: bool = True,
+        resend: bool = True,
         leave: int | None = None,
         wait: bool = False,
         progress: bool | Callable[[Progress], None] | None = None,
@@ -301,7 +311,10 @@ class PetStore:
             allow_bad: Go on although more than half of the rows have problems.
             send_edited: Send rows that look like created ones edited since, as further animals.
             drop_twins: Of rows with the same three values, send one.
-            known: Rows that another import has created: `skip` or `send` them; `ask` refuses.
+            known: New rows whose animal seems to stand already, by another import or in the inventory: `skip`
+                or `send` them; `ask` refuses.
+            baseline: Look before the first create what stands, for at most a tenth of the requests.
+            resend: Send rows again that a look proved absent after their answer was lost.
             leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
             wait: Wait for the next day's quota in place of stopping.
             progress: False: quiet; True: a bar; a function: called with Progress.
@@ -327,6 +340,8 @@ class PetStore:
             send_edited=send_edited,
             drop_twins=drop_twins,
             known=known,
+            baseline=baseline,
+            resend=resend,
             leave=leave,
             wait=wait,
         )

@@ -6,16 +6,16 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections import Counter
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, assert_never
 
 from petstore_tools import sqlite
 from petstore_tools.core.journal import DIED, NEXT, Entry, Merge, State
-from petstore_tools.core.rows import Content
+from petstore_tools.core.settle import Absent, Ambiguous, Found, Verdict
 from petstore_tools.errors import JournalError
 
 _TABLES: Final = """
@@ -23,12 +23,14 @@ CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE row (
     name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT, occurrence INTEGER NOT NULL,
     number INTEGER NOT NULL, state TEXT NOT NULL, pet_id INTEGER, detail TEXT NOT NULL DEFAULT '',
-    cells TEXT NOT NULL, changed_at REAL NOT NULL, wanted INTEGER NOT NULL DEFAULT 1
+    cells TEXT NOT NULL, changed_at REAL NOT NULL, wanted INTEGER NOT NULL DEFAULT 1,
+    candidates TEXT NOT NULL DEFAULT '[]'
 );
+CREATE TABLE baseline (ids BLOB NOT NULL, taken_at REAL NOT NULL);
 CREATE UNIQUE INDEX row_identity ON row (name, category_id, ifnull(status, ''), occurrence);
 CREATE INDEX row_state ON row (state, number)
 """
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,24 @@ class Journal:
         with self._using() as db:
             rows = db.execute(
                 "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail,"
-                " changed_at FROM row WHERE wanted >= ? ORDER BY number, occurrence",
+                " changed_at, candidates FROM row WHERE wanted >= ? ORDER BY number, occurrence",
                 (int(wanted),),
             )
             return [
-                Entry((r[0], r[1], r[2]), r[3], r[4], r[5], tuple(json.loads(r[6])), r[7], r[8], r[9])
-                for r in rows
+                Entry(
+                    (name, category_id, status),
+                    occurrence,
+                    number,
+                    state,
+                    tuple(json.loads(cells)),
+                    pet_id,
+                    detail,
+                    changed_at,
+                    tuple(json.loads(candidates)),
+                )
+                for name, category_id, status, occurrence, number, state, cells, pet_id, detail, changed_at, (
+                    candidates
+                ) in rows
             ]
 
     def adopt(self, merged: Merge, *, now: float) -> None:
@@ -112,12 +126,52 @@ class Journal:
         marks = ", ".join("?" for _ in before)
         with self._using() as db:
             changed = db.execute(
-                "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?"
+                "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?, candidates = '[]'"
                 f" WHERE {_IS} AND state IN ({marks})",
                 (state, pet_id, detail, now, *_identity(entry), *before),
             )
         if changed.rowcount != 1:
             raise JournalError(f"row {entry.number} cannot become {state} in the journal {self.id}")
+
+    def settle(self, verdicts: Sequence[Verdict], *, now: float) -> None:
+        """Take in what a look found: rows that stand, that are to be sent again, or that a person decides."""
+        with self._using() as connection, sqlite.transaction(connection) as db:
+            for verdict in verdicts:
+                match verdict:
+                    case Found(entry, pet_id):
+                        values: tuple[object, ...] = ("created", pet_id, "found by a look", "[]")
+                    case Absent(entry):
+                        values = ("pending", None, "", "[]")
+                    case Ambiguous(entry, candidates, why):
+                        values = ("unknown", None, why, json.dumps(candidates))
+                    case _:
+                        assert_never(verdict)
+                db.execute(
+                    "UPDATE row SET state = ?, pet_id = ?, detail = ?, candidates = ?, changed_at = ?"
+                    f" WHERE {_IS} AND state = 'unknown'",
+                    (*values, now, *_identity(entry)),
+                )
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody looked yet and nothing was ever sent."""
+        with self._using() as db:
+            (rows,) = db.execute("SELECT count(*) FROM row WHERE state != 'pending'").fetchone()
+            (looks,) = db.execute("SELECT count(*) FROM baseline").fetchone()
+        return not rows and not looks
+
+    @property
+    def baseline(self) -> frozenset[int] | None:
+        """Ids that stood before the first create, None where nobody looked."""
+        with self._using() as db:
+            row = db.execute("SELECT ids FROM baseline").fetchone()
+        return None if row is None else frozenset(array("q", row[0]))
+
+    def keep_baseline(self, ids: Iterable[int], *, now: float) -> None:
+        """Note what stands before the first create."""
+        with self._using() as connection, sqlite.transaction(connection) as db:
+            db.execute("DELETE FROM baseline")
+            db.execute("INSERT INTO baseline VALUES (?, ?)", (array("q", ids).tobytes(), now))
 
     def bury(self, *, now: float) -> int:
         """Call rows unknown whose answer nobody awaits any more; return how many."""
@@ -206,31 +260,6 @@ def peek(folder: Path, target: Target, *, journal_id: str = "") -> list[Entry]:
         journal.close()
 
 
-def stands_elsewhere(folder: Path, target: Target, *, but: str) -> Counter[Content]:
-    """Count what other imports to the same target created, or may have created, by content."""
-    found: Counter[Content] = Counter()
-    for path in folder.glob("*.db"):
-        if path.stem == but:
-            continue
-        db = sqlite3.connect(path, timeout=sqlite.BUSY_S)
-        try:
-            if _about(target).items() <= dict(db.execute("SELECT name, value FROM about")).items():
-                found.update(
-                    db.execute(
-                        "SELECT name, category_id, status FROM row"
-                        " WHERE state IN ('created', 'unknown', 'sending')"
-                    )
-                )
-        except sqlite3.Error as error:
-            raise JournalError(
-                f"the journal {path.name} of another import cannot be read ({error}), so it cannot be told "
-                "what that import created; nothing was sent. Put the file back as it was, or move it away"
-            ) from error
-        finally:
-            db.close()
-    return found
-
-
 class _RunLock:
     """An operating system's lock that dies with its process, held through SQLite on every platform."""
 
@@ -276,39 +305,41 @@ def _make(path: Path, target: Target, now: float) -> None:
         with sqlite.transaction(db):
             for statement in _TABLES.split(";\n"):
                 db.execute(statement)
-            about = {**_about(target), "format": str(_FORMAT), "made_at": str(now)}
-            db.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+            facts = {**about(target), "path": str(target.path), "format": str(_FORMAT), "made_at": str(now)}
+            db.executemany("INSERT INTO about VALUES (?, ?)", facts.items())
     finally:
         db.close()
     unfinished.replace(path)
 
 
-def _about(target: Target) -> dict[str, str]:
+def about(target: Target) -> dict[str, str]:
+    """Return what a journal says of the place it is for."""
     return {"environment": target.environment, "base_url": target.base_url}
 
 
 def _open(path: Path, target: Target, name: str) -> sqlite3.Connection:
     if not path.stat().st_size:
-        raise JournalError(_damaged(name, "it is empty"))
+        raise JournalError(damaged(name, "it is empty"))
     try:
         db = sqlite.connect(path, durability="FULL")
     except sqlite3.Error as error:
-        raise JournalError(_damaged(name, str(error))) from error
+        raise JournalError(damaged(name, str(error))) from error
     try:
-        about: dict[str, Any] = dict(db.execute("SELECT name, value FROM about"))
+        facts: dict[str, Any] = dict(db.execute("SELECT name, value FROM about"))
         (health,) = db.execute("PRAGMA quick_check").fetchone()
     except sqlite3.Error as error:
         db.close()
-        raise JournalError(_damaged(name, str(error))) from error
-    wrong = [key for key, value in _about(target).items() if about.get(key) != value]
-    if health != "ok" or about.get("format") != str(_FORMAT) or wrong:
+        raise JournalError(damaged(name, str(error))) from error
+    wrong = [key for key, value in about(target).items() if facts.get(key) != value]
+    if health != "ok" or facts.get("format") != str(_FORMAT) or wrong:
         db.close()
         why = f"it belongs to another {wrong[0]}" if wrong else f"check says {health}"
-        raise JournalError(_damaged(name, why))
+        raise JournalError(damaged(name, why))
     return db
 
 
-def _damaged(name: str, why: str) -> str:
+def damaged(name: str, why: str) -> str:
+    """Say that a journal is not to be trusted."""
     return (
         f"the journal {name} of this import cannot be trusted ({why}); nothing was sent, since what stands "
         "already cannot be told"

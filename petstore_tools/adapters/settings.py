@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 import warnings
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from petstore_tools import spec
 from petstore_tools.core import plan as plans
@@ -41,6 +42,7 @@ class SettingsFile(BaseModel):
     environment: Literal["production", "staging"] | None = None
     state_dir: Path | None = None
     ledger_url: SecretStr | None = None
+    settle_after_s: float | None = Field(default=None, ge=0)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Settings:
         plan: None to learn it from the headers.
         state_dir: Folder of budget and journals.
         ledger_url: Database of a budget that many machines share; holds a password.
+        settle_after_s: How late after a lost answer a look may call its row absent, None for the default.
     """
 
     base_url: str
@@ -63,6 +66,7 @@ class Settings:
     plan: Plan | None
     state_dir: Path
     ledger_url: SecretStr | None = field(default=None, repr=False)
+    settle_after_s: float | None = None
 
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -127,7 +131,16 @@ def load(
         plan=plans.parse(plan or environ.get("PETSTORE_PLAN") or file.plan),
         state_dir=state_folder(state_dir, environ=environ, file=file),
         ledger_url=ledger_url(environ=environ, file=file),
+        settle_after_s=_seconds(environ.get("PETSTORE_SETTLE_AFTER_S")) or file.settle_after_s,
     )
+
+
+def _seconds(text: str | None) -> float | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text.strip(), re.ASCII):
+        raise SettingsError(f"PETSTORE_SETTLE_AFTER_S is a number of seconds such as 60, not {text!r}")
+    return float(text)
 
 
 def check_base_url(address: str) -> str:

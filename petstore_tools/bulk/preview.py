@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from petstore_tools.adapters import journal as journals
-from petstore_tools.adapters.journal import Target
+from petstore_tools.adapters.journal import Target, peek
+from petstore_tools.adapters.journals import elsewhere
 from petstore_tools.adapters.sheets import Table, read_table
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
@@ -38,7 +38,10 @@ class Order:
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
         drop_twins: Of rows with the same three values, send one.
-        known: What to do with rows that another import has created: `ask`: refuse; `skip` or `send` them.
+        known: What to do with new rows whose animal seems to stand already, by another import or in the
+            inventory: `ask`: refuse; `skip` or `send` them.
+        baseline: Look before the first create what stands, where that is worth its price.
+        resend: Send rows again that a look proves absent.
         leave: Requests of each day kept for others, None for the default.
         wait: Wait for the next day's quota in place of stopping.
     """
@@ -50,6 +53,8 @@ class Order:
     send_edited: bool = False
     drop_twins: bool = False
     known: Known = "ask"
+    baseline: bool = True
+    resend: bool = True
     leave: int | None = None
     wait: bool = False
 
@@ -66,7 +71,7 @@ class Checked:
         blank: Empty rows, skipped.
         twins: Rows that share their three values with an earlier one.
         merged: What the file adds to its journal.
-        known: New rows that another import has created, or may have.
+        known: New rows whose animal seems to stand: by another import, or in the inventory.
         skipped: Rows left out as asked: twins, or known ones.
     """
 
@@ -100,7 +105,7 @@ class ImportPreview:
         unknown: Rows whose fate an earlier run could not tell; they are not sent.
         problems: Rows that cannot be sent, and why.
         twins: Rows that share their three values with an earlier row; they are sent unless told.
-        known: Rows that another import has created; told what to do, or nothing is sent.
+        known: Rows whose animal seems to stand, by another import; told what to do, or nothing is sent.
         held: Rows that look like created ones edited since; they are not sent.
         removed: Created rows that the file does not hold any more.
         corrections: Cells that are read differently from what was typed.
@@ -190,7 +195,7 @@ def target_of(client: Client, path: Path) -> Target:
     return Target(client.environment, client.base_url, path.resolve())
 
 
-def check(order: Order, entries: list[Entry], table: Table, elsewhere: Counter[Content]) -> Checked:
+def check(order: Order, entries: list[Entry], table: Table, standing: Counter[Content]) -> Checked:
     """
     Check a whole file offline.
 
@@ -198,7 +203,7 @@ def check(order: Order, entries: list[Entry], table: Table, elsewhere: Counter[C
         order: What is wanted.
         entries: What its journal holds.
         table: The file.
-        elsewhere: What other imports to the same target created, or may have; used up.
+        standing: What stands already, as far as known.
 
     Raises:
         SheetError: It has no rows.
@@ -226,10 +231,10 @@ def check(order: Order, entries: list[Entry], table: Table, elsewhere: Counter[C
         rows = _without(rows, twins)
     partial = bool(table.rejects_of)
     merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
-    known = []
+    known, left = [], standing.copy()
     for row, _ in merged.new:
-        if elsewhere[row.content] > 0:
-            elsewhere[row.content] -= 1
+        if left[row.content] > 0:
+            left[row.content] -= 1
             known.append(row)
     if order.known == "skip":
         rows = _without(rows, known)
@@ -247,9 +252,9 @@ def preview(client: Client, folder: Path, order: Order) -> ImportPreview:
     """Check a file and forecast its import; sends nothing, writes nothing."""
     table = read_table(order.path, order.mapping)
     target = target_of(client, order.path)
-    entries = journals.peek(folder, target, journal_id=table.rejects_of)
-    elsewhere = journals.stands_elsewhere(folder, target, but=table.rejects_of or target.id)
-    return describe(client, order, check(order, entries, table, elsewhere))
+    entries = peek(folder, target, journal_id=table.rejects_of)
+    others = elsewhere(folder, target, but=table.rejects_of or target.id)
+    return describe(client, order, check(order, entries, table, others.standing))
 
 
 def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
@@ -275,13 +280,14 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
         blank=checked.blank,
         notes=table.notes,
         forecast=price(client, to_send, order.leave),
-        refusal=_refusal(order, checked),
+        refusal=refusal(order, checked),
         journal=table.rejects_of or target_of(client, order.path).id,
         checked=checked,
     )
 
 
-def _refusal(order: Order, checked: Checked) -> str:
+def refusal(order: Order, checked: Checked) -> str:
+    """Say why nothing is sent as ordered, and what to say instead; "" where it can go."""
     if order.strict and checked.problems:
         return (
             f"{counted(checked.bad_rows, 'row')} of {order.path.name} cannot be sent and strict is set, so "
@@ -303,9 +309,10 @@ def _refusal(order: Order, checked: Checked) -> str:
         )
     if order.known == "ask" and checked.known:
         return (
-            f"{counted(len(checked.known), 'row')} of {order.path.name} stand already by another import to "
-            f"the same place (first: row {checked.known[0].number}), so nothing was sent. Say what is meant: "
-            'skip or send them (known="skip", --known skip)'
+            f"{counted(len(checked.known), 'row')} of {rows:,} in {name} seem to stand already: by another "
+            "import to the same place, or as animals of the same name, category and status in its "
+            f"inventory (first: row {checked.known[0].number}). Nothing was created. Say what is "
+            'meant: skip or send them (known="skip" or "send", --known skip)'
         )
     return ""
 

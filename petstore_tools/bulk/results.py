@@ -44,7 +44,8 @@ class ImportResult:
         rows: Rows below the header, blank ones left out; the sum of the six that follow.
         created: Stand in the service.
         rejected: Have a problem, or were refused by the service.
-        unknown: May stand or not; never sent again by themselves.
+        unknown: May stand or not; not sent again before a look settles them.
+        ambiguous: Of these, rows that a look could not settle: a person decides.
         pending: Not sent yet.
         held: Look like created rows edited since; not sent.
         skipped: Left out as asked: equal to an earlier row, or created by another import.
@@ -61,6 +62,7 @@ class ImportResult:
     created: int
     rejected: int
     unknown: int
+    ambiguous: int
     pending: int
     held: int
     skipped: int
@@ -174,7 +176,7 @@ def write(
         ),
         "unknown": (
             [*header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],
-            [[*e.cells, str(e.number), e.detail] for e in entries if e.state == "unknown"],
+            [[*e.cells, str(e.number), _doubt(e)] for e in entries if e.state == "unknown"],
         ),
     }
     written: list[Path] = []
@@ -193,6 +195,11 @@ def write(
             )
             written.append(place)
     return tuple(written)
+
+
+def _doubt(entry: Entry) -> str:
+    ids = " or ".join(map(str, entry.candidates))
+    return f"{entry.detail}; it may be id {ids}" if ids else entry.detail
 
 
 def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:

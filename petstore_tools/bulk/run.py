@@ -1,4 +1,4 @@
-"""One run of an import: check, adopt, send, write results."""
+"""One run of an import: check, look, adopt, send, settle, write results."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from petstore_tools.adapters.journal import Journal, open_journal, stands_elsewhere
+from petstore_tools.adapters.journal import Journal, open_journal
+from petstore_tools.adapters.journals import Elsewhere, elsewhere
 from petstore_tools.adapters.sheets import read_table
-from petstore_tools.bulk import results
-from petstore_tools.bulk.preview import Checked, ImportPreview, Order, check, describe, target_of
+from petstore_tools.admission import Manner
+from petstore_tools.bulk import looks, results
+from petstore_tools.bulk.preview import Checked, ImportPreview, Order, check, describe, refusal, target_of
 from petstore_tools.bulk.results import ImportResult
-from petstore_tools.bulk.send import Progress, Sender, Stopped
+from petstore_tools.bulk.send import INTERRUPTED, STOPS, Progress, Sender, Stopped
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import leave_per_day
+from petstore_tools.core.settle import Found
+from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import SheetError
 
 
@@ -48,16 +52,30 @@ def run(
     table = read_table(order.path, order.mapping)
     target, now = target_of(client, order.path), client.clock.now()
     with open_journal(folder, target, journal_id=table.rejects_of, now=now) as journal:
-        elsewhere = stands_elsewhere(folder, target, but=journal.id)
-        checked = check(order, journal.entries(), table, elsewhere)
+        others = elsewhere(folder, target, but=journal.id)
+        checked = check(order, journal.entries(), table, others.standing)
         shown = describe(client, order, checked)
         if not announce(shown):
             return None
         if shown.refusal:
             raise SheetError(shown.refusal)
-        journal.adopt(checked.merged, now=now)
-        sent_before, created_before = client.sent, _count(journal)["created"]
-        stopped = _send(client, journal, order, progress)
+        sent_before = client.sent
+        manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=_waits(progress, shown.to_send))
+        stopped = None
+        if shown.to_send and order.baseline and journal.is_new:
+            leave = leave_per_day(client.admission.room()[0], order.leave)
+            early = replace(manner, leave_per_day=leave)  # what is left is for settling, too
+            stopped, seen = _look_before(client, shown.to_send, early)
+            standing = Counter(content for _, content in seen or ())
+            checked = check(order, journal.entries(), table, others.standing | standing)
+            if why := refusal(order, checked):
+                raise SheetError(why)
+            if seen is not None:
+                journal.keep_baseline((pet_id for pet_id, _ in seen), now=client.clock.now())
+        journal.adopt(checked.merged, now=client.clock.now())
+        created_before = _count(journal)["created"]
+        if stopped is None:
+            stopped = _send_and_settle(client, journal, others, order, manner, progress)
         journal.bury(now=client.clock.now())
         result = _result(client, order, checked, journal, stopped)
         result = replace(
@@ -68,6 +86,63 @@ def run(
     if stopped is not None and stopped.error is not None:
         raise stopped.error
     return result
+
+
+def _look_before(client: Client, rows: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
+    """Look what stands before the first create; say why that ended the run, and what was seen."""
+    try:
+        return None, looks.look(client, manner, most=looks.most_requests(rows))
+    except STOPS as error:
+        return Stopped.of(error), None
+    except KeyboardInterrupt:
+        return INTERRUPTED, None
+    finally:
+        client.admission.tell()
+
+
+def _send_and_settle(
+    client: Client,
+    journal: Journal,
+    others: Elsewhere,
+    order: Order,
+    manner: Manner,
+    progress: Callable[[Progress], None],
+) -> Stopped | None:
+    """Send what is pending, settle what was lost, and go on with what a look proved absent."""
+    while True:
+        created = _count(journal)["created"]
+        stopped = _send(client, journal, order, progress)
+        if stopped is not None and not stopped.sick:
+            return stopped
+        try:
+            if stopped is not None and not looks.is_well(client, manner):
+                return stopped
+            if _is_too_long(client, journal, order):
+                return stopped
+            verdicts = looks.settle_lost(client, journal, others, resend=order.resend, manner=manner)
+        except STOPS as error:
+            return Stopped.of(error)
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        finally:
+            client.admission.tell()
+        moved = _count(journal)["created"] > created or any(isinstance(v, Found) for v in verdicts)
+        pending = any(e.state == "pending" for e in journal.entries(wanted=True))
+        if not pending or not moved:  # a service that creates nothing is not asked for ever
+            return stopped if pending else None
+
+
+def _is_too_long(client: Client, journal: Journal, order: Order) -> bool:
+    """Say whether settling would wait longer than a call may that was not told to wait."""
+    return not order.wait and looks.settles_at(client, journal) - client.clock.now() > client.max_wait_s
+
+
+def _waits(progress: Callable[[Progress], None], total: int) -> Callable[[Wait | None], None]:
+    def show(wait: Wait | None) -> None:
+        if wait is not None:
+            progress(Progress(0, total, 0, 0, 0, waits_until=wait.until, waits_for=wait.why))
+
+    return show
 
 
 def _send(
@@ -96,6 +171,7 @@ def _result(
         created=counts["created"],
         rejected=counts["rejected"] + checked.bad_rows,
         unknown=counts["unknown"],
+        ambiguous=sum(bool(entry.candidates) for entry in entries),
         pending=counts["pending"],
         held=len(checked.merged.held),
         skipped=checked.skipped,

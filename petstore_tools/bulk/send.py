@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final, Literal, assert_never
+from typing import Final, Literal, Self, assert_never
 
 from petstore_tools import spec
 from petstore_tools.adapters.http import Reply
@@ -51,12 +51,34 @@ class Stopped:
         why: For people.
         resumes_at: Unix seconds from which it can go on, None where time alone does not help.
         error: What to raise where going on is pointless: the key or our request is wrong.
+        sick: Row after row came to nothing sure, so the service may be well again later.
     """
 
     kind: StopKind
     why: str
     resumes_at: float | None = None
     error: Exception | None = None
+    sick: bool = False
+
+    @classmethod
+    def of(cls, error: Exception) -> Self:
+        """Say what kind of end an error is."""
+        match error:
+            case QuotaError():
+                return cls("quota", error.why, error.resumes_at)
+            case KeyBannedError():
+                return cls("banned", str(error), error.retry_at)
+            case UnauthorizedError():
+                return cls("key refused", str(error), error=error)
+            case ApiError(status=status) if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                return cls("service", str(error))
+            case TransportError():
+                return cls("service", str(error))
+        return cls("service", str(error), error=error)
+
+
+INTERRUPTED: Final = Stopped("interrupted", "interrupted")
+STOPS: Final = (QuotaError, ApiError, ProtocolError, TransportError)
 
 
 @dataclass(frozen=True)
@@ -144,7 +166,7 @@ class Sender:
                     self._changed.wait(TICK_S)
                 self._report()
         except BaseException as error:
-            self._stop(Stopped("interrupted", "interrupted"))
+            self._stop(INTERRUPTED)
             if not isinstance(error, KeyboardInterrupt):
                 self._crash = error
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
@@ -173,15 +195,8 @@ class Sender:
                     self._send(entry)
         except CallCancelled:
             pass  # the run has ended; the row it waited for is still pending
-        except QuotaError as error:
-            self._stop(Stopped("quota", error.why, error.resumes_at))
-        except KeyBannedError as error:
-            self._stop(Stopped("banned", str(error), error.retry_at))
-        except (ApiError, ProtocolError) as error:
-            refused = isinstance(error, UnauthorizedError)
-            self._stop(Stopped("key refused" if refused else "service", str(error), error=error))
-        except TransportError as error:
-            self._stop(Stopped("service", str(error)))
+        except STOPS as error:
+            self._stop(Stopped.of(error))
         except BaseException as error:
             if not self._ended:  # what comes later comes of the journal being closed
                 self._crash = error
@@ -259,7 +274,8 @@ class Sender:
             sick = self._unknown_in_a_row >= SICK_AFTER
             self._changed.notify_all()
         if sick:
-            self._stop(Stopped("service", f"{SICK_AFTER} rows in a row came to nothing sure: {why}"))
+            said = f"{SICK_AFTER} rows in a row came to nothing sure: {why}"
+            self._stop(Stopped("service", said, sick=True))
 
     def _move(self, entry: Entry, state: fates.State, *, pet_id: int | None = None, detail: str = "") -> None:
         now = self._client.clock.now()

@@ -36,9 +36,9 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation as further animals.")
 @click.option("--drop-twins", is_flag=True, help="Of rows with the same three values, send one.")
-@click.option(
-    "--known", type=click.Choice(("skip", "send")), help="Rows that another import has created already."
-)
+@click.option("--known", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand.")
+@click.option("--baseline/--no-baseline", default=True, help="Look first what stands.", show_default=True)
+@click.option("--resend/--no-resend", default=True, help="Send again what a look proved absent.")
 @click.option("--leave", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
 @click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
@@ -57,6 +57,8 @@ def import_(
     allow_bad: bool,
     send_edited: bool,
     drop_twins: bool,
+    baseline: bool,
+    resend: bool,
     wait: bool,
     yes: bool,
     as_json: bool,
@@ -75,7 +77,19 @@ def import_(
       petstore-tools import animals.csv --yes --wait --json
     """
     mapping = _mapping(maps)
-    order = Order(file, mapping, strict, allow_bad, send_edited, drop_twins, known or "ask", leave, wait)
+    order = Order(
+        file,
+        mapping,
+        strict=strict,
+        allow_bad=allow_bad,
+        send_edited=send_edited,
+        drop_twins=drop_twins,
+        known=known or "ask",
+        baseline=baseline,
+        resend=resend,
+        leave=leave,
+        wait=wait,
+    )
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
         if dry_run:
             preview = store._preview(order)

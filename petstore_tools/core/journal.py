@@ -3,8 +3,8 @@ The fates of an import's rows: which state follows which, and which row is which
 
 A row is `pending` until it is durably `sending`, before its bytes leave. What came back decides the
 rest. A journal that is opened with rows still `sending` belongs to a run that died: these rows are
-`unknown`, and nothing sends an unknown row again. So a row is sent at most once without an answer that
-proves that nothing was created, and no row is forgotten.
+`unknown`, and nothing sends an unknown row again before it is settled (`core.settle`). So a row is sent at
+most once without proof that nothing was created, and no row is forgotten.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEXT: Final[dict[State, frozenset[State]]] = {
     "sending": frozenset({"pending", "created", "rejected", "unknown"}),
     "rejected": frozenset({"pending"}),  # a later run tries again
     "created": frozenset(),
-    "unknown": frozenset(),
+    "unknown": frozenset({"created", "pending"}),  # settled, by a look or by a person
 }
 DIED: Final = "the run ended while the answer was awaited"
 
@@ -110,6 +110,7 @@ class Entry:
         pet_id: Of a created row.
         detail: Why it is rejected or unknown, or "".
         changed_at: Unix seconds of its last change of state.
+        candidates: Ids of animals that may be this row, where it is unknown and a look could not tell.
     """
 
     content: Content
@@ -120,6 +121,7 @@ class Entry:
     pet_id: int | None = None
     detail: str = ""
     changed_at: float = 0.0
+    candidates: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
