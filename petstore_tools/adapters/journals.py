@@ -113,7 +113,9 @@ def forget(folder: Path, target: Target, journal_id: str, *, now: float) -> None
     Raises:
         JournalError: A run of it is under way.
     """
-    with open_journal(folder, target, journal_id=journal_id, now=now):
-        pass
-    for path in folder.glob(f"{journal_id}.*"):
+    with open_journal(folder, target, journal_id=journal_id, now=now) as journal:
+        journal.close()
+        for path in folder.glob(f"{journal_id}.db*"):
+            path.unlink()
+    for path in folder.glob(f"{journal_id}.lock*"):  # last: until then the journal counts as vanished
         path.unlink()

@@ -44,6 +44,7 @@ class Lazy(click.Group):
         "configure": "petstore_tools.cli.configure",
         "demo": "petstore_tools.cli.demo",
         "import": "petstore_tools.cli.imports",
+        "imports": "petstore_tools.cli.imports",
         "keys": "petstore_tools.cli.serving",
         "list": "petstore_tools.cli.animals",
         "quota": "petstore_tools.cli.animals",

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import time
+from collections import Counter
 from pathlib import Path
 
 import click
 
-from petstore_tools.bulk import ImportPreview, ImportResult, Order
+from petstore_tools.adapters import journals, settings
+from petstore_tools.adapters.journal import peek
+from petstore_tools.adapters.journals import Kept
+from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.preview import Known
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
+from petstore_tools.core.journal import Entry
 from petstore_tools.errors import SettingsError
+from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.words import counted, utc_text
 
@@ -119,8 +126,8 @@ def _tell(result: ImportResult, *, as_json: bool) -> None:
         click.echo(f"  {path.name}", err=True)
     if result.unknown:
         click.echo(
-            f"{result.unknown:,} rows may stand or not: look for them in the inventory before creating "
-            "them by hand; they are never sent again by themselves.",
+            f"{counted(result.unknown, 'row')} may stand or not, and nothing sends them again by itself. "
+            f"What is known: petstore-tools imports show {result.journal}",
             err=True,
         )
     if result.held:
@@ -133,3 +140,150 @@ def _tell(result: ImportResult, *, as_json: bool) -> None:
         at = result.stopped.resumes_at
         when = "" if at is None else f"   # from {utc_text(at)}"
         click.echo(f"Go on with: petstore-tools {shlex.join(sys.argv[1:])}{when}", err=True)
+
+
+@click.group("imports", invoke_without_command=True)
+@ENVIRONMENT
+@click.pass_context
+def imports_(context: click.Context, environment: str | None) -> None:
+    """
+    What was imported: which files, what is unknown, how to go on.
+
+    \b
+    Examples:
+      petstore-tools imports
+      petstore-tools imports show 3f9c
+      petstore-tools imports settle 3f9c
+      petstore-tools imports settle 3f9c --row 14 --created 1017
+    """
+    context.obj = environment
+    if context.invoked_subcommand is None:
+        found = journals.kept(_folder())
+        click.echo(text_table(_TITLES, [_line(kept) for kept in found]) if found else "No imports yet.")
+
+
+_TITLES = (
+    "import",
+    "file",
+    "environment",
+    "created",
+    "rejected",
+    "pending",
+    "unknown",
+    "ambiguous",
+    "last change",
+)
+
+
+def _line(kept: Kept) -> tuple[object, ...]:
+    states = kept.states
+    unknown = states["unknown"] + states["sending"]
+    counts = (states["created"], states["rejected"], states["pending"], unknown, states["ambiguous"])
+    return kept.id, kept.target.path.name, kept.target.environment, *counts, utc_text(kept.changed_at)
+
+
+def _find(given: str) -> Kept:
+    found = [kept for kept in journals.kept(_folder()) if kept.id.startswith(given)]
+    if len(found) != 1:
+        what = "no import is" if not found else "several imports are"
+        raise SettingsError(f"{what} called {given}: `petstore-tools imports` lists them")
+    return found[0]
+
+
+def _folder() -> Path:
+    return settings.state_folder() / "imports"
+
+
+@imports_.command("show")
+@click.argument("import_id", metavar="ID")
+def show(import_id: str) -> int:
+    """Show the rows of import ID that are not created, and why."""
+    kept = _find(import_id)
+    click.echo(text_table(_TITLES, [_line(kept)]))
+    rows = [
+        (e.number, *e.content, "ambiguous" if e.candidates else e.state, _ids(e), e.detail)
+        for e in peek(_folder(), kept.target, journal_id=kept.id)
+        if e.state != "created"
+    ]
+    if rows:
+        titles = ("row", "name", "categoryId", "status", "fate", "may be id", "why")
+        click.echo("\n" + text_table(titles, rows))
+    if kept.states["unknown"] or kept.states["sending"] or kept.states["ambiguous"]:
+        click.echo(f"\nSettle them: petstore-tools imports settle {kept.id}", err=True)
+    return exits.DONE
+
+
+def _ids(entry: Entry) -> str:
+    return " or ".join(map(str, entry.candidates))
+
+
+@imports_.command("resume")
+@click.argument("import_id", metavar="ID")
+@click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_context
+def resume(context: click.Context, import_id: str, *, wait: bool, yes: bool) -> int:
+    """Go on with import ID, as `import FILE` does."""
+    kept = _find(import_id)
+    with PetStore(environment=context.obj) as store:
+        _same_place(store, kept)
+        order = Order(kept.target.path, wait=wait)
+        result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
+    if result is None:
+        click.echo("Nothing was sent.", err=True)
+        return exits.DONE
+    _tell(result, as_json=False)
+    return exits.of_result(result)
+
+
+@imports_.command("settle")
+@click.argument("import_id", metavar="ID")
+@click.option("--row", type=int, help="Decide on the row with this number, as the spreadsheet counts.")
+@click.option("--created", "pet_id", type=int, metavar="PET_ID", help="It stands under this id.")
+@click.option("--absent", is_flag=True, help="It does not stand: the next run sends it again.")
+@click.pass_context
+def settle(
+    context: click.Context, import_id: str, row: int | None, pet_id: int | None, *, absent: bool
+) -> int:
+    """Look in the inventory what became of lost rows of import ID, or decide on one of them yourself."""
+    if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
+        raise click.UsageError("a decision takes --row and one of --created PET_ID and --absent")
+    kept = _find(import_id)
+    with PetStore(environment=context.obj) as store:
+        _same_place(store, kept)
+        if row is None:
+            verdicts = manage.look_again(store._client, _folder(), kept)
+            told = Counter(type(verdict).__name__.casefold() for verdict in verdicts)
+            counts = ", ".join(f"{n:,} {what}" for what, n in told.items())
+            click.echo(counts or "Nothing to settle.")
+            return exits.PARTLY if told["ambiguous"] else exits.DONE
+        manage.decide(store._client, _folder(), kept, row, pet_id)
+        click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")
+    return exits.DONE
+
+
+@imports_.command("forget")
+@click.argument("import_id", metavar="ID")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def forget(import_id: str, *, yes: bool) -> int:
+    """Forget import ID: its file counts as new, and the next run creates every row again."""
+    kept = _find(import_id)
+    question = (
+        f"Forget what became of {sum(kept.states.values()):,} rows of {kept.target.path.name}, "
+        f"{kept.states['created']:,} of them created?"
+    )
+    if not yes and not click.confirm(question, default=False, err=True):
+        click.echo("Nothing was forgotten.", err=True)
+        return exits.DONE
+    journals.forget(_folder(), kept.target, kept.id, now=time.time())
+    click.echo(f"import {kept.id} is forgotten")
+    return exits.DONE
+
+
+def _same_place(store: PetStore, kept: Kept) -> None:
+    here = store._client.environment, store._client.base_url
+    if here != (kept.target.environment, kept.target.base_url):
+        raise SettingsError(
+            f"import {kept.id} went to {kept.target.environment} at {kept.target.base_url}; "
+            f"the settings name {here[0]} at {here[1]}"
+        )

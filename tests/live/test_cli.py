@@ -261,3 +261,58 @@ def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
 
     assert "Traceback" not in said
     assert process.wait(20) == 0
+
+
+@pytest.mark.case("P34")
+def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: Path) -> None:
+    """Without a look before, a lost row that stands is ambiguous: listed, shown, decided, done."""
+    (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
+    lose = lambda method, n: "drop after" if (method, n) == ("POST", 2) else "pass"  # noqa: E731
+    with FaultProxy(box.base_url, lose) as proxy:
+        here = {"PETSTORE_BASE_URL": proxy.base_url, "PETSTORE_SETTLE_AFTER_S": "0.2"}
+        done = run("import", "a.csv", "--yes", "--no-baseline", "--json", **here)
+        assert (done.returncode, json.loads(done.stdout)["unknown"]) == (1, 1)
+        name = json.loads(done.stdout)["journal"]
+
+        assert name in run("imports", **here).stdout
+        shown = run("imports", "show", name[:4], **here)
+        lost = box.store.list_pets().query("id > 25")
+        created = (tmp_path / "a.created.csv").read_text()
+        (pet_id,) = [i for i in lost["id"] if f",{i}\n" not in created]
+        assert f"{pet_id}" in shown.stdout
+        assert "nobody looked before the import" in shown.stdout
+
+        assert run("imports", "settle", name, **here).returncode == 1  # still ambiguous
+        assert run("imports", "settle", name, "--row", "1", "--created", "9", **here).returncode == 2
+        assert run("imports", "settle", name, "--row", "3", **here).returncode == 2
+        told = run("imports", "settle", name, "--row", "3", "--created", str(pet_id), **here)
+        assert (told.returncode, told.stdout) == (0, f"row 3 is id {pet_id}\n")
+
+        again = run("imports", "resume", name, "--yes", **here)
+        assert (again.returncode, proxy.counts["POST"]) == (0, 5)
+        assert "5 created" in again.stdout
+
+
+def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
+    """Only after a yes; then its animals are met as standing in the inventory."""
+    (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
+    name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
+
+    assert "Interrupted" in run("imports", "forget", name).stderr
+    assert name in run("imports").stdout
+    assert run("imports", "forget", name, "--yes").stdout == f"import {name} is forgotten\n"
+
+    assert run("imports").stdout == "No imports yet.\n"
+    again = run("import", "a.csv", "--yes")
+    assert (again.returncode, "5 rows of 5 in a.csv seem to stand already" in again.stderr) == (2, True)
+
+
+def test_an_import_that_went_elsewhere_is_not_resumed_here(run: Run, tmp_path: Path) -> None:
+    """The settings name another place: it says which."""
+    (tmp_path / "a.csv").write_text(samples.animals_csv(2, seed=5), encoding="utf-8")
+    name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
+
+    done = run("imports", "resume", name, "--yes", PETSTORE_BASE_URL="http://127.0.0.1:9/v1")
+
+    assert (done.returncode, "went to production at" in done.stderr) == (2, True)
+    assert run("imports", "show", "zzz").returncode == 2

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from petstore_tools.adapters.journal import Target, open_journal
 from petstore_tools.adapters.sheets import records, write_csv
 from petstore_tools.core.journal import merge
-from petstore_tools.core.rows import Row
+from petstore_tools.core.rows import Content, Row
+from petstore_tools.core.settle import settle
 
 NAMES = st.sampled_from(["Rex", "Mia", "Max"])
 CONTENTS = st.lists(
@@ -102,6 +105,118 @@ def test_whatever_dies_on_the_way_each_row_has_one_fate(
     created = Counter(e.content for e in entries if e.state == "created")
     maybe = created + Counter(e.content for e in entries if e.state == "unknown")
     assert created <= world.created <= maybe
+
+
+SETTLE_AFTER_S = 60.0
+
+
+class Clerk:
+    """A service seen through lost replies and late commits, a staff that adds animals, and a clock."""
+
+    def __init__(self, rng: random.Random, contents: list[Content], *, foreign: float) -> None:
+        self.rng, self.contents, self.foreign = rng, contents, foreign
+        self.now = 1_800_000_000.0
+        self.animals: dict[int, tuple[Content, float]] = {}  # id: values, visible from
+        self.ours: Counter[Content] = Counter()
+        self.strangers: Counter[Content] = Counter()
+
+    def pass_time(self) -> None:
+        self.now += self.rng.uniform(0, 20)
+        if self.rng.random() < self.foreign:
+            content = self.rng.choice(self.contents)
+            self.strangers[content] += 1
+            self._add(content, self.now)
+
+    def _add(self, content: Content, at: float) -> int:
+        pet_id = self.rng.getrandbits(40)  # no order of ids is assumed
+        self.animals[pet_id] = content, at
+        return pet_id
+
+    def create(self, content: Content) -> int | None:
+        """Commit now, up to a minute later, or never; answer, or lose the answer."""
+        fate = self.rng.choice(["answered", "answered", "lost after", "lost before", "lost, late"])
+        if fate == "lost before":
+            return None
+        self.ours[content] += 1
+        late_s = self.rng.uniform(0, SETTLE_AFTER_S - 0.001) if fate == "lost, late" else 0.0
+        pet_id = self._add(content, self.now + late_s)
+        return pet_id if fate == "answered" else None
+
+    def look(self) -> list[tuple[int, Content]]:
+        return [(pet_id, content) for pet_id, (content, at) in self.animals.items() if at <= self.now]
+
+
+def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
+    """Look before, send, settle, as `bulk.run` does, and die anywhere."""
+
+    def may_die() -> None:
+        if clerk.rng.random() < deaths:
+            raise Death
+
+    target = Target("sandbox", "http://x/v1", folder / "pets.csv")
+    with open_journal(folder, target, now=clerk.now) as journal:
+        if journal.is_new:
+            journal.keep_baseline([pet_id for pet_id, _ in clerk.look()], now=clerk.now)
+        may_die()
+        journal.adopt(merge(journal.entries(), rows), now=clerk.now)
+        for entry in [e for e in journal.entries(wanted=True) if e.state == "pending"]:
+            clerk.pass_time()
+            journal.move(entry, "sending", now=clerk.now)
+            may_die()
+            pet_id = clerk.create(entry.content)
+            may_die()
+            clerk.now += 1
+            if pet_id is None:
+                journal.move(entry, "unknown", now=clerk.now)
+            else:
+                journal.move(entry, "created", now=clerk.now, pet_id=pet_id)
+            may_die()
+        lost = [e for e in journal.entries() if e.state == "unknown" and not e.candidates]
+        if lost:
+            clerk.now = max(clerk.now, max(e.changed_at for e in lost) + SETTLE_AFTER_S)
+            owned = {e.pet_id for e in journal.entries() if e.pet_id is not None}
+            verdicts = settle(lost, clerk.look(), baseline=journal.baseline, owned=owned)
+            may_die()
+            journal.settle(verdicts, now=clerk.now)
+
+
+@given(
+    contents=CONTENTS,
+    seed=st.integers(0, 2**32),
+    deaths=st.sampled_from([0.0, 0.05, 0.2]),
+    foreign=st.sampled_from([0.0, 0.0, 0.1, 0.5]),
+)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.case("P31", "P32", "P33", "P34")
+def test_settling_neither_doubles_nor_loses(
+    contents: list[Content], seed: int, deaths: float, foreign: float
+) -> None:
+    """Deaths, lost replies, late commits, strangers: ambiguous only beside a stranger's own, or as twins."""
+    rng = random.Random(seed)
+    clerk = Clerk(rng, contents, foreign=foreign)
+    for content in rng.sample(contents, len(contents) // 2):  # some stand before
+        clerk._add(content, 0.0)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for attempt in range(60):
+            rng.shuffle(contents)
+            with suppress(Death):
+                one_run(folder, clerk, rows_of(contents), deaths if attempt < 20 else 0.0)
+        with open_journal(folder, Target("sandbox", "http://x/v1", folder / "pets.csv"), now=0.0) as journal:
+            entries = journal.entries()
+
+    assert Counter(entry.content for entry in entries) == Counter(contents)
+    created = [e for e in entries if e.state == "created"]
+    ambiguous = [e for e in entries if e.state == "unknown" and e.candidates]
+    assert len(created) + len(ambiguous) == len(entries)
+    assert clerk.ours <= Counter(contents)  # no row was created twice
+    ids = [e.pet_id for e in created]
+    assert len(set(ids)) == len(ids)
+    assert all(e.pet_id is not None and clerk.animals[e.pet_id][0] == e.content for e in created)
+    wanted, doubted = Counter(contents), {e.content for e in ambiguous}
+    met = {content[:2] for content in clerk.strangers}
+    assert all(content[:2] in met or wanted[content] > 1 for content in doubted)  # a stranger's, or twins
+    assert all(clerk.ours[c] == n for c, n in wanted.items() if c[:2] not in met and c not in doubted)
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
