@@ -613,6 +613,89 @@ def test_kill_9_at_random_instants_doubles_and_loses_nothing(tmp_path: Path, set
     _killed_often(path, kills=25, seed=1)
 
 
+DIES = """
+import os, sys
+from petstore_tools import PetStore
+from petstore_tools.adapters import http, journal, sheets
+from petstore_tools.bulk import looks, results
+from petstore_tools.core.plan import Plan
+
+def dying(call, at, when):
+    calls = 0
+    def wrapped(*args, **more):
+        nonlocal calls
+        calls += 1
+        if calls == at and when == "before":
+            os._exit(9)
+        result = call(*args, **more)
+        if calls == at and when == "after":
+            os._exit(9)
+        return result
+    return wrapped
+
+place, name, at, when = sys.argv[5:]
+owner = eval(place)
+setattr(owner, name, dying(getattr(owner, name), int(at), when))
+store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
+store.import_pets(sys.argv[4])
+"""
+# every boundary of a run, in its order; POST 3 has its answer lost, so that there is something to settle
+BOUNDARIES = [
+    ("journal", "_make", 1),  # the journal gets its name
+    ("http.Transport", "send", 1),  # the look before
+    ("journal.Journal", "keep_baseline", 1),
+    ("journal.Journal", "adopt", 1),
+    ("journal.Journal", "move", 1),  # the first intent
+    ("http.Transport", "send", 2),  # the first create
+    ("journal.Journal", "move", 2),  # its answer is recorded
+    ("http.Transport", "send", 4),  # the one whose answer is lost
+    ("journal.Journal", "move", 8),
+    ("journal.Journal", "move", 40),
+    ("looks", "look", 2),  # the look after
+    ("journal.Journal", "settle", 1),
+    ("journal.Journal", "bury", 2),
+    ("results.sheets", "write_csv", 1),  # the created file
+    ("sheets.os", "replace", 1),
+]
+
+
+@pytest.mark.case("P32")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("boundary", BOUNDARIES, ids=lambda b: f"{b[0]}.{b[1]}-{b[2]}")
+def test_a_death_at_every_boundary_doubles_and_loses_nothing(
+    tmp_path: Path, settles_soon: None, boundary: tuple[str, str, int], when: str
+) -> None:
+    """The process is gone there, without a word; the next run ends with every row created once."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(20), encoding="utf-8")
+    lose = lambda method, n: "drop after" if (method, n) == ("POST", 3) else "pass"  # noqa: E731
+    with (
+        Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
+        FaultProxy(box.base_url, lose) as proxy,
+    ):
+        arguments = [
+            proxy.base_url,
+            box.api_key,
+            str(tmp_path / "state"),
+            str(path),
+            *map(str, boundary),
+            when,
+        ]
+        died = subprocess.run(
+            [sys.executable, "-c", DIES, *arguments], capture_output=True, timeout=60, check=False
+        )
+        assert died.returncode == 9, died.stderr.decode()
+        settings = {"plan": "100000/1000000", "state_dir": tmp_path / "state", "progress": False}
+        store = PetStore(base_url=proxy.base_url, api_key=box.api_key, **settings)  # type: ignore[arg-type]
+        result = store.import_pets(path)
+        store.close()
+        found = standing(box)
+
+    assert (result.created, result.unknown, result.complete) == (20, 0, True)
+    assert found == expected(20)
+    assert len((tmp_path / "animals.created.csv").read_text().splitlines()) == 21
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("seed", range(20), ids="part{:02}".format)
