@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import frames, render, spec
 from petstore_tools._version import __version__
-from petstore_tools.adapters.sheets import replace_file
+from petstore_tools.adapters.files import replace_file
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError
 from petstore_tools.words import counted, utc_text

@@ -234,31 +234,23 @@ class PetStore:
 
     def preview_import(
         self,
-        path: str | Path,
+        source: str | Path | pd.DataFrame,
         *,
+        name: str | None = None,
+        sheet: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        strict: bool = False,
         allow_bad: bool = False,
         send_edited: bool = False,
         drop_twins: bool = False,
         known: Known = "ask",
         baseline: bool = True,
-        resend: bool = True,
         leave: int | None = None,
     ) -> ImportPreview:
         """
-        Check a CSV file offline and tell the price of its import; sends and writes nothing.
+        Check a spreadsheet offline and tell the price of its import; sends and writes nothing.
 
-        Args:
-            path: .csv or .tsv; delimiter, encoding and header row are found.
-            mapping: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
-            allow_bad: Go on although more than half of the rows have problems.
-            send_edited: Send rows that look like created ones edited since, as further animals.
-            drop_twins: Of rows with the same three values, send one.
-            known: New rows whose animal seems to stand already, by another import or in the inventory: `skip`
-                or `send` them; `ask` refuses.
-            baseline: Look before the first create what stands, for at most a tenth of the requests.
-            resend: Send rows again that a look proved absent after their answer was lost.
-            leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
+        Args: as in `import_pets`.
 
         Raises:
             SheetError: The file cannot be used.
@@ -268,23 +260,27 @@ class PetStore:
         """
         from petstore_tools import bulk
 
-        order = bulk.Order(
-            Path(path),
-            mapping,
+        order = bulk.Order.of(
+            source,
+            name=name,
+            sheet=sheet,
+            mapping=mapping,
+            strict=strict,
             allow_bad=allow_bad,
             send_edited=send_edited,
             drop_twins=drop_twins,
             known=known,
             baseline=baseline,
-            resend=resend,
             leave=leave,
         )
         return self._preview(order)
 
     def import_pets(
         self,
-        path: str | Path,
+        source: str | Path | pd.DataFrame,
         *,
+        name: str | None = None,
+        sheet: str | None = None,
         mapping: Mapping[str, str] | None = None,
         strict: bool = False,
         allow_bad: bool = False,
@@ -298,14 +294,17 @@ class PetStore:
         progress: bool | Callable[[Progress], None] | None = None,
     ) -> ImportResult:
         """
-        Create the animals of a CSV file, each once; the same call goes on where it stopped.
+        Create the animals of a spreadsheet, each once; the same call goes on where it stopped.
 
         The preview is printed first. Good rows go, bad ones never do. Beside the input stand afterwards
-        `NAME.created.csv`, `NAME.rejected.csv` (fix it and import it) and `NAME.unknown.csv`. A stop at
-        the day's quota, a ban, a sick service or Ctrl-C is no exception: `stopped` tells.
+        `NAME.created.csv`, `NAME.rejected.csv` (fix it and import it) and `NAME.unknown.csv`, as workbooks
+        for a workbook. A stop at the day's quota, a ban, a sick service or Ctrl-C is no exception:
+        `stopped` tells.
 
         Args:
-            path: .csv or .tsv; delimiter, encoding and header row are found.
+            source: .csv, .tsv, .xlsx or .ods, or a DataFrame; delimiter, encoding and header row are found.
+            name: What a DataFrame is called: the same name goes on with the same import.
+            sheet: Which sheet of a workbook; default: the visible one that has the columns.
             mapping: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
             strict: Send nothing while a row has a problem.
             allow_bad: Go on although more than half of the rows have problems.
@@ -320,7 +319,7 @@ class PetStore:
             progress: False: quiet; True: a bar; a function: called with Progress.
 
         Raises:
-            SheetError: The file cannot be used.
+            SheetError: The file cannot be used, or rows of it seem to stand already.
             JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
 
@@ -332,9 +331,11 @@ class PetStore:
             print(preview)
             return True
 
-        order = bulk.Order(
-            Path(path),
-            mapping,
+        order = bulk.Order.of(
+            source,
+            name=name,
+            sheet=sheet,
+            mapping=mapping,
             strict=strict,
             allow_bad=allow_bad,
             send_edited=send_edited,

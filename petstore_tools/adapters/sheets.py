@@ -1,60 +1,76 @@
-"""Spreadsheets in and out: rows counted as the spreadsheet counts them, cells as text."""
+"""Spreadsheets in: the header found, the columns understood, rows counted as the spreadsheet counts them."""
 
 from __future__ import annotations
 
-import codecs
-import csv
-import io
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from petstore_tools.core.rows import Columns, Row, RowProblem, find_columns, letter, read_row
+from petstore_tools import spec
+from petstore_tools.adapters.delimited import DELIMITERS, read_delimited
+from petstore_tools.adapters.framed import Framed
+from petstore_tools.adapters.workbooks import SUFFIXES, read_workbook
+from petstore_tools.core.rows import Broken, Columns, Row, RowProblem, find_columns, letter, read_row
 from petstore_tools.errors import SheetError
 
-DELIMITERS: Final = {".csv": (",", ";", "\t", "|"), ".tsv": ("\t",)}
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS: Final = (*DELIMITERS, *SUFFIXES)
 HEADER_WITHIN: Final = 10  # rows in which the header is looked for
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
 JOURNAL_COLUMN: Final = "petstore_journal"
 UNKNOWN_COLUMN: Final = "petstore_unknown"
-_RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
+_PLAIN: Final[dict[str, spec.Status | None]] = {**{status: status for status in spec.STATUSES}, "": None}
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A line that no CSV reader can split, and why."""
+class Source(Protocol):
+    """
+    Cells of any origin.
 
-    line: str
-    why: str
+    Attributes:
+        suffix: Of files that are written like it.
+        separator: What stands between cells.
+        notes: What was found and may surprise.
+    """
+
+    @property
+    def suffix(self) -> str: ...  # noqa: D102
+    @property
+    def separator(self) -> str: ...  # noqa: D102
+    @property
+    def notes(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+        """Yield each row with its number as a spreadsheet shows it."""
+
+    def guard(self, cell: str) -> str:
+        """Keep a spreadsheet from running a cell of a file of ours."""
+
+    def unguard(self, cell: str) -> str:
+        """Undo `guard`."""
+
+    def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a file like it, whole or not at all."""
 
 
 @dataclass(frozen=True)
 class Table:
     """
-    A CSV file, read and understood but not checked.
+    A sheet, read and understood but not checked.
 
     Attributes:
-        path: The file.
-        text: Its decoded content.
-        encoding: As Python names it.
-        delimiter: One character.
-        line_ending: As in its first line.
+        source: Its cells.
         header_row: As the spreadsheet counts.
         columns: Where the fields stand.
         rejects_of: Journal that wrote it, where it is a rejects file of ours, else "".
         notes: What was found and may surprise.
     """
 
-    path: Path
-    text: str
-    encoding: str
-    delimiter: str
-    line_ending: str
+    source: Source
     header_row: int
     columns: Columns
     rejects_of: str
@@ -62,27 +78,53 @@ class Table:
 
     def rows(self) -> Iterator[Row | list[RowProblem] | None]:
         """Yield each row below the header: to send, with problems, or None where it is blank."""
-        header = self.columns.header
-        ours = header.index(ROW_COLUMN) if self.rejects_of else None
-        for number, cells in records(self.text, self.delimiter):
+        if self.rejects_of:
+            yield from self._rows_of_rejects()
+            return
+        columns = self.columns
+        width, at_name, at_category = len(columns.header), columns.name, columns.category_id
+        at_status = columns.status
+        for number, cells in self.source.records():
             if number <= self.header_row:
                 continue
             if isinstance(cells, Broken):
-                yield [RowProblem(number, "", "", cells.line, cells.why, "check its quotes")]
+                yield [cells.problem(number)]
                 continue
-            if ours is None:
-                yield read_row(number, cells, self.columns)
+            if len(cells) == width:  # the plain row, which nearly all are, without a call
+                name, category = cells[at_name], cells[at_category]
+                status = "" if at_status is None else cells[at_status]
+                if (
+                    status in _PLAIN
+                    and type(name) is str
+                    and category.isdecimal()
+                    and category.isascii()
+                    and len(category) < 16
+                    and name
+                    and not name.isspace()
+                    and "\0" not in name
+                ):
+                    yield Row(number, name, int(category), _PLAIN[status], tuple(cells))
+                    continue
+            yield read_row(number, cells, columns)
+
+    def _rows_of_rejects(self) -> Iterator[Row | list[RowProblem] | None]:
+        ours = self.columns.header.index(ROW_COLUMN)
+        for number, cells in self.source.records():
+            if number <= self.header_row:
                 continue
-            row = read_row(number, [unguard(cell) for cell in cells], self.columns)
+            if isinstance(cells, Broken):
+                yield [cells.problem(number)]
+                continue
+            row = read_row(number, [self.source.unguard(cell) for cell in cells], self.columns)
             if isinstance(row, Row):
-                row = replace(row, number=_number(row.cells[ours], row.number), cells=row.cells[:ours])
+                row = row._replace(number=_number(row.cells[ours], row.number), cells=row.cells[:ours])
             yield row
 
     def cells(self, numbers: set[int]) -> Iterator[tuple[int, int, list[str]]]:
         """Yield number here, number in the first file, and cells as typed there, of some rows."""
         header = self.columns.header
         ours = header.index(ROW_COLUMN) if self.rejects_of else None
-        for number, cells in records(self.text, self.delimiter):
+        for number, cells in self.source.records():
             if number not in numbers:
                 continue
             if isinstance(cells, Broken):
@@ -90,7 +132,7 @@ class Table:
             elif ours is None:
                 yield number, number, cells
             else:
-                plain = [unguard(cell) for cell in cells] + [""] * len(header)
+                plain = [self.source.unguard(cell) for cell in cells] + [""] * len(header)
                 yield number, _number(plain[ours], number), plain[:ours]
 
 
@@ -98,75 +140,80 @@ def _number(cell: str, otherwise: int) -> int:
     return int(cell) if cell.strip().isdecimal() else otherwise
 
 
-def read_table(path: Path, mapping: Mapping[str, str] | None = None) -> Table:
+def read_frame(frame: pd.DataFrame, mapping: Mapping[str, str] | None = None) -> Table:
     """
-    Open a CSV or TSV file and find its encoding, delimiter and header.
+    Take a DataFrame for a sheet; its index is not read.
+
+    Raises:
+        SheetError: It lacks a required column.
+    """
+    return _understand([Framed(frame)], mapping, "the DataFrame")
+
+
+def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: str | None = None) -> Table:
+    """
+    Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
 
     Args:
-        path: The file.
+        path: .csv, .tsv, .xlsx or .ods.
         mapping: Field by column title.
+        sheet: Which sheet of a workbook; None: the visible one that has the columns.
 
     Raises:
         SheetError: Not there, of another format, empty, not text, or without the required columns.
     """
-    if path.suffix.casefold() not in DELIMITERS:
-        raise SheetError(f"{path.name}: only .csv and .tsv can be imported; save the sheet as CSV (UTF-8)")
+    suffix = path.suffix.casefold()
+    if suffix not in FORMATS:
+        raise SheetError(
+            f"{path.name or path}: only .csv, .tsv, .xlsx and .ods can be imported; save the sheet as one of "
+            "these"
+        )
+    if sheet is not None and suffix not in SUFFIXES:
+        raise SheetError(f"{path.name} is no workbook: there is no sheet {sheet!r} in it")
     try:
-        content = path.read_bytes()
+        if suffix in SUFFIXES:
+            with path.open("rb"):
+                sources: Sequence[Source] = read_workbook(path, sheet)
+        else:
+            sources = read_delimited(path, path.read_bytes())
     except FileNotFoundError as error:
         raise SheetError(f"there is no file {path.name} in that folder") from error
+    except PermissionError as error:
+        raise SheetError(
+            f"{path.name} cannot be read: close it in Excel, or see to its permissions"
+        ) from error
     except OSError as error:
         raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error
-    text, encoding, notes = _decode(content, path.name)
-    if not text.strip():
-        raise SheetError(f"{path.name} is empty")
+    return _understand(sources, mapping, path.name)
+
+
+def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, name: str) -> Table:
+    """Take the one source that has the columns."""
     first_error: SheetError | None = None
-    for delimiter in DELIMITERS[path.suffix.casefold()]:
+    found: list[tuple[Source, int, Columns]] = []
+    for source in sources:
         try:
-            header_row, columns = _find_header(text, delimiter, mapping)
+            found.append((source, *_find_header(source, mapping)))
         except SheetError as error:
             first_error = first_error or error
-            continue
-        header = columns.header
-        if UNKNOWN_COLUMN in header:
-            raise SheetError(
-                f"{path.name} lists rows whose fate is unknown; they may stand already, so they are not "
-                "imported: look for them in the inventory first"
-            )
-        ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header)
-        journal = _first_cell(text, delimiter, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
-        notes += _surprises(header_row, columns, ours=ours)
-        ending = next((end for end in ("\r\n", "\n", "\r") if end in text), "\n")
-        return Table(path, text, encoding, delimiter, ending, header_row, columns, journal, notes)
-    raise SheetError(f"{path.name}: {first_error}") from first_error
-
-
-def _decode(content: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return text, encoding and notes; lines that are not UTF-8 are read as Windows-1252, and named."""
-    marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-    encoding = next((encoding for mark, encoding in marks if content.startswith(mark)), "utf-8")
-    try:
-        return content.decode(encoding), encoding, ()
-    except UnicodeDecodeError:
-        pass
-    lines: list[str] = []
-    foreign, utf8 = [], False
-    try:
-        for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1):
-            try:
-                lines.append(line.decode())
-                utf8 = utf8 or not line.isascii()
-            except UnicodeDecodeError:
-                lines.append(line.decode("cp1252"))
-                foreign.append(number)
-    except UnicodeDecodeError:
+    if not found:
+        raise SheetError(f"{name}: {first_error}") from first_error
+    sheets = [source.name for source, _, _ in found if hasattr(source, "name")]
+    if len(sheets) > 1:
         raise SheetError(
-            f"{name} is no text in UTF-8, UTF-16 or Windows-1252; save it as CSV (UTF-8)"
-        ) from None
-    if not utf8:
-        return "".join(lines), "cp1252", ("read as cp1252: it is not UTF-8",)
-    shown = ", ".join(map(str, foreign[:10])) + (", …" if len(foreign) > 10 else "")
-    return "".join(lines), "utf-8", (f"encodings are mixed: UTF-8, but cp1252 in line {shown}",)
+            f"{name}: sheets {', '.join(map(repr, sheets))} could all be meant: name one (sheet=, --sheet)"
+        )
+    source, header_row, columns = found[0]
+    header = columns.header
+    if UNKNOWN_COLUMN in header:
+        raise SheetError(
+            f"{name} lists rows whose fate is unknown; they may stand already, so they are not imported: "
+            "`petstore-tools imports` settles them"
+        )
+    ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header)
+    journal = _first_cell(source, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
+    notes = source.notes + _surprises(header_row, columns, ours=ours)
+    return Table(source, header_row, columns, journal, notes)
 
 
 def _surprises(header_row: int, columns: Columns, *, ours: bool) -> tuple[str, ...]:
@@ -182,11 +229,13 @@ def _surprises(header_row: int, columns: Columns, *, ours: bool) -> tuple[str, .
     return tuple(notes)
 
 
-def _find_header(text: str, delimiter: str, mapping: Mapping[str, str] | None) -> tuple[int, Columns]:
+def _find_header(source: Source, mapping: Mapping[str, str] | None) -> tuple[int, Columns]:
     first_error: SheetError | None = None
-    for number, cells in islice(records(text, delimiter), HEADER_WITHIN):
+    for number, cells in islice(source.records(), HEADER_WITHIN):
         if isinstance(cells, Broken) or not any(cell.strip() for cell in cells):
             continue
+        while not cells[-1].strip() and source.suffix in SUFFIXES:  # a workbook's rows are all equally wide
+            cells.pop()
         try:
             return number, find_columns(cells, mapping)
         except SheetError as error:
@@ -194,83 +243,8 @@ def _find_header(text: str, delimiter: str, mapping: Mapping[str, str] | None) -
     raise first_error or SheetError("there is no header row")
 
 
-def _first_cell(text: str, delimiter: str, header_row: int, at: int) -> str:
-    for number, cells in records(text, delimiter):
+def _first_cell(source: Source, header_row: int, at: int) -> str:
+    for number, cells in source.records():
         if number > header_row and not isinstance(cells, Broken) and len(cells) > at and cells[at].strip():
-            return unguard(cells[at])
+            return source.unguard(cells[at])
     raise SheetError(f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it")
-
-
-def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | Broken]]:
-    """
-    Split CSV text, row numbers as a spreadsheet shows them.
-
-    A line that cannot be split (a quote that is never closed, text behind a closing quote) is given as
-    Broken, and reading goes on with the next line.
-    """
-    lines = io.StringIO(text, newline="").readlines()
-    start, number = 0, 1
-    while start < len(lines):
-        reader = csv.reader(islice(lines, start, None), delimiter=delimiter, strict=True)
-        read = 0
-        try:
-            for cells in reader:
-                yield number, cells
-                number, read = number + 1, reader.line_num
-        except csv.Error as error:
-            broken = lines[start + read].rstrip("\r\n")
-            why = "opens a quote that is never closed" if "end of data" in str(error) else "cannot be split"
-            yield number, Broken(broken, why)
-            number, read = number + 1, read + 1
-        start += read
-
-
-def guard(cell: str) -> str:
-    """Put `'` before a cell that a spreadsheet would run as a formula."""
-    return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell
-
-
-def unguard(cell: str) -> str:
-    """Undo `guard`; only for files of ours."""
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
-
-
-def write_csv(
-    path: Path,
-    header: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    encoding: str = "utf-8",
-    delimiter: str = ",",
-    line_ending: str = "\n",
-) -> None:
-    """Write a CSV file whole or not at all; every cell reads back to the same text."""
-    text, line = io.StringIO(newline=""), io.StringIO(newline="")
-    writer = csv.writer(line, delimiter=delimiter, lineterminator="\r\n")  # so that both are quoted
-    for row in (header, *rows):
-        writer.writerow(row)
-        text.write(line.getvalue().removesuffix("\r\n") + line_ending)
-        line.seek(0)
-        line.truncate()
-    # cells came in this encoding; a reason of the service's may not fit it
-    replace_file(path, text.getvalue().encode(encoding, errors="backslashreplace"))
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a file beside its place and move it there: a reader sees the old one or the new one."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            Path(temporary).chmod(path.stat().st_mode & 0o777)
-        else:
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(temporary).chmod(0o666 & ~umask)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from petstore_tools.adapters.journal import Target, peek
 from petstore_tools.adapters.journals import elsewhere
-from petstore_tools.adapters.sheets import Table, read_table
+from petstore_tools.adapters.sheets import Table, read_frame, read_table
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
 from petstore_tools.core.journal import Entry, Held, Merge, merge
@@ -34,6 +34,8 @@ class Order:
     Attributes:
         path: The file.
         mapping: Field by column title, where the titles do not tell.
+        sheet: Which sheet of a workbook, None for the visible one that has the columns.
+        frame: Rows in place of the file's; the path only names them.
         strict: Send nothing while the file has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
@@ -48,6 +50,8 @@ class Order:
 
     path: Path
     mapping: Mapping[str, str] | None = None
+    sheet: str | None = None
+    frame: pd.DataFrame | None = None
     strict: bool = False
     allow_bad: bool = False
     send_edited: bool = False
@@ -57,6 +61,33 @@ class Order:
     resend: bool = True
     leave: int | None = None
     wait: bool = False
+
+    @classmethod
+    def of(cls, source: str | Path | pd.DataFrame, *, name: str | None = None, **wishes: Any) -> Self:
+        """
+        Take a file, or a frame by its name.
+
+        Raises:
+            SheetError: A frame without a name, or a name for a file.
+        """
+        if isinstance(source, str | Path):
+            if name is not None:
+                raise SheetError(f"{Path(source).name} has a name already: name= is for a DataFrame")
+            return cls(Path(source), **wishes)
+        if not hasattr(source, "columns"):
+            raise SheetError(f"a path or a DataFrame can be imported, no {type(source).__name__}")
+        if not name or Path(name).name != name:
+            raise SheetError(
+                'give the DataFrame a name (import_pets(df, name="spring")): the same name goes on with the '
+                "same import, and the result files bear it"
+            )
+        return cls(Path(name), frame=source, **wishes)
+
+    def read(self) -> Table:
+        """Open what is to be imported."""
+        if self.frame is not None:
+            return read_frame(self.frame, self.mapping)
+        return read_table(self.path, self.mapping, sheet=self.sheet)
 
 
 @dataclass(frozen=True)
@@ -250,7 +281,7 @@ def _without(rows: list[Row], some: list[Row]) -> list[Row]:
 
 def preview(client: Client, folder: Path, order: Order) -> ImportPreview:
     """Check a file and forecast its import; sends nothing, writes nothing."""
-    table = read_table(order.path, order.mapping)
+    table = order.read()
     target = target_of(client, order.path)
     entries = peek(folder, target, journal_id=table.rejects_of)
     others = elsewhere(folder, target, but=table.rejects_of or target.id)

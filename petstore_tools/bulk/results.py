@@ -165,7 +165,10 @@ def write(
     if table.rejects_of:
         header = header[: header.index(sheets.ROW_COLUMN)]
     folder = path.resolve().parent if os.access(path.resolve().parent, os.W_OK) else Path.cwd()
-    stem = path.stem.removesuffix(".rejected") if table.rejects_of else path.stem
+    stem = (
+        path.stem if path.suffix.casefold() in sheets.FORMATS else path.name
+    )  # a frame's name may have dots
+    stem = stem.removesuffix(".rejected") if table.rejects_of else stem
     id_name = "id" if "id" not in header else "petstore_id"
     ours = [sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN]
     contents: dict[str, tuple[list[str], list[list[str]]]] = {
@@ -181,18 +184,11 @@ def write(
     }
     written: list[Path] = []
     for fate, (columns, rows) in contents.items():
-        place = folder / f"{stem}.{fate}{path.suffix}"
+        place = folder / f"{stem}.{fate}{table.source.suffix}"
         if fate == "rejected" and place.exists() and place != path.resolve():
             shutil.copy2(place, place.with_name(place.name + ".bak"))  # corrections may stand in it
         if rows or place.exists():
-            sheets.write_csv(
-                place,
-                columns,
-                rows,
-                encoding=table.encoding,
-                delimiter=table.delimiter,
-                line_ending=table.line_ending,
-            )
+            table.source.write(place, columns, rows)
             written.append(place)
     return tuple(written)
 
@@ -204,13 +200,14 @@ def _doubt(entry: Entry) -> str:
 
 def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
     """Return the rows of the rejects file: cells guarded against being run as formulas."""
+    table = checked.table
     refused = [(e.number, e.cells, e.detail) for e in entries if e.state == "rejected"]
     why = _by_row(checked.problems)
-    refused += [(first, tuple(cells), why[here]) for here, first, cells in checked.table.cells(set(why))]
+    refused += [(first, tuple(cells), why[here]) for here, first, cells in table.cells(set(why))]
     rows = []
     for number, cells, problem in sorted(refused):
         padded = [*cells, *[""] * (width - len(cells))]
         # cells beyond the header join the last one: nothing is lost, and the row is not mended unseen
-        kept = [*padded[: width - 1], checked.table.delimiter.join(padded[width - 1 :])]
-        rows.append([sheets.guard(cell) for cell in (*kept, str(number), journal, problem)])
+        kept = [*padded[: width - 1], table.source.separator.join(padded[width - 1 :])]
+        rows.append([table.source.guard(cell) for cell in (*kept, str(number), journal, problem)])
     return rows

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from petstore_tools.adapters.journal import Journal, open_journal
 from petstore_tools.adapters.journals import Elsewhere, elsewhere
-from petstore_tools.adapters.sheets import read_table
 from petstore_tools.admission import Manner
 from petstore_tools.bulk import looks, results
 from petstore_tools.bulk.preview import Checked, ImportPreview, Order, check, describe, refusal, target_of
@@ -49,7 +48,7 @@ def run(
         UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the result files are
             written, and no further row was sent.
     """
-    table = read_table(order.path, order.mapping)
+    table = order.read()
     target, now = target_of(client, order.path), client.clock.now()
     with open_journal(folder, target, journal_id=table.rejects_of, now=now) as journal:
         others = elsewhere(folder, target, but=journal.id)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from petstore_tools import spec
-from petstore_tools.adapters.sheets import replace_file
+from petstore_tools.adapters.files import replace_file
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
 from petstore_tools.render import text_table

@@ -9,7 +9,7 @@ import tomllib
 import click
 
 from petstore_tools.adapters import settings
-from petstore_tools.adapters.sheets import replace_file
+from petstore_tools.adapters.files import replace_file
 from petstore_tools.cli import exits
 from petstore_tools.core import plan as plans
 from petstore_tools.store import PetStore

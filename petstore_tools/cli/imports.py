@@ -38,6 +38,7 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--map", "maps", multiple=True, metavar='"Column=name"', help="Which column is which field.")
+@click.option("--sheet", help="Which sheet of a workbook.  [default: the visible one with the columns]")
 @click.option("--dry-run", is_flag=True, help="Check the file and tell the price; send nothing.")
 @click.option("--strict", is_flag=True, help="Send nothing while a row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
@@ -55,6 +56,7 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 def import_(
     file: Path,
     maps: tuple[str, ...],
+    sheet: str | None,
     known: Known | None,
     leave: int | None,
     environment: str | None,
@@ -72,7 +74,7 @@ def import_(
     no_progress: bool,
 ) -> int:
     """
-    Create the animals of FILE (.csv, .tsv), each once.
+    Create the animals of FILE (.csv, .tsv, .xlsx, .ods), each once.
 
     Every problem of the file is told before the first request. The same command goes on where an
     import stopped: at the day's quota, by Ctrl-C, or because the machine died.
@@ -87,6 +89,7 @@ def import_(
     order = Order(
         file,
         mapping,
+        sheet=sheet,
         strict=strict,
         allow_bad=allow_bad,
         send_edited=send_edited,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, NamedTuple, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
@@ -21,8 +21,26 @@ _ALIASES: Final = {
 _WHOLE: Final = re.compile(r"-?\d+", re.ASCII)
 _WHOLE_AS_DECIMAL: Final = re.compile(r"(-?\d+)\.0+", re.ASCII)
 _SHOWN: Final = 40
+_AS_TEXT: Final = "format the column as text and type it again"
 
 Content = tuple[str, int, str | None]
+
+
+class Typed(str):
+    """
+    A cell that was no text, as text.
+
+    Attributes:
+        kind: What it was: `a number`, `a date`, `a time`, `a boolean`, `a number that may have been rounded`.
+    """
+
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> Self:
+        """Keep what it was."""
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +71,19 @@ class RowProblem:
         return f"{place}: {shown}{self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+@dataclass(frozen=True)
+class Broken:
+    """A line that no CSV reader can split, and why."""
+
+    line: str
+    why: str
+
+    def problem(self, row: int) -> RowProblem:
+        """Say so, for a row."""
+        return RowProblem(row, "", "", self.line, self.why, "check its quotes")
+
+
+class Row(NamedTuple):
     """
     A row that can be sent.
 
@@ -186,7 +215,10 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
         return [RowProblem(number, "", "", ", ".join(cells), rule, "check for a missing quote or comma")]
     problems: list[RowProblem] = []
     name = cells[columns.name]
-    if not name.strip():
+    kind = name.kind if isinstance(name, Typed) else ""
+    if kind and kind != "a number":
+        problems.append(_problem(number, columns.name, "name", name, f"is {kind}", _AS_TEXT))
+    elif not name.strip():
         problems.append(_problem(number, columns.name, "name", name, "is empty", "give a name"))
     elif "\0" in name:
         problems.append(_problem(number, columns.name, "name", name, "holds a NUL character", "retype it"))
@@ -199,7 +231,9 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
         return problems
     typed = "" if columns.status is None else cells[columns.status]
     corrected = f"{typed!r} is read as {status}" if status is not None and typed != status else ""
-    return Row(number, name, category_id, status, tuple(cells), corrected)
+    if kind:
+        corrected = "; ".join(filter(None, (f"the number {name} is taken for a name", corrected)))
+    return Row(number, str(name), category_id, status, tuple(cells[:width]), corrected)
 
 
 def _problem(number: int, at: int, field: str, value: str, rule: str, help_: str) -> RowProblem:
@@ -210,6 +244,9 @@ def _category_id(number: int, at: int, cell: str) -> int | RowProblem:
     def problem(rule: str, help_: str) -> RowProblem:
         return _problem(number, at, "categoryId", cell, rule, help_)
 
+    kind = cell.kind if isinstance(cell, Typed) else ""
+    if kind and kind != "a number":
+        return problem(f"is {kind}", _AS_TEXT)
     text = cell.strip()
     if not text:
         return problem("is empty", "give the number of the category")
@@ -220,7 +257,7 @@ def _category_id(number: int, at: int, cell: str) -> int | RowProblem:
         return problem("is beyond int64", "give a smaller number")
     value = int(decimal.group(1) if decimal else text)
     if decimal and abs(value) > EXACT:
-        return problem("may have been rounded", "format the column as text and type it again")
+        return problem("may have been rounded", _AS_TEXT)
     if not spec.INT64_MIN <= value <= spec.INT64_MAX:
         return problem("is beyond int64", "give a smaller number")
     return value

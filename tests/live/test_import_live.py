@@ -13,11 +13,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from proxy import Fate, FaultProxy, reply
+from python_calamine import CalamineWorkbook
 
 from petstore_tools import PetStore, Sandbox, samples
 from petstore_tools.adapters.journal import Target, open_journal
+from petstore_tools.adapters.workbooks import write_xlsx
 from petstore_tools.core.journal import Entry, merge
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
@@ -406,6 +409,39 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
     ] == "name;categoryId;status;note;id"
 
 
+@pytest.mark.case("P41", "P43")
+def test_a_workbook_goes_and_comes_back_as_a_workbook(fast: Sandbox, tmp_path: Path) -> None:
+    """Created and rejected rows in .xlsx files, every cell the same text; the fixed rejects go once."""
+    path = tmp_path / "pets.xlsx"
+    write_xlsx(path, ["name", "categoryId", "note"], [["=Rex", "3", "007"], ["Mia", "cats", "=1+1"]])
+    first = fast.store.import_pets(path)
+    created = CalamineWorkbook.from_path(tmp_path / "pets.created.xlsx").get_sheet_by_index(0).to_python()
+    rejects = CalamineWorkbook.from_path(tmp_path / "pets.rejected.xlsx").get_sheet_by_index(0).to_python()
+
+    assert created == [["name", "categoryId", "note", "id"], ["=Rex", "3", "007", "1"]]
+    assert rejects[1][:4] == ["Mia", "cats", "=1+1", "3"]
+    write_xlsx(tmp_path / "pets.rejected.xlsx", rejects[0], [["Mia", "5", *rejects[1][2:]]])
+    second = fast.store.import_pets(tmp_path / "pets.rejected.xlsx")
+
+    assert (first.created, second.created_now, second.complete) == (1, 1, True)
+    assert standing(fast) == Counter([("=Rex", 3, None), ("Mia", 5, None)])
+
+
+def test_a_frame_goes_by_its_name(fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same name goes on with the same import; without one it says what to do."""
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})
+
+    with pytest.raises(SheetError, match="give the DataFrame a name"):
+        fast.store.import_pets(frame)
+    first = fast.store.import_pets(frame, name="spring.2026")
+    more = pd.concat([frame, pd.DataFrame({"name": ["Max"], "categoryId": [5]})])
+    second = fast.store.import_pets(more, name="spring.2026")
+
+    assert (first.created, second.created_now, second.complete) == (2, 1, True)
+    assert (tmp_path / "spring.2026.created.csv").read_text().splitlines()[3] == "Max,5,3"
+
+
 @pytest.mark.case("P35")
 def test_an_edited_row_is_held_and_goes_only_when_told(fast: Sandbox, tmp_path: Path) -> None:
     """Through the real journal: held, named, nothing sent; then a further animal."""
@@ -535,6 +571,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell h
 from dataclasses import replace
 from petstore_tools import PetStore
 from petstore_tools.adapters.journal import Target, open_journal
+from petstore_tools.adapters.workbooks import write_xlsx
 from petstore_tools.core.journal import Entry, merge
 from petstore_tools.core.plan import Plan
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
@@ -616,7 +653,7 @@ def test_kill_9_at_random_instants_doubles_and_loses_nothing(tmp_path: Path, set
 DIES = """
 import os, sys
 from petstore_tools import PetStore
-from petstore_tools.adapters import http, journal, sheets
+from petstore_tools.adapters import delimited, files, http, journal
 from petstore_tools.bulk import looks, results
 from petstore_tools.core.plan import Plan
 
@@ -654,8 +691,8 @@ BOUNDARIES = [
     ("looks", "look", 2),  # the look after
     ("journal.Journal", "settle", 1),
     ("journal.Journal", "bury", 2),
-    ("results.sheets", "write_csv", 1),  # the created file
-    ("sheets.os", "replace", 1),
+    ("delimited", "write_csv", 1),  # the created file
+    ("files.os", "replace", 1),
 ]
 
 

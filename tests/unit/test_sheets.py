@@ -5,16 +5,10 @@ from pathlib import Path
 import pytest
 
 from petstore_tools.adapters import sheets
-from petstore_tools.adapters.sheets import (
-    Broken,
-    guard,
-    read_table,
-    records,
-    replace_file,
-    unguard,
-    write_csv,
-)
-from petstore_tools.core.rows import Row
+from petstore_tools.adapters.delimited import Delimited, guard, records, unguard, write_csv
+from petstore_tools.adapters.files import replace_file
+from petstore_tools.adapters.sheets import read_table
+from petstore_tools.core.rows import Broken, Row
 from petstore_tools.errors import SheetError
 
 
@@ -39,7 +33,8 @@ def test_encoding_delimiter_and_line_ending_are_found(
     rows = list(found.rows())
     assert isinstance(rows[0], Row)
     assert rows[0].content == ("Zoë", 3, "sold")
-    assert (found.delimiter, found.line_ending) == (delimiter, ending)
+    assert isinstance(found.source, Delimited)
+    assert (found.source.delimiter, found.source.line_ending) == (delimiter, ending)
 
 
 def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
@@ -113,7 +108,7 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, content: bytes, mes
 
 def test_other_formats_and_missing_files_are_refused(tmp_path: Path) -> None:
     """The message says what to do."""
-    with pytest.raises(SheetError, match="save the sheet as CSV"):
+    with pytest.raises(SheetError, match="save the sheet as one of these"):
         table(tmp_path, b"x", "pets.xls")
     with pytest.raises(SheetError, match="no file pets.csv"):
         read_table(tmp_path / "pets.csv")
@@ -149,7 +144,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("petstore_tools.adapters.sheets.os.replace", die)
+    monkeypatch.setattr("petstore_tools.adapters.files.os.replace", die)
     with pytest.raises(KeyboardInterrupt):
         replace_file(path, b"new")
 

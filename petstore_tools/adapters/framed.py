@@ -1,0 +1,55 @@
+"""DataFrames as sheets: row 2 is the first, as in the file that the frame would be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from petstore_tools.adapters.delimited import guard, unguard, write_csv
+from petstore_tools.adapters.workbooks import text_of
+from petstore_tools.core.rows import Broken
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Framed:
+    """
+    A frame as a sheet.
+
+    Attributes:
+        frame: The columns; the index is not read.
+        notes: What may surprise.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    suffix = ".csv"
+    separator = ","
+
+    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+        """Yield the titles as row 1, then the rows."""
+        yield 1, [str(title) for title in self.frame.columns]
+        columns = [_texts(self.frame.iloc[:, at]) for at in range(self.frame.shape[1])]
+        for number, cells in enumerate(zip(*columns, strict=True), start=2):
+            yield number, list(cells)
+
+    def guard(self, cell: str) -> str:
+        """Keep a spreadsheet from running a cell."""
+        return guard(cell)
+
+    def unguard(self, cell: str) -> str:
+        """Undo `guard`."""
+        return unguard(cell)
+
+    def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a CSV file in UTF-8, whole or not at all."""
+        write_csv(path, header, rows)
+
+
+def _texts(column: pd.Series[Any]) -> list[str]:
+    missing = column.isna().tolist()
+    return ["" if gone else text_of(value) for gone, value in zip(missing, column.tolist(), strict=True)]

@@ -1,0 +1,121 @@
+"""Workbooks: .xlsx and .ods in, .xlsx out; every cell is text, and what was no text says what it was."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from petstore_tools.adapters.files import replace_file
+from petstore_tools.core.rows import EXACT, Broken, Typed
+from petstore_tools.errors import SheetError
+
+SUFFIXES: Final = (".xlsx", ".ods")
+LONGEST_CELL: Final = 32_767  # characters that Excel keeps
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """
+    A sheet of a workbook.
+
+    Attributes:
+        name: Of the sheet.
+        rows: Its cells from A1 on.
+        notes: What was found and may surprise.
+    """
+
+    name: str
+    rows: list[list[Any]]
+    notes: tuple[str, ...]
+    suffix = ".xlsx"
+    separator = " "
+
+    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+        """Yield each row with its number."""
+        for number, cells in enumerate(self.rows, start=1):
+            yield number, [cell if type(cell) is str else text_of(cell) for cell in cells]
+
+    def guard(self, cell: str) -> str:
+        """Return the cell as it is: a text cell of a workbook runs nothing."""
+        return cell
+
+    unguard = guard
+
+    def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+        """Write a workbook of text cells, whole or not at all."""
+        write_xlsx(path, header, rows)
+
+
+def text_of(value: Any) -> str:
+    """Return a cell's value as text; one that was no text keeps what it was (`core.rows.Typed`)."""
+    match value:
+        case bool():
+            return Typed("TRUE" if value else "FALSE", "a boolean")
+        case int() | float():
+            if abs(value) > EXACT:
+                return Typed(f"{value:.0f}", "a number that may have been rounded")
+            return Typed(str(int(value)) if float(value).is_integer() else repr(value), "a number")
+        case datetime() | date():
+            return Typed(value.isoformat(), "a date")
+        case time() | timedelta():
+            return Typed(str(value), "a time")
+    return str(value)
+
+
+def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
+    """
+    Return the sheets that may be meant: the one named, else all that are visible.
+
+    Raises:
+        SheetError: It cannot be opened, or has no such sheet.
+    """
+    import python_calamine
+
+    try:
+        book = python_calamine.CalamineWorkbook.from_path(path)
+    except python_calamine.PasswordError as error:
+        raise SheetError(f"{path.name} is protected by a password: save it without one") from error
+    except (python_calamine.CalamineError, python_calamine.ZipError) as error:
+        raise SheetError(f"{path.name} is no workbook that can be read: {error}") from error
+    visible = python_calamine.SheetVisibleEnum.Visible
+    hidden = [found.name for found in book.sheets_metadata if found.visible != visible]
+    names = [name for name in book.sheet_names if name == sheet or (sheet is None and name not in hidden)]
+    if not names:
+        listed = ", ".join(map(repr, book.sheet_names))
+        what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
+        raise SheetError(f"{path.name} has {what}; it has {listed}: name one (sheet=, --sheet)")
+    return [_read(book, name, [n for n in book.sheet_names if n != name]) for name in names]
+
+
+def _read(book: Any, name: str, others: list[str]) -> Worksheet:
+    sheet = book.get_sheet_by_name(name)
+    notes = [f"sheet {name!r}"] if others else []
+    if others:
+        notes.append(f"not read: sheet {', '.join(map(repr, others))}")
+    if sheet.merged_cell_ranges:
+        notes.append("cells are merged: only the first of them has a value")
+    return Worksheet(name, sheet.to_python(skip_empty_area=False), tuple(notes))
+
+
+def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a workbook of text cells, whole or not at all; a cell that Excel would cut is an error."""
+    import xlsxwriter
+
+    memory = io.BytesIO()
+    with xlsxwriter.Workbook(memory, {"in_memory": True}) as book:
+        sheet = book.add_worksheet("animals")
+        for number, cells in enumerate((header, *rows)):
+            for position, cell in enumerate(cells):
+                if len(cell) > LONGEST_CELL:
+                    raise SheetError(
+                        f"a cell of {len(cell):,} characters is too long for a workbook: use CSV"
+                    )
+                if cell:
+                    sheet.write_string(number, position, cell)
+        sheet.freeze_panes(1, 0)
+        sheet.autofit()
+    replace_file(path, memory.getvalue())
