@@ -6,6 +6,8 @@ import csv
 import io
 import random
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, TypeVar
 
 from petstore_tools import spec
@@ -115,6 +117,40 @@ def problems_csv() -> str:
     for number, animal in enumerate(good):
         rows += [animal, *bad[number * 2 : number * 2 + 2], *kept[number : number + 1]]
     return _csv(rows)
+
+
+def write_workbook(path: Path) -> None:
+    """
+    Write a workbook as people keep them: a title above the header, typed cells, problems, a hidden sheet.
+
+    Of its 65 rows 60 are animals that can be sent; the others hold a date, an error of typing, no number.
+    """
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(path) as book:
+        book.set_properties({"created": datetime(2026, 1, 5, tzinfo=UTC)})
+        bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "yyyy-mm-dd"})
+        sheet, lists = book.add_worksheet("Arrivals"), book.add_worksheet("Lists")
+        lists.write_column(0, 0, spec.STATUSES)
+        lists.hide()
+        sheet.write(0, 0, "Arrivals, spring 2026", bold)
+        sheet.write_row(2, 0, ("Animal name", "Category ID", "Status", "Keeper"), bold)
+        keepers = ("Ana", "Bo", "Chidi")
+        rows: list[tuple[object, ...]] = [(*animal, "") for animal in animals(60, seed=3)]
+        rows[10:10] = [(datetime(2024, 5, 1), 2, "available", "a date"), ("Bella", "cats", "sold", "")]
+        rows[25:25] = [("Milo", 7, "avialable", ""), (7, 3, " Sold ", "a number")]
+        rows[40:40] = [(), ("Nala", 2**53 + 2, "pending", ""), ("", 4, "available", "no name yet")]
+        rows[50] = ("Otis", 2, "available", "")  # one of two that are called so
+        rows[52] = rows[50]
+        for number, row in enumerate(rows, start=3):
+            for at, cell in enumerate(row):
+                if isinstance(cell, datetime):
+                    sheet.write_datetime(number, at, cell, day)
+                elif cell is not None and cell != "":
+                    sheet.write(number, at, cell)
+            if row and not row[3]:
+                sheet.write(number, 3, keepers[number % 3])
+        sheet.autofit()
 
 
 def _csv(rows: Iterable[tuple[str, ...]]) -> str:

@@ -250,7 +250,7 @@ class PetStore:
         """
         Check a spreadsheet offline and tell the price of its import; sends and writes nothing.
 
-        Args: as in `import_pets`.
+        What can be given is described at `import_pets`.
 
         Raises:
             SheetError: The file cannot be used.

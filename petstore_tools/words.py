@@ -16,3 +16,12 @@ def utc_text(at: float) -> str:
 def counted(number: int, noun: str) -> str:
     """Write a number with its noun: `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def local_text(at: float) -> str:
+    """Write Unix seconds by this machine's zone, "" where that is UTC."""
+    try:
+        here = datetime.fromtimestamp(at, UTC).astimezone()
+    except (OverflowError, OSError, ValueError):
+        return ""
+    return here.strftime("%Y-%m-%d %H:%M %Z") if here.utcoffset() else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from petstore_tools.adapters.delimited import guard, unguard, write_csv
 from petstore_tools.adapters.workbooks import text_of
-from petstore_tools.core.rows import Broken
+from petstore_tools.core.rows import Broken, Typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,8 @@ class Framed:
             yield number, list(cells)
 
     def guard(self, cell: str) -> str:
-        """Keep a spreadsheet from running a cell."""
-        return guard(cell)
+        """Keep a spreadsheet from running a cell; what was no text is left out, since text would mend it."""
+        return "" if isinstance(cell, Typed) and cell.kind != "a number" else guard(cell)
 
     def unguard(self, cell: str) -> str:
         """Undo `guard`."""

@@ -46,7 +46,7 @@ class Worksheet:
     unguard = guard
 
     def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a workbook of text cells, whole or not at all."""
+        """Write a workbook, whole or not at all."""
         write_xlsx(path, header, rows)
 
 
@@ -102,20 +102,32 @@ def _read(book: Any, name: str, others: list[str]) -> Worksheet:
 
 
 def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a workbook of text cells, whole or not at all; a cell that Excel would cut is an error."""
+    """Write a workbook, whole or not at all; a cell that Excel would cut is an error."""
     import xlsxwriter
 
     memory = io.BytesIO()
     with xlsxwriter.Workbook(memory, {"in_memory": True}) as book:
-        sheet = book.add_worksheet("animals")
+        sheet, day = book.add_worksheet("animals"), book.add_format({"num_format": "yyyy-mm-dd"})
         for number, cells in enumerate((header, *rows)):
             for position, cell in enumerate(cells):
                 if len(cell) > LONGEST_CELL:
                     raise SheetError(
                         f"a cell of {len(cell):,} characters is too long for a workbook: use CSV"
                     )
-                if cell:
-                    sheet.write_string(number, position, cell)
+                _write(sheet, number, position, cell, day)
         sheet.freeze_panes(1, 0)
         sheet.autofit()
     replace_file(path, memory.getvalue())
+
+
+def _write(sheet: Any, number: int, position: int, cell: str, day: Any) -> None:
+    """Write text as text; what was no text stays what it was, so that nobody takes it for corrected."""
+    kind = cell.kind if isinstance(cell, Typed) else ""
+    if kind == "a boolean":
+        sheet.write_boolean(number, position, cell == "TRUE")
+    elif kind == "a date":
+        sheet.write_datetime(number, position, datetime.fromisoformat(cell), day)
+    elif "number" in kind:
+        sheet.write_number(number, position, float(cell))
+    elif cell:
+        sheet.write_string(number, position, cell)

@@ -21,13 +21,6 @@ from petstore_tools.errors import TransportError
 Seen = list[tuple[int, Content]]  # id and values of each animal
 
 PROBES: Final = 5
-LEAST_LOOK: Final = 10  # requests that a baseline may cost whatever the number of rows
-WORTH: Final = 10  # and one for so many rows
-
-
-def most_requests(rows: int) -> int:
-    """Return what a look before the first of so many creates may cost: a tenth of them, at least ten."""
-    return min(rows, max(LEAST_LOOK, rows // WORTH))
 
 
 def look(client: Client, manner: Manner, *, most: int | None = None) -> Seen | None:

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from petstore_tools import render
 from petstore_tools.adapters.journal import Target, peek
 from petstore_tools.adapters.journals import elsewhere
 from petstore_tools.adapters.sheets import Table, read_frame, read_table
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+LEAST_LOOK: Final = 10  # requests that a look before may cost whatever the number of rows
+SHOWN: Final = 10  # problems shown in full
+WORTH: Final = 10  # and one for so many rows
 Known = Literal["ask", "skip", "send"]
 
 
@@ -104,6 +108,7 @@ class Checked:
         merged: What the file adds to its journal.
         known: New rows whose animal seems to stand: by another import, or in the inventory.
         skipped: Rows left out as asked: twins, or known ones.
+        untouched: Nothing of this import was ever sent.
     """
 
     table: Table
@@ -114,6 +119,7 @@ class Checked:
     merged: Merge
     known: tuple[Row, ...]
     skipped: int
+    untouched: bool
 
     @property
     def bad_rows(self) -> int:
@@ -192,23 +198,41 @@ class ImportPreview:
 
     __repr__ = __str__
 
-    def lines(self, most: int = 10) -> list[str]:
-        """Return the preview as text lines, with up to `most` problems in full."""
-        said = [
-            f"{self.file} → {self.environment} ({self.host})",
-            f"  columns   {self.columns}",
-            f"  rows      {self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems",
+    def _repr_html_(self) -> str:
+        rows = [
+            (p.row, f"{p.column} {p.field}".strip(), p.value, p.rule, p.suggestion)
+            for p in self.problems[:SHOWN]
         ]
-        counts = (
+        more = f" First {SHOWN} of {len(self.problems):,} problems." if len(self.problems) > SHOWN else ""
+        also = "".join(f" {count:,} {what}." for count, what in self._counts() if count)
+        note = f"{self.columns}. {self.refusal or self.forecast}.{also}{more}"
+        return render.html_table(
+            self._title(), ("row", "column", "typed", "problem", "what helps"), rows, note=note
+        )
+
+    def _title(self) -> str:
+        rows = f"{self.rows:,} rows: {self.to_send:,} to send, {self.bad_rows:,} with problems"
+        return f"{self.file} → {self.environment} ({self.host}): {rows}"
+
+    def _counts(self) -> tuple[tuple[int, str], ...]:
+        return (
             (self.standing, "created already"),
-            (self.unknown, "with unknown fate, not sent again"),
+            (self.unknown, "with unknown fate: a look settles them"),
             (len(self.held), "held back"),
             (self.removed, "created and no longer in the file"),
             (self.twins, "equal to an earlier row"),
             (self.known, "created by another import"),
             (self.blank, "blank, skipped"),
         )
-        said += [f"            {count:,} {what}" for count, what in counts if count]
+
+    def lines(self, most: int = SHOWN) -> list[str]:
+        """Return the preview as text lines, with up to `most` problems in full."""
+        said = [
+            f"{self.file} → {self.environment} ({self.host})",
+            f"  columns   {self.columns}",
+            f"  rows      {self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems",
+        ]
+        said += [f"            {count:,} {what}" for count, what in self._counts() if count]
         said += [f"  note      {note}" for note in (*self.notes, *_first(self.corrections, 3))]
         said += [f"  problem   {problem}" for problem in _first(self.problems, most)]
         said += [f"  held      {held}" for held in _first(self.held, most)]
@@ -271,7 +295,17 @@ def check(order: Order, entries: list[Entry], table: Table, standing: Counter[Co
         rows = _without(rows, known)
         merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
     skipped = before - len(rows)
-    return Checked(table, tuple(rows), tuple(problems), blank, tuple(twins), merged, tuple(known), skipped)
+    return Checked(
+        table,
+        tuple(rows),
+        tuple(problems),
+        blank,
+        tuple(twins),
+        merged,
+        tuple(known),
+        skipped,
+        untouched=all(entry.state == "pending" for entry in entries),
+    )
 
 
 def _without(rows: list[Row], some: list[Row]) -> list[Row]:
@@ -293,6 +327,7 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
     again = Counter(entry.state for entry, _ in checked.merged.known)
     to_send = len(checked.merged.new) + again["pending"] + again["rejected"]
     table = checked.table
+    looks = most_requests(to_send) if order.baseline and checked.untouched else 0
     return ImportPreview(
         file=order.path.name,
         environment=client.environment,
@@ -310,7 +345,7 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
         corrections=tuple(f"row {row.number}: {row.correction}" for row in checked.rows if row.correction),
         blank=checked.blank,
         notes=table.notes,
-        forecast=price(client, to_send, order.leave),
+        forecast=price(client, to_send, order.leave, looks=looks),
         refusal=refusal(order, checked),
         journal=table.rejects_of or target_of(client, order.path).id,
         checked=checked,
@@ -348,11 +383,16 @@ def refusal(order: Order, checked: Checked) -> str:
     return ""
 
 
-def price(client: Client, requests: int, leave: int | None) -> Forecast:
-    """Forecast so many requests on what the client's key has left."""
+def most_requests(rows: int) -> int:
+    """Return what a look before the first of so many creates may cost: a tenth of them, at least ten."""
+    return min(rows, max(LEAST_LOOK, rows // WORTH))
+
+
+def price(client: Client, creates: int, leave: int | None, *, looks: int) -> Forecast:
+    """Forecast so many creates on what the client's key has left."""
     door = client.admission
     plan, throttle = door.room()
     rooms = [throttle.room(window, door.now()) for window in PERIODS]
     minute, day = [replace(room, frees_at=door.here(room.frees_at)) for room in rooms]
     leave_day, now = leave_per_day(plan, leave), client.clock.now()
-    return forecast(requests, plan, minute=minute, day=day, leave=leave_day, now=now)
+    return forecast(creates, plan, minute=minute, day=day, leave=leave_day, now=now, looks=looks)

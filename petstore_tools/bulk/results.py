@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools import spec
+from petstore_tools import render, spec
 from petstore_tools.adapters import sheets
 from petstore_tools.bulk.preview import Checked
 from petstore_tools.bulk.send import Stopped
@@ -135,6 +135,28 @@ class ImportResult:
         return text
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        names = ("created", "rejected", "unknown", "pending", "held", "skipped")
+        rows = [(name, getattr(self, name)) for name in names if getattr(self, name) or name == "created"]
+        note = str(self).partition("; ")[2]
+        if self.ambiguous:
+            note = f"{counted(self.ambiguous, 'row')} for a person to decide. {note}"
+        title = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}"
+        return render.html_table(title, ("fate", "rows"), rows, note=note)
+
+    @property
+    def unknown_frame(self) -> pd.DataFrame:
+        """
+        Rows that may stand or not.
+
+        Returns:
+            Columns as `frame`, and `candidates` (string: ids of animals that may be the row).
+        """
+        frame = self.frame
+        ids = {entry.number: " or ".join(map(str, entry.candidates)) for entry in self.entries}
+        lost = frame[frame["fate"] == "unknown"].reset_index(drop=True)
+        return lost.assign(candidates=[ids.get(row, "") for row in lost["row"]]).astype({"candidates": "str"})
 
 
 def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:

@@ -11,7 +11,16 @@ from petstore_tools.adapters.journal import Journal, open_journal
 from petstore_tools.adapters.journals import Elsewhere, elsewhere
 from petstore_tools.admission import Manner
 from petstore_tools.bulk import looks, results
-from petstore_tools.bulk.preview import Checked, ImportPreview, Order, check, describe, refusal, target_of
+from petstore_tools.bulk.preview import (
+    Checked,
+    ImportPreview,
+    Order,
+    check,
+    describe,
+    most_requests,
+    refusal,
+    target_of,
+)
 from petstore_tools.bulk.results import ImportResult
 from petstore_tools.bulk.send import INTERRUPTED, STOPS, Progress, Sender, Stopped
 from petstore_tools.client import Client
@@ -90,7 +99,7 @@ def run(
 def _look_before(client: Client, rows: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
     """Look what stands before the first create; say why that ended the run, and what was seen."""
     try:
-        return None, looks.look(client, manner, most=looks.most_requests(rows))
+        return None, looks.look(client, manner, most=most_requests(rows))
     except STOPS as error:
         return Stopped.of(error), None
     except KeyboardInterrupt:

@@ -22,7 +22,7 @@ from petstore_tools.core.journal import Entry
 from petstore_tools.errors import SettingsError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
-from petstore_tools.words import counted, utc_text
+from petstore_tools.words import counted, local_text, utc_text
 
 
 def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -115,6 +115,8 @@ def import_(
 
 def _agreed(preview: ImportPreview, *, yes: bool) -> bool:
     click.echo(str(preview), err=True)
+    if preview.forecast.ends_at is not None and (here := local_text(preview.forecast.ends_at)):
+        click.echo(f"  your time done about {here}", err=True)
     if yes or preview.refusal or not preview.to_send:
         return True
     if not sys.stdin.isatty():
@@ -141,7 +143,7 @@ def _tell(result: ImportResult, *, as_json: bool) -> None:
         )
     if result.stopped is not None:
         at = result.stopped.resumes_at
-        when = "" if at is None else f"   # from {utc_text(at)}"
+        when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
         click.echo(f"Go on with: petstore-tools {shlex.join(sys.argv[1:])}{when}", err=True)
 
 

@@ -24,7 +24,8 @@ class Forecast:
     What a bulk run will take.
 
     Attributes:
-        requests: Requests it spends.
+        requests: Requests it spends at most, if no answer is lost: then one listing more.
+        looks: Of these, at most so many to see what stands before the first create.
         left_today: Requests of the day that are left now; None where nobody told.
         leaves_per_day: Requests of each day that it leaves for others.
         days: Days it touches, from 1; 0 where there is nothing to send.
@@ -33,6 +34,7 @@ class Forecast:
     """
 
     requests: int
+    looks: int
     left_today: int | None
     leaves_per_day: int
     days: int
@@ -45,9 +47,10 @@ class Forecast:
             return "nothing to send"
         if self.ends_at is None:
             return f"{counted(self.requests, 'request')}, never done: the plan leaves none to send"
+        looks = f", up to {self.looks:,} of them to see what stands before" if self.looks else ""
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
         return (
-            f"{counted(self.requests, 'request')} on {self.plan}; {left} left today, "
+            f"{counted(self.requests, 'request')}{looks}, on {self.plan}; {left} left today, "
             f"{self.leaves_per_day:,} a day kept for others; {counted(self.days, 'day')}, "
             f"done about {utc_text(self.ends_at)}"
         )
@@ -67,18 +70,22 @@ def leave_per_day(plan: Plan, wanted: int | None) -> int:
     return LEAST_LEFT if plan.per_day is None else min(LEAST_LEFT, plan.per_day // 10)
 
 
-def forecast(requests: int, plan: Plan, *, minute: Room, day: Room, leave: int, now: float) -> Forecast:
+def forecast(
+    creates: int, plan: Plan, *, minute: Room, day: Room, leave: int, now: float, looks: int = 0
+) -> Forecast:
     """
-    Say what `requests` will take from `now` on.
+    Say what so many creates will take from `now` on.
 
     Args:
-        requests: How many.
+        creates: How many.
         plan: The plan in force.
         minute: What the throttle says is left of the minute.
         day: What it says is left of the day.
         leave: Requests of each day kept for others.
         now: Unix seconds.
+        looks: Requests before the first create.
     """
+    requests = creates + looks
     per_minute = minute.limit or inf
     usable_today = max(0.0, day.left - leave)
     usable_a_day = max(0.0, (day.limit or inf) - leave)
@@ -87,7 +94,7 @@ def forecast(requests: int, plan: Plan, *, minute: Room, day: Room, leave: int, 
     left_today = None if day.left == inf else int(max(0.0, day.left))
 
     def made(days: int, ends_at: float | None) -> Forecast:
-        return Forecast(requests, left_today, leave, days, now, ends_at, str(plan))
+        return Forecast(requests, looks, left_today, leave, days, now, ends_at, str(plan))
 
     if not requests:
         return made(0, now)

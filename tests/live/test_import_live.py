@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import signal
 import sqlite3
@@ -425,6 +426,26 @@ def test_a_workbook_goes_and_comes_back_as_a_workbook(fast: Sandbox, tmp_path: P
 
     assert (first.created, second.created_now, second.complete) == (1, 1, True)
     assert standing(fast) == Counter([("=Rex", 3, None), ("Mia", 5, None)])
+
+
+@pytest.mark.case("P41")
+def test_a_date_in_a_name_is_no_name_in_the_rejects_file_either(
+    fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was no text stays none in a workbook, and is left out of CSV: unfixed, it is rejected again."""
+    monkeypatch.chdir(tmp_path)
+    born = datetime.datetime(2024, 5, 1)
+    frame = pd.DataFrame({"name": ["Rex", born], "categoryId": [3, 2**53 + 2]}, dtype="object")
+    frame.to_excel("pets.xlsx", index=False, engine="xlsxwriter")
+
+    fast.store.import_pets("pets.xlsx")
+    fast.store.import_pets(frame, name="pets2", known="send")
+    again = [
+        fast.store.import_pets(f"{name}", allow_bad=True)
+        for name in ("pets.rejected.xlsx", "pets2.rejected.csv")
+    ]
+
+    assert [(result.created_now, result.rejected) for result in again] == [(0, 1), (0, 1)]
 
 
 def test_a_frame_goes_by_its_name(fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

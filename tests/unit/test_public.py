@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from python_calamine import CalamineWorkbook
 
 import petstore_tools
 from petstore_tools import PetStore, Sandbox, errors, samples, spec
@@ -131,6 +132,16 @@ def test_no_silence_of_the_document_is_forgotten() -> None:
         silent = [line for line in lines if re.search(r"not shown|not stated|no default is stated", line)]
         assert [line for line in silent if not any(words in line for words in said)] == []
     assert len(said) == 18
+
+
+def test_the_sample_workbook_is_what_the_generator_makes(tmp_path: Path) -> None:
+    """Cell by cell, both sheets."""
+    samples.write_workbook(tmp_path / "animals.xlsx")
+
+    made, kept = (CalamineWorkbook.from_path(p / "animals.xlsx") for p in (tmp_path, ROOT / "data"))
+    assert made.sheet_names == kept.sheet_names == ["Arrivals", "Lists"]
+    for name in made.sheet_names:
+        assert made.get_sheet_by_name(name).to_python() == kept.get_sheet_by_name(name).to_python()
 
 
 @pytest.mark.parametrize("name", ["animals.csv", "animals_with_problems.csv"])

@@ -163,7 +163,19 @@ def test_what_is_no_workbook_is_named(tmp_path: Path, name: str) -> None:
 @pytest.mark.case("P40")
 def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
     """Formulas, leading zeros, line breaks, tabs, quotes, blanks around."""
-    cells = ["=1+1", "007", "a\nb", "tab\there", ' "q" ', "'x", "+7", "@home", "a\u2028b", "{=A1}", "http://x"]
+    cells = [
+        "=1+1",
+        "007",
+        "a\nb",
+        "tab\there",
+        ' "q" ',
+        "'x",
+        "+7",
+        "@home",
+        "a\u2028b",
+        "{=A1}",
+        "http://x",
+    ]
     write_xlsx(tmp_path / "o.xlsx", ["name", "categoryId"], [[cell, "1"] for cell in cells])
 
     assert [row[0] for row in contents(read_table(tmp_path / "o.xlsx"))] == cells
