@@ -500,6 +500,21 @@ def test_a_ban_stops_an_import_with_its_time(fast: Sandbox, file: Path) -> None:
     assert result.resumes_at is not None
 
 
+@pytest.mark.case("P52")
+def test_a_file_that_changed_between_preview_and_run_is_read_again(fast: Sandbox, file: Path) -> None:
+    """What is sent is what stands in the file now; the same rows saved otherwise are the same file."""
+    preview = fast.store.preview_import(file)
+    file.write_text(file.read_text(encoding="utf-8") + "Newcomer,3,sold\n", encoding="utf-8")
+    first = fast.store.import_pets(file)
+    file.write_bytes(
+        file.read_text(encoding="utf-8").replace("\n", "\r\n").replace(",", ";").encode("utf-8-sig")
+    )
+    second = fast.store.import_pets(file)
+
+    assert (preview.to_send, first.created) == (ROWS, ROWS + 1)
+    assert (second.created_now, second.requests, second.complete) == (0, 0, True)
+
+
 @pytest.mark.case("P35")
 def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path) -> None:
     """A copy with one row more: refused until told; skipped, only the new row goes; sent, all do."""

@@ -31,6 +31,7 @@ def test_a_name_is_sent_as_typed(name: str) -> None:
     ("cell", "value"),
     [("7", 7), (" 7 ", 7), ("7.0", 7), ("-1", -1), ("007", 7), ("9007199254740993", 2**53 + 1), ("\xa07", 7)],
 )
+@pytest.mark.case("P48")
 def test_whole_numbers_are_read_exactly(cell: str, value: int) -> None:
     """Ids keep all digits of int64."""
     row = read(category=cell)
@@ -55,6 +56,7 @@ def test_whole_numbers_are_read_exactly(cell: str, value: int) -> None:
         ("9" * 5_000, "is beyond int64"),
     ],
 )
+@pytest.mark.case("P48")
 def test_what_is_no_whole_number_is_named_and_never_rounded(cell: str, rule: str) -> None:
     """A problem says row, column, field, the cell as typed, and the rule."""
     problems = read(category=cell)
@@ -68,6 +70,7 @@ def test_what_is_no_whole_number_is_named_and_never_rounded(cell: str, rule: str
 @pytest.mark.parametrize(
     ("cell", "status"), [("", None), ("  ", None), ("SOLD ", "sold"), ("Available", "available")]
 )
+@pytest.mark.case("P49")
 def test_a_status_is_matched_without_case_and_spaces_and_may_be_empty(cell: str, status: str | None) -> None:
     """An empty cell means that the field is not sent (§2.1)."""
     row = read(status=cell)
@@ -84,6 +87,7 @@ def test_a_status_read_differently_is_told() -> None:
     assert row.correction == "'SOLD ' is read as sold"
 
 
+@pytest.mark.case("P49")
 def test_a_misspelt_status_gets_a_suggestion() -> None:
     """The message is fit to act on."""
     problems = read(status="avialable")
@@ -103,6 +107,7 @@ def test_all_problems_of_a_row_are_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("cells", [["Rex", "3"], ["Rex", "3", "", "more"], ["Rex"]])
+@pytest.mark.case("P46")
 def test_a_ragged_row_is_a_problem_of_its_own(cells: list[str]) -> None:
     """Too few or too many cells: the row is reported, nothing is shifted."""
     problems = read_row(2, cells, COLUMNS)
@@ -116,6 +121,7 @@ def test_trailing_empty_cells_do_no_harm() -> None:
     assert isinstance(read_row(2, ["Rex", "3", "", "", ""], COLUMNS), Row)
 
 
+@pytest.mark.case("P45")
 def test_a_blank_row_is_nothing() -> None:
     """Blank rows are skipped, and are not the end of the file."""
     assert read_row(2, ["", "  ", ""], COLUMNS) is None
@@ -134,6 +140,7 @@ def test_a_header_in_the_middle_is_named() -> None:
     "header",
     [["Name", "Category ID", "Status"], ["status", "category_id", " NAME "], ["x", "category", "name"]],
 )
+@pytest.mark.case("P50")
 def test_common_titles_are_understood(header: list[str]) -> None:
     """Case, spaces, underscores and order do not matter."""
     columns = find_columns(header)
@@ -142,12 +149,14 @@ def test_common_titles_are_understood(header: list[str]) -> None:
     assert "category" in header[columns.category_id].casefold()
 
 
+@pytest.mark.case("P50")
 def test_two_columns_that_could_be_meant_are_refused() -> None:
     """The analyst decides, not the order of columns."""
     with pytest.raises(SheetError, match="could both be categoryId"):
         find_columns(["name", "category", "categoryId"])
 
 
+@pytest.mark.case("P50")
 def test_a_mapping_names_columns_and_is_checked() -> None:
     """Explicit beats guessed; a wrong title or field is an error."""
     columns = find_columns(["Pet", "Kind", "category"], {"Pet": "name", "Kind": "categoryId"})

@@ -1,5 +1,6 @@
 """CSV files as people have them."""
 
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from petstore_tools.adapters import sheets
 from petstore_tools.adapters.delimited import Delimited, guard, records, unguard, write_csv
 from petstore_tools.adapters.files import replace_file
 from petstore_tools.adapters.sheets import read_table
-from petstore_tools.core.rows import Broken, Row
+from petstore_tools.core.rows import Broken, Row, read_row
 from petstore_tools.errors import SheetError
 
 
@@ -37,6 +38,7 @@ def test_encoding_delimiter_and_line_ending_are_found(
     assert (found.source.delimiter, found.source.line_ending) == (delimiter, ending)
 
 
+@pytest.mark.case("P50")
 def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
     """A guess about encoding, a header further down, columns that are not sent, a missing status."""
     found = table(tmp_path, "Stock list\n\nname,categoryId,State\nZoë,3,sold\n".encode("cp1252"))
@@ -60,6 +62,7 @@ def test_mixed_encodings_are_read_line_by_line_and_told(tmp_path: Path) -> None:
     assert "encodings are mixed: UTF-8, but cp1252 in line 3" in found.notes
 
 
+@pytest.mark.case("P45")
 def test_rows_are_numbered_as_the_spreadsheet_does(tmp_path: Path) -> None:
     """Blank lines and line breaks inside quotes count as the spreadsheet counts them."""
     found = table(tmp_path, b'\nname,categoryId\n"two\nlines",1\n\nRex,2\n')
@@ -150,3 +153,68 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
 
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
     assert path.read_bytes() == b"old"
+
+
+GOOD = ("Rex", 3, "sold")
+H = "name,categoryId,status\n"
+HOSTILE: dict[str, tuple[bytes, list[object]]] = {
+    "short row": (f"{H}Rex,3,sold\nMia,4\nRex,3,sold\n".encode(), [GOOD, "has 2 cells", GOOD]),
+    "long row": (f"{H}Rex,3,sold\nMia,4,sold,x\nRex,3,sold\n".encode(), [GOOD, "has 4 cells", GOOD]),
+    "trailing comma on every row": (b"name,categoryId,status,\nRex,3,sold,\nRex,3,sold,\n", [GOOD, GOOD]),
+    "blank line inside": (f"{H}Rex,3,sold\n\nRex,3,sold\n".encode(), [GOOD, None, GOOD]),
+    "BOM": (f"{H}Rex,3,sold\n".encode("utf-8-sig"), [GOOD]),
+    "CRLF": (f"{H}Rex,3,sold\n".replace("\n", "\r\n").encode(), [GOOD]),
+    "CR only": (f"{H}Rex,3,sold\n".replace("\n", "\r").encode(), [GOOD]),
+    "cp1252 name": (f"{H}Zoë,3,sold\n".encode("cp1252"), [("Zoë", 3, "sold")]),
+    "semicolons": (f"{H}Rex,3,sold\n".replace(",", ";").encode(), [GOOD]),
+    "UTF-16": (f"{H}Rex,3,sold\n".encode("utf-16"), [GOOD]),
+    "quote never closed": (
+        f'{H}Rex,3,sold\n"Mia,4,sold\nRex,3,sold\n'.encode(),
+        [GOOD, "never closed", GOOD],
+    ),
+    "bare quote in a name": (f'{H}Re"x,3,sold\n'.encode(), [('Re"x', 3, "sold")]),
+    "NUL byte": (f"{H}Re\0x,3,sold\nRex,3,sold\n".encode(), ["NUL", GOOD]),
+    "newline inside quotes": (f'{H}"Re\nx",3,sold\nRex,3,sold\n'.encode(), [("Re\nx", 3, "sold"), GOOD]),
+    "names NA and None": (f"{H}NA,3,sold\nNone,3,sold\n".encode(), [("NA", 3, "sold"), ("None", 3, "sold")]),
+    "padded header": (b" name , categoryId , status \nRex,3,sold\n", [GOOD]),
+    "columns in another order": (b"status,name,categoryId\nsold,Rex,3\n", [GOOD]),
+    "header repeated in the middle": (
+        f"{H}Rex,3,sold\n{H}Rex,3,sold\n".encode(),
+        [GOOD, "header again", GOOD],
+    ),
+}
+
+
+@pytest.mark.case("P44a")
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_file_is_answered_row_by_row(tmp_path: Path, kind: str) -> None:
+    """18 of them: none refused whole, none read wrongly, rows numbered from 2 on without a gap."""
+    content, expected = HOSTILE[kind]
+
+    rows = list(table(tmp_path, content).rows())
+
+    for number, (row, wanted) in enumerate(zip(rows, expected, strict=True), start=2):
+        if isinstance(wanted, str):
+            assert isinstance(row, list)
+            assert row[0].row == number
+            assert wanted in str(row[0])
+        else:
+            assert (row.content if isinstance(row, Row) else row) == wanted
+            assert not isinstance(row, Row) or row.number == number
+
+
+def test_the_plain_row_is_read_as_the_careful_one_reads_it(tmp_path: Path) -> None:
+    """The short way through `rows` and `read_row` agree on whatever they both take."""
+    cells = ["7", "007", " 7", "7.0", "٣", "-1", "", "9" * 15, "9" * 16, "9" * 19, "x"]
+    names = ["Rex", " Rex", "", " ", "\u00a0", "a\u2028b", "NA", "name"]
+    lines = [
+        f'"{name}",{cell},{status}'
+        for name in names
+        for cell in cells
+        for status in ("", "sold", "Sold", "x")
+    ]
+    found = table(tmp_path, ("\n".join(["name,categoryId,status", *lines])).encode())
+
+    for (number, record), row in zip(islice(found.source.records(), 1, None), found.rows(), strict=True):
+        assert not isinstance(record, Broken)
+        assert row == read_row(number, record, found.columns)
