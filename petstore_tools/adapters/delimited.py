@@ -5,9 +5,9 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -116,21 +116,34 @@ def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | Broken
     A line that cannot be split (a quote that is never closed, text behind a closing quote) is given as
     Broken, and reading goes on with the next line.
     """
-    lines = io.StringIO(text, newline="").readlines()
-    start, number = 0, 1
-    while start < len(lines):
-        reader = csv.reader(islice(lines, start, None), delimiter=delimiter, strict=True)
-        read = 0
+    lines = iter(io.StringIO(text, newline=""))
+    read: list[str] = []  # lines of the record under way
+    again: deque[str] = deque()  # lines behind a broken one, to be read anew
+
+    def feed() -> Iterator[str]:
+        while again:
+            read.append(again.popleft())
+            yield read[-1]
+        note = read.append
+        for line in lines:
+            note(line)
+            yield line
+
+    number = 1
+    while True:
         try:
-            for cells in reader:
+            for cells in csv.reader(feed(), delimiter=delimiter, strict=True):
+                read.clear()
                 yield number, cells
-                number, read = number + 1, reader.line_num
+                number += 1
         except csv.Error as error:
-            broken = lines[start + read].rstrip("\r\n")
             why = "opens a quote that is never closed" if "end of data" in str(error) else "cannot be split"
-            yield number, Broken(broken, why)
-            number, read = number + 1, read + 1
-        start += read
+            again.extendleft(reversed(read[1:]))
+            yield number, Broken(read[0].rstrip("\r\n"), why)
+            number += 1
+            read.clear()
+        else:
+            return
 
 
 def guard(cell: str) -> str:

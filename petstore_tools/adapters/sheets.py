@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS: Final = (*DELIMITERS, *SUFFIXES)
+LONG, MANY = 16, 100_000  # digits that are sure to be int64, and texts worth remembering
 HEADER_WITHIN: Final = 10  # rows in which the header is looked for
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
 JOURNAL_COLUMN: Final = "petstore_journal"
 UNKNOWN_COLUMN: Final = "petstore_unknown"
+OTHER: Final = object()
 _PLAIN: Final[dict[str, spec.Status | None]] = {**{status: status for status in spec.STATUSES}, "": None}
 
 
@@ -84,26 +86,28 @@ class Table:
         columns = self.columns
         width, at_name, at_category = len(columns.header), columns.name, columns.category_id
         at_status = columns.status
-        for number, cells in self.source.records():
-            if number <= self.header_row:
-                continue
+        categories: dict[str, int] = {}  # as typed: a file names few
+        new = tuple.__new__  # a third of the time of Row(...), and there may be a million
+        for number, cells in islice(self.source.records(), self.header_row, None):
             if isinstance(cells, Broken):
                 yield [cells.problem(number)]
                 continue
             if len(cells) == width:  # the plain row, which nearly all are, without a call
                 name, category = cells[at_name], cells[at_category]
                 status = "" if at_status is None else cells[at_status]
+                category_id, known_status = categories.get(category), _PLAIN.get(status, OTHER)
+                if category_id is None and _is_plain(category):
+                    category_id = int(category)
+                    if len(categories) < MANY:
+                        categories[category] = category_id
                 if (
-                    status in _PLAIN
+                    category_id is not None
+                    and known_status is not OTHER
                     and type(name) is str
-                    and category.isdecimal()
-                    and category.isascii()
-                    and len(category) < 16
-                    and name
-                    and not name.isspace()
+                    and name.strip()
                     and "\0" not in name
                 ):
-                    yield Row(number, name, int(category), _PLAIN[status], tuple(cells))
+                    yield new(Row, (number, name, category_id, known_status, tuple(cells), ""))
                     continue
             yield read_row(number, cells, columns)
 
@@ -134,6 +138,10 @@ class Table:
             else:
                 plain = [self.source.unguard(cell) for cell in cells] + [""] * len(header)
                 yield number, _number(plain[ours], number), plain[:ours]
+
+
+def _is_plain(category: str) -> bool:
+    return category.isdecimal() and category.isascii() and len(category) < LONG
 
 
 def _number(cell: str, otherwise: int) -> int:
