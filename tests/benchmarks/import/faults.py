@@ -1,0 +1,180 @@
+"""
+What stands after an import of 500 rows that meets faults, beside what people would use.
+
+Of the creates, every 25th loses its answer after the commit, every 25th before it, and every 25th is answered
+500. In the second scenario the process is killed three times as well, and started again as one would: the
+same command. Columns: animals that stand twice or more, rows that do not stand, and whether what the tool
+said of the number created is true. A peer that is not installed prints `not run`.
+
+Run: python tests/benchmarks/import/faults.py
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import requests
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+
+ROWS, KILL_AFTER_S, LONGEST_S = 500, (1.2, 1.6, 1.4), 90
+Row = dict[str, object]
+
+
+def rows_of(path: Path) -> list[Row]:
+    """Read the animals as a script would."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return [
+            {"name": r["name"], "categoryId": int(r["categoryId"])}
+            | ({"status": r["status"]} if r["status"] else {})
+            for r in csv.DictReader(file)
+        ]
+
+
+def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
+    """Post row by row, retrying as told; a row that fails for good is left out."""
+    session = requests.Session()
+    session.mount("http://", HTTPAdapter(max_retries=retry))
+    session.headers["Authorization"] = f"Bearer {key}"
+    created = 0
+    for row in rows_of(path):
+        try:
+            created += session.post(f"{base_url}/pets", json=row, timeout=5).status_code == 201
+        except requests.RequestException:
+            continue
+    return created
+
+
+def requests_and_retry(path: Path, base_url: str, key: str) -> int:
+    """The script that most write."""
+    every = Retry(total=5, allowed_methods=None, status_forcelist=[500, 502, 503, 504], backoff_factor=0.01)
+    return post_all(path, base_url, key, every)
+
+
+def requests_without_retry(path: Path, base_url: str, key: str) -> int:
+    """The careful script that never posts twice."""
+    return post_all(path, base_url, key, Retry(total=0))
+
+
+def pyairtable_retry(path: Path, base_url: str, key: str) -> int:
+    """The retry that a client of another records API ships."""
+    from pyairtable import retry_strategy
+
+    return post_all(path, base_url, key, retry_strategy(backoff_factor=0.01))
+
+
+def dlt_destination(path: Path, base_url: str, key: str) -> int:
+    """A custom destination of dlt, one row a batch."""
+    import dlt
+
+    session = requests.Session()
+    session.headers["Authorization"] = f"Bearer {key}"
+    created = 0
+
+    @dlt.destination(batch_size=1, name="store")  # type: ignore[misc]
+    def store(items: list[Row], table: object) -> None:
+        nonlocal created
+        for item in items:
+            row = {"name": item["name"], "categoryId": item["category_id"]}
+            row |= {"status": item["status"]} if item.get("status") else {}
+            session.post(f"{base_url}/pets", json=row, timeout=5).raise_for_status()
+            created += 1
+
+    pipeline = dlt.pipeline("animals", destination=store, pipelines_dir=str(path.parent / "dlt"))
+    for _ in range(5):
+        try:
+            pipeline.run(
+                rows_of(path), table_name="animals"
+            ) if not pipeline.has_pending_data else pipeline.load()
+            break
+        except Exception:
+            continue
+    return created
+
+
+def ours(path: Path, base_url: str, key: str) -> int:
+    """The import of this toolkit."""
+    from petstore_tools import PetStore
+
+    os.environ["PETSTORE_SETTLE_AFTER_S"] = "0.5"
+    store = PetStore(base_url=base_url, api_key=key, plan="100000/1000000", state_dir=path.parent / "state")
+    for _ in range(10):
+        result = store.import_pets(path)
+        if not result.pending:
+            break
+    return result.created
+
+
+WAYS: list[Callable[[Path, str, str], int]] = [
+    ours,
+    requests_without_retry,
+    requests_and_retry,
+    pyairtable_retry,
+    dlt_destination,
+]
+
+
+def run(way: str, *, kills: bool) -> str:
+    """Import through the faults; return the cells of a row."""
+    from proxy import Fate, FaultProxy, reply
+
+    from petstore_tools import Plan, Sandbox, samples
+
+    faults: dict[int, Fate] = {5: "drop after", 10: "drop before", 15: reply(500)}
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
+        FaultProxy(
+            box.base_url, lambda method, n: faults.get(n % 25, "pass") if method == "POST" else "pass"
+        ) as proxy,
+    ):
+        path = Path(name) / "animals.csv"
+        path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
+        command = [sys.executable, __file__, way, str(path), proxy.base_url, box.api_key]
+        for after_s in KILL_AFTER_S if kills else ():
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                process.wait(after_s)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+        except subprocess.TimeoutExpired:
+            return f"| | did not end within {LONGEST_S} s |"
+        if done.returncode:
+            return "not run | | |"
+        with sqlite3.connect(Path(box._folder.name) / "service.db") as db:
+            found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
+        db.close()
+    wanted = Counter(samples.animals(ROWS))
+    said = json.loads(done.stdout.splitlines()[-1])
+    true = "true" if said == sum((found & wanted).values()) and not found - wanted else "not true"
+    return f"{sum((found - wanted).values())} | {sum((wanted - found).values())} | {said:,} created: {true} |"
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        way = next(way for way in WAYS if way.__name__ == sys.argv[1])
+        print(way(Path(sys.argv[2]), sys.argv[3], sys.argv[4]))
+        return
+    for kills in (False, True):
+        print(f"\n| 500 rows, lost answers{' and 3 kills' if kills else ''} | doubled | lost | it said |")
+        print("|---|---:|---:|---|")
+        for way in WAYS:
+            print(f"| {way.__name__} | {run(way.__name__, kills=kills)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
