@@ -86,7 +86,7 @@ def dlt_destination(path: Path, base_url: str, key: str) -> int:
     def store(items: list[Row], table: object) -> None:
         nonlocal created
         for item in items:
-            row = {"name": item["name"], "categoryId": item["category_id"]}
+            row = {"name": item["name"], "categoryId": item["categoryId"]}
             row |= {"status": item["status"]} if item.get("status") else {}
             session.post(f"{base_url}/pets", json=row, timeout=5).raise_for_status()
             created += 1
