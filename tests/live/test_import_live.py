@@ -687,21 +687,20 @@ def test_kill_9_at_random_instants_doubles_and_loses_nothing(tmp_path: Path, set
 
 
 DIES = """
-import os, sys
+import itertools, os, sys
 from petstore_tools import PetStore
 from petstore_tools.adapters import delimited, files, http, journal
 from petstore_tools.bulk import looks, results
 from petstore_tools.core.plan import Plan
 
 def dying(call, at, when):
-    calls = 0
+    numbers = itertools.count(1)  # several threads call
     def wrapped(*args, **more):
-        nonlocal calls
-        calls += 1
-        if calls == at and when == "before":
+        mine = next(numbers) == at
+        if mine and when == "before":
             os._exit(9)
         result = call(*args, **more)
-        if calls == at and when == "after":
+        if mine:
             os._exit(9)
         return result
     return wrapped
