@@ -173,9 +173,13 @@ class Client:
             reply = self.transport.send(method, url, body)
         except BaseException as error:
             left = not isinstance(error, TransportError) or error.may_have_left
+            self._count(left)
             self.admission.failed(token, may_have_left=left)
             raise
+        self._count(1)
         self.admission.answered(token, reply.status, reply.headers, reply.body)
-        with self._counting:
-            self.sent += 1
         return reply
+
+    def _count(self, requests: int) -> None:
+        with self._counting:
+            self.sent += requests

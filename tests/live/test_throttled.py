@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import requests
+from proxy import Fate, FaultProxy, reply
 
-from petstore_tools import Sandbox
+from petstore_tools import Plan, Sandbox
 from petstore_tools.errors import QuotaError
 from petstore_tools.throttled import ThrottleAdapter
 
@@ -82,3 +87,67 @@ def test_it_never_retries_by_itself() -> None:
     adapter = ThrottleAdapter(base_url="https://x/v1", api_key="k", ledger="memory")
 
     assert adapter.max_retries.total == 0
+
+
+CROWD = """
+import sys, threading, time
+import requests
+from petstore_tools.throttled import ThrottleAdapter
+base_url, key, folder, until = sys.argv[1:]
+session = requests.Session()
+session.headers["Authorization"] = f"Bearer {key}"
+adapter = ThrottleAdapter(base_url=base_url, api_key=key, plan="100000/1000000", state_dir=folder, wait=True)
+session.mount("http://", adapter)
+def want():
+    while time.time() < float(until):
+        session.get(f"{base_url}/pets", timeout=5)
+        time.sleep(0.01)
+threads = [threading.Thread(target=want) for _ in range(4)]
+print("ready", flush=True)
+sys.stdin.readline()
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.case("P14")
+def test_after_one_429_no_thread_of_two_processes_sends_before_its_time(tmp_path: Path) -> None:
+    """Eight threads in two real processes: what was under way arrives, then nothing for two seconds."""
+    arrivals: list[float] = []
+    refused_at: list[float] = []
+
+    def fate(method: str, n: int) -> Fate:
+        arrivals.append(time.time())
+        if n != 60:
+            return "pass"
+        refused_at.append(time.time())
+        return reply(429, Retry_After="2")
+
+    with (
+        Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=1) as box,
+        FaultProxy(box.base_url, fate) as proxy,
+    ):
+        arguments = [proxy.base_url, box.api_key, str(tmp_path), str(time.time() + 6)]
+        crowd = [
+            subprocess.Popen(
+                [sys.executable, "-c", CROWD, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            for _ in range(2)
+        ]
+        for process in crowd:
+            assert process.stdout is not None
+            process.stdout.readline()
+        for process in crowd:
+            assert process.stdin is not None
+            process.stdin.write(b"go\n")
+            process.stdin.flush()
+        for process in crowd:
+            process.communicate(timeout=30)
+
+    (closed,) = refused_at
+    too_early = [at - closed for at in arrivals if 0.3 < at - closed < 2]
+    assert too_early == []
+    assert sum(at > closed + 2 for at in arrivals) > 20
+    assert sum(closed < at <= closed + 0.3 for at in arrivals) <= 8
