@@ -205,6 +205,7 @@ class PostgresLedger(_Stored):
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is made there.
         subject: Which budget in it (`subject`).
+        wall: This machine's clock.
 
     Raises:
         SettingsError: The URL is none of PostgreSQL.
@@ -214,8 +215,9 @@ class PostgresLedger(_Stored):
 
     shared = "with all who use the same ledger database"
 
-    def __init__(self, url: SecretStr, subject: str) -> None:
+    def __init__(self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time) -> None:
         super().__init__()
+        self._wall = wall
         if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
             raise SettingsError("PETSTORE_LEDGER_URL must look like postgresql://USER:PASSWORD@HOST/DATABASE")
         try:
@@ -238,7 +240,7 @@ class PostgresLedger(_Stored):
                 (self._subject,),
             ).fetchone()
             assert row is not None
-            self.ahead_s = row[1] - time.time()
+            self.ahead_s = row[1] - self._wall()
             state = work(row[0].encode() or None)
             db.execute(
                 "UPDATE petstore_budget SET state = %s WHERE subject = %s", (state.decode(), self._subject)

@@ -22,6 +22,7 @@ from python_calamine import CalamineWorkbook
 from petstore_tools import PetStore, Sandbox, samples
 from petstore_tools.adapters.journal import Target, open_journal
 from petstore_tools.adapters.workbooks import write_xlsx
+from petstore_tools.bulk import looks
 from petstore_tools.core.journal import Entry, merge
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
@@ -170,6 +171,7 @@ def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(
     assert result.stopped.kind == "service"
     assert 3 <= proxy.counts["POST"] <= 16 + 3
     assert result.unknown == (proxy.counts["POST"] if blind else 0)
+    assert proxy.counts["GET"] == (1 + looks.PROBES if blind else 3)  # before, probes, after
     assert result.pending == 5_000 - result.unknown
 
 
@@ -608,6 +610,7 @@ from dataclasses import replace
 from petstore_tools import PetStore
 from petstore_tools.adapters.journal import Target, open_journal
 from petstore_tools.adapters.workbooks import write_xlsx
+from petstore_tools.bulk import looks
 from petstore_tools.core.journal import Entry, merge
 from petstore_tools.core.plan import Plan
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
