@@ -135,7 +135,7 @@ def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> 
 @pytest.mark.soak
 @pytest.mark.case("P21")
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize("part", range(20), ids="part{:02}".format)
+@pytest.mark.parametrize("part", range(20), ids="part{:03}".format)
 def test_exact_in_every_run_of_six_processes(tmp_path: Path, postgres: Postgres, part: int) -> None:
     """25 runs each: 19 forked on SQLite, 2 spawned there, 4 on PostgreSQL."""
     for run in range(25):
