@@ -78,7 +78,7 @@ class Quota:
             told.append(f"Closed until {utc_text(self.closed_until)}: {self.closed_why}.")
         if self.in_flight:
             told.append(f"{self.in_flight} requests are under way.")
-        told.append(f"Counted {self.shared}.")
+        told.append(f"Counted {self.shared}; strangers use the key without this toolkit.")
         return " ".join(told)
 
     def to_text(self) -> str:
@@ -87,7 +87,7 @@ class Quota:
 
     def _rows(self) -> list[tuple[object, ...]]:
         return [
-            (w.window, w.limit, w.left, w.here, w.others, w.strangers, _time(w.frees_at), w.told_by)
+            (w.window, w.limit, w.left, w.here, w.others, w.strangers, _time(w.frees_at), _TELLERS[w.told_by])
             for w in self.windows
         ]
 
@@ -100,7 +100,8 @@ class Quota:
         return render.html_table(self.plan, _HEADER, self._rows(), note=self.note)
 
 
-_HEADER = ("window", "limit", "left", "spent here", "by others", "by strangers", "frees at", "told by")
+_HEADER = ("window", "limit", "left", "this process", "others here", "strangers", "frees at", "told by")
+_TELLERS = {"headers": "the service", "ledger": "our own count"}
 
 
 def _time(at: float | None) -> str | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import requests
 
     from petstore_tools.bulk import ImportPreview, ImportResult, Order, Progress
-    from petstore_tools.bulk.preview import Known
+    from petstore_tools.bulk.order import Known
     from petstore_tools.quota import Quota
     from petstore_tools.report import StatusReport
 

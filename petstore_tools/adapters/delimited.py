@@ -77,8 +77,14 @@ def read_delimited(path: Path, content: bytes) -> list[Delimited]:
     text, encoding, notes = _decode(content, path.name)
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
-    suffix = path.suffix.casefold()
-    return [Delimited(text, encoding, delimiter, path.suffix, notes) for delimiter in DELIMITERS[suffix]]
+    usual, *others = DELIMITERS[path.suffix.casefold()]
+    if encoding == "utf-16":
+        notes = (*notes, "read as UTF-16")
+    found = [Delimited(text, encoding, usual, path.suffix, notes)]
+    for delimiter in others:
+        told = (*notes, f"cells are separated by {delimiter!r}")
+        found.append(Delimited(text, encoding, delimiter, path.suffix, told))
+    return found
 
 
 def _decode(content: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:

@@ -11,10 +11,10 @@ from petstore_tools.adapters.journal import Journal, open_journal
 from petstore_tools.adapters.journals import Elsewhere, elsewhere
 from petstore_tools.admission import Manner
 from petstore_tools.bulk import looks, results
+from petstore_tools.bulk.order import Order
 from petstore_tools.bulk.preview import (
     Checked,
     ImportPreview,
-    Order,
     check,
     describe,
     most_requests,

@@ -15,7 +15,7 @@ from petstore_tools.adapters import journals, settings
 from petstore_tools.adapters.journal import peek
 from petstore_tools.adapters.journals import Kept
 from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
-from petstore_tools.bulk.preview import Known
+from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
 from petstore_tools.core.journal import Entry
@@ -115,7 +115,11 @@ def import_(
 
 def _agreed(preview: ImportPreview, *, yes: bool) -> bool:
     click.echo(str(preview), err=True)
-    if preview.forecast.ends_at is not None and (here := local_text(preview.forecast.ends_at)):
+    if (
+        preview.to_send
+        and preview.forecast.ends_at is not None
+        and (here := local_text(preview.forecast.ends_at))
+    ):
         click.echo(f"  your time done about {here}", err=True)
     if yes or preview.refusal or not preview.to_send:
         return True
@@ -202,7 +206,7 @@ def _folder() -> Path:
 @imports_.command("show")
 @click.argument("import_id", metavar="ID")
 def show(import_id: str) -> int:
-    """Show the rows of import ID that are not created, and why."""
+    """Show what of import ID is not created, and why."""
     kept = _find(import_id)
     click.echo(text_table(_TITLES, [_line(kept)]))
     rows = [
@@ -250,7 +254,11 @@ def resume(context: click.Context, import_id: str, *, wait: bool, yes: bool) -> 
 def settle(
     context: click.Context, import_id: str, row: int | None, pet_id: int | None, *, absent: bool
 ) -> int:
-    """Look in the inventory what became of lost rows of import ID, or decide on one of them yourself."""
+    """
+    Settle the lost rows of import ID.
+
+    By one look at the inventory; or, with --row, by your own word on one of them.
+    """
     if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
         raise click.UsageError("a decision takes --row and one of --created PET_ID and --absent")
     kept = _find(import_id)
@@ -271,7 +279,11 @@ def settle(
 @click.argument("import_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def forget(import_id: str, *, yes: bool) -> int:
-    """Forget import ID: its file counts as new, and the next run creates every row again."""
+    """
+    Forget import ID, so that its file counts as new.
+
+    The next run creates every row again, as far as a look does not find it standing.
+    """
     kept = _find(import_id)
     question = (
         f"Forget what became of {sum(kept.states.values()):,} rows of {kept.target.path.name}, "
