@@ -17,6 +17,7 @@ from petstore_tools.core.rows import Content
 from petstore_tools.core.settle import Absent, Verdict, settle
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import TransportError
+from petstore_tools.words import counted
 
 Seen = list[tuple[int, Content]]  # id and values of each animal
 
@@ -99,6 +100,11 @@ def _wait_until(client: Client, at: float, manner: Manner, rows: int) -> None:
     """Wait, so that what was still under way has arrived."""
     said: Callable[[Wait | None], None] = manner.on_wait
     while client.clock.now() < at:
-        said(Wait(at, f"the last chance of {rows:,} lost answers to have left their animal"))
+        said(
+            Wait(
+                at,
+                f"a look for {counted(rows, 'animal')}: a create whose lost answer is young may still come",
+            )
+        )
         client.clock.sleep_until(at)
     said(None)

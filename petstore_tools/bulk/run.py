@@ -68,7 +68,8 @@ def run(
         if shown.refusal:
             raise SheetError(shown.refusal)
         sent_before = client.sent
-        manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=_waits(progress, shown.to_send))
+        watch = _Watch(progress, shown.to_send)
+        manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=watch.waits)
         stopped = None
         if shown.to_send and order.baseline and journal.is_new:
             leave = leave_per_day(client.admission.room()[0], order.leave)
@@ -83,7 +84,7 @@ def run(
         journal.adopt(checked.merged, now=client.clock.now())
         created_before = _count(journal)["created"]
         if stopped is None:
-            stopped = _send_and_settle(client, journal, others, order, manner, progress)
+            stopped = _send_and_settle(client, journal, others, order, manner, watch.show)
         journal.bury(now=client.clock.now())
         result = _result(client, order, checked, journal, stopped)
         result = replace(
@@ -145,12 +146,21 @@ def _is_too_long(client: Client, journal: Journal, order: Order) -> bool:
     return not order.wait and looks.settles_at(client, journal) - client.clock.now() > client.max_wait_s
 
 
-def _waits(progress: Callable[[Progress], None], total: int) -> Callable[[Wait | None], None]:
-    def show(wait: Wait | None) -> None:
-        if wait is not None:
-            progress(Progress(0, total, 0, 0, 0, waits_until=wait.until, waits_for=wait.why))
+class _Watch:
+    """Shows how far a run is, also while it waits for a look."""
 
-    return show
+    def __init__(self, progress: Callable[[Progress], None], total: int) -> None:
+        self._progress, self._last = progress, Progress(0, total, 0, 0, 0)
+
+    def show(self, now: Progress) -> None:
+        """Pass it on."""
+        self._last = now
+        self._progress(now)
+
+    def waits(self, wait: Wait | None) -> None:
+        """Say what is waited for."""
+        if wait is not None:
+            self._progress(replace(self._last, waits_until=wait.until, waits_for=wait.why))
 
 
 def _send(

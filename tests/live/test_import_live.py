@@ -22,7 +22,7 @@ from python_calamine import CalamineWorkbook
 from petstore_tools import PetStore, Sandbox, samples
 from petstore_tools.adapters.journal import Target, open_journal
 from petstore_tools.adapters.workbooks import write_xlsx
-from petstore_tools.bulk import looks
+from petstore_tools.bulk import Progress, looks
 from petstore_tools.core.journal import Entry, merge
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
@@ -219,11 +219,14 @@ def test_a_lost_answer_is_settled_by_a_look(fast: Sandbox, file: Path, fate: Fat
         fast.base_url, lambda method, n: fate if (method, n) == ("POST", 10) else "pass"
     ) as proxy:
         before = fast.clock.now()
-        result = through(fast, proxy).import_pets(file)
+        told: list[Progress] = []
+        result = through(fast, proxy).import_pets(file, progress=told.append)
 
     assert (result.created, result.unknown, result.complete) == (ROWS, 0, True)
     assert standing(fast) == expected()
     assert fast.clock.now() - before >= 60
+    waited = [p for p in told if "lost answer" in p.waits_for]
+    assert {(p.created, p.unknown, p.waits_until) for p in waited} == {(ROWS - 1, 1, before + 60)}
     assert proxy.counts["POST"] == (ROWS if fate == "drop after" else ROWS + 1)
     assert proxy.counts["GET"] == 2
 
@@ -610,7 +613,7 @@ from dataclasses import replace
 from petstore_tools import PetStore
 from petstore_tools.adapters.journal import Target, open_journal
 from petstore_tools.adapters.workbooks import write_xlsx
-from petstore_tools.bulk import looks
+from petstore_tools.bulk import Progress, looks
 from petstore_tools.core.journal import Entry, merge
 from petstore_tools.core.plan import Plan
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])

@@ -292,3 +292,45 @@ def test_processes_that_die_and_start_again_earn_no_refusal(
     assert (
         took_s <= days * (86_400 + 700) + (minutes + 1) * (60 + 2 * latency_s + 5) + client.died * a_death_s
     )
+
+
+@given(
+    plan=st.sampled_from([(60, 1_000), (300, 10_000), (1_000, 100_000)]),
+    kinds=st.tuples(KINDS, KINDS),
+    speaks=SPEAKS,
+    latency_s=st.sampled_from([0.01, 0.4, 2.0]),
+    threads=st.integers(1, 12),
+    requests=st.integers(1, 500),
+    seed=st.integers(0, 2**16),
+    skew_s=st.sampled_from([0.0, 300.0, -300.0]),
+    start=st.floats(1_800_000_000, 1_800_172_800),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.case("P18", "P28")
+def test_a_plan_that_is_learnt_earns_no_refusal_either(
+    plan: tuple[int, int],
+    kinds: tuple[WindowKind, WindowKind],
+    speaks: str,
+    latency_s: float,
+    threads: int,
+    requests: int,
+    seed: int,
+    skew_s: float,
+    start: float,
+) -> None:
+    """Nobody named the plan: one request goes first, then the strictest reading that fits."""
+    service, client, _ = run(
+        plan=plan,
+        kinds=kinds,
+        speaks=speaks,
+        latency_s=latency_s,
+        threads=threads,
+        requests=requests,
+        seed=seed,
+        skew_s=skew_s,
+        start=start,
+        named=False,
+    )
+
+    assert service.refused == 0
+    assert client.left == 0
