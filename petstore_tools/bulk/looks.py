@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -98,13 +97,7 @@ def settles_at(client: Client, journal: Journal) -> float:
 
 def _wait_until(client: Client, at: float, manner: Manner, rows: int) -> None:
     """Wait, so that what was still under way has arrived."""
-    said: Callable[[Wait | None], None] = manner.on_wait
     while client.clock.now() < at:
-        said(
-            Wait(
-                at,
-                f"a look for {counted(rows, 'animal')}: a create whose lost answer is young may still come",
-            )
-        )
+        manner.on_wait(Wait(at, f"the look for {counted(rows, 'row')} whose answer was lost"))
         client.clock.sleep_until(at)
-    said(None)
+    manner.on_wait(None)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from petstore_tools.adapters.journal import Journal, open_journal
 from petstore_tools.adapters.journals import Elsewhere, elsewhere
@@ -28,6 +29,8 @@ from petstore_tools.core.forecast import leave_per_day
 from petstore_tools.core.settle import Found
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import SheetError
+
+IN_VAIN: Final = 3  # rounds that create nothing until a run ends
 
 
 def run(
@@ -118,6 +121,7 @@ def _send_and_settle(
     progress: Callable[[Progress], None],
 ) -> Stopped | None:
     """Send what is pending, settle what was lost, and go on with what a look proved absent."""
+    in_vain = 0
     while True:
         created = _count(journal)["created"]
         stopped = _send(client, journal, order, progress)
@@ -135,10 +139,12 @@ def _send_and_settle(
             return INTERRUPTED
         finally:
             client.admission.tell()
+        if not any(e.state == "pending" for e in journal.entries(wanted=True)):
+            return None
         moved = _count(journal)["created"] > created or any(isinstance(v, Found) for v in verdicts)
-        pending = any(e.state == "pending" for e in journal.entries(wanted=True))
-        if not pending or not moved:  # a service that creates nothing is not asked for ever
-            return stopped if pending else None
+        in_vain = 0 if moved else in_vain + 1
+        if in_vain == IN_VAIN or (stopped is not None and not moved):
+            return stopped or Stopped("service", "answers were lost and nothing was created, again and again")
 
 
 def _is_too_long(client: Client, journal: Journal, order: Order) -> bool:

@@ -225,10 +225,28 @@ def test_a_lost_answer_is_settled_by_a_look(fast: Sandbox, file: Path, fate: Fat
     assert (result.created, result.unknown, result.complete) == (ROWS, 0, True)
     assert standing(fast) == expected()
     assert fast.clock.now() - before >= 60
-    waited = [p for p in told if "lost answer" in p.waits_for]
+    waited = [p for p in told if "answer was lost" in p.waits_for]
     assert {(p.created, p.unknown, p.waits_until) for p in waited} == {(ROWS - 1, 1, before + 60)}
     assert proxy.counts["POST"] == (ROWS if fate == "drop after" else ROWS + 1)
     assert proxy.counts["GET"] == 2
+
+
+@pytest.mark.case("P31")
+@pytest.mark.parametrize(("lost", "created"), [(1, 1), (2, 1), (99, 0)])
+def test_the_only_row_of_a_file_is_sent_again_but_not_for_ever(
+    fast: Sandbox, tmp_path: Path, lost: int, created: int
+) -> None:
+    """Its first answers are lost before the commit: a look, another try; after three in vain the run ends."""
+    path = tmp_path / "one.csv"
+    path.write_text("name,categoryId\nRex,3\n")
+    with FaultProxy(
+        fast.base_url, lambda method, n: "drop before" if method == "POST" and n <= lost else "pass"
+    ) as proxy:
+        result = through(fast, proxy).import_pets(path)
+
+    assert (result.created, result.pending, proxy.counts["POST"]) == (created, 1 - created, min(lost + 1, 3))
+    assert (result.stopped is None) == bool(created)
+    assert sum(standing(fast).values()) == created
 
 
 @pytest.mark.case("P31")
