@@ -723,10 +723,11 @@ def dying(call, at, when):
         mine = next(numbers) == at
         if mine and when == "before":
             os._exit(9)
-        result = call(*args, **more)
-        if mine:
-            os._exit(9)
-        return result
+        try:
+            return call(*args, **more)
+        finally:
+            if mine:
+                os._exit(9)  # also where it failed
     return wrapped
 
 place, name, at, when = sys.argv[5:]
