@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from petstore_tools import spec
 from petstore_tools.core.listing import Listing, digest
 from petstore_tools.errors import FrameError
-from petstore_tools.models import Pet, PetRow
+from petstore_tools.models import PetRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,22 +61,6 @@ class Columns:
         )
         frame.attrs["listing"] = listing.to_dict()
         return frame
-
-
-def to_pets(frame: pd.DataFrame) -> Iterator[Pet]:
-    """
-    Yield the rows of a frame as models.
-
-    Args:
-        frame: As built by `Columns.to_frame`.
-
-    Spec: §2.2.
-    """
-    check(frame)
-    columns = (frame[name].tolist() for name in spec.COLUMNS)
-    for pet_id, name, category_id, status in zip(*columns, strict=True):
-        known = status if isinstance(status, str) else None
-        yield Pet(id=pet_id, name=str(name), category_id=category_id, status=known)
 
 
 def check(frame: pd.DataFrame) -> None:

@@ -32,7 +32,6 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-VERSION: Final = "1.0.0"  # §9
 PATH_PREFIX: Final = "/v1"  # §1, §9
 PETS_PATH: Final = "/pets"  # §4.1, §4.2
 ORDERS_PATH: Final = "/store/orders"  # §1: exists; operations not shown

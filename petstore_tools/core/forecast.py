@@ -29,7 +29,7 @@ class Forecast:
         left_today: Requests of the day that are left now; None where nobody told.
         leaves_per_day: Requests of each day that it leaves for others.
         days: Days it touches, from 1; 0 where there is nothing to send.
-        starts_at, ends_at: Unix seconds; `ends_at` is None where it can never end.
+        ends_at: Unix seconds, None where it can never end.
         plan: The plan in force, in words.
     """
 
@@ -38,7 +38,6 @@ class Forecast:
     left_today: int | None
     leaves_per_day: int
     days: int
-    starts_at: float
     ends_at: float | None
     plan: str
 
@@ -94,7 +93,7 @@ def forecast(
     left_today = None if day.left == inf else int(max(0.0, day.left))
 
     def made(days: int, ends_at: float | None) -> Forecast:
-        return Forecast(requests, looks, left_today, leave, days, now, ends_at, str(plan))
+        return Forecast(requests, looks, left_today, leave, days, ends_at, str(plan))
 
     if not requests:
         return made(0, now)

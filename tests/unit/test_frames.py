@@ -8,7 +8,7 @@ import pytest
 from petstore_tools import status_report
 from petstore_tools.core.listing import Listing, digest
 from petstore_tools.errors import FrameError
-from petstore_tools.frames import Columns, listing_of, to_pets
+from petstore_tools.frames import Columns, listing_of
 from petstore_tools.models import PetRow
 
 
@@ -58,11 +58,6 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
 
     assert list(found["status"].cat.categories) == ["available", "pending", "sold", "resting"]
     assert status_report(found).breakdown.loc["resting", "count"] == 1
-
-
-def test_a_frame_goes_back_to_models() -> None:
-    """Missing is None again."""
-    assert [pet.status for pet in to_pets(frame(animals(4)))] == ["available", "pending", "sold", None]
 
 
 @pytest.mark.case("P53a")
