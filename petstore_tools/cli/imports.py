@@ -104,6 +104,8 @@ def import_(
         if dry_run:
             preview = store._preview(order)
             click.echo("\n".join(preview.lines(most=len(preview.problems))))
+            if preview.refusal:
+                return exits.USAGE
             return exits.PARTLY if preview.problems else exits.DONE
         result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
     if result is None:

@@ -111,6 +111,8 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert run("quota").returncode == 0
     assert run("import", "bad.csv", "--yes").returncode == 1
     assert run("import", "bad.csv", "--yes", "--strict").returncode == 2
+    assert run("import", "bad.csv", "--dry-run", "--strict").returncode == 2
+    assert run("import", "bad.csv", "--dry-run").returncode == 1
     assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
     assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
     assert run("import", "good.csv", "--yes", "--leave", "2", PETSTORE_PLAN="5/2").returncode == 2

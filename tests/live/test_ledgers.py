@@ -6,6 +6,7 @@ import dataclasses
 import multiprocessing
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import pytest
 from postgres import Postgres, absent, running
 from pydantic import SecretStr
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore, Sandbox, sqlite
 from petstore_tools.adapters.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from petstore_tools.adapters.settings import Settings
 from petstore_tools.clock import ManualClock
@@ -277,3 +278,60 @@ def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -
         PostgresLedger(SecretStr("redis://:hush@cache/0"), "shared")
 
     assert "hush" not in str(caught.value)
+
+
+@pytest.mark.case("P24")
+def test_a_budget_file_that_another_program_locks_is_a_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody has it open and holds it: after the wait, an error that says so; nothing is let go."""
+    monkeypatch.setattr(sqlite, "BUSY_S", 0.2)
+    ledger = SqliteLedger(tmp_path / "budget.db", "shared")
+    assert isinstance(ask(ledger), Go)
+    other = sqlite3.connect(tmp_path / "budget.db", isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+
+    with pytest.raises(LedgerError, match="database is locked"):
+        ask(ledger)
+
+    other.close()
+    assert isinstance(ask(ledger), Wait)  # the scout is still out
+    ledger.close()
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from petstore_tools.adapters.ledger import SqliteLedger
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.throttle import Throttle
+from petstore_tools.errors import LedgerError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+ledger = SqliteLedger(Path(sys.argv[1]), "shared")
+ledger.update(lambda budget: setattr(budget, "unsure", False))
+resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+granted = 0
+try:
+    while granted < 10_000:
+        ledger.update(lambda budget: Throttle(Plan(100_000, 1_000_000), budget).ask(1_800_000_000.0))
+        granted += 1
+except LedgerError as error:
+    print(granted, error)
+"""
+
+
+@pytest.mark.case("P24")
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files; CI runs it on Linux")
+def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(tmp_path: Path) -> None:
+    """The write that does not fit lets nothing go, and the file is whole afterwards."""
+    path = tmp_path / "budget.db"
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    granted, _, message = done.stdout.partition(" ")
+
+    assert "cannot be used" in message
+    assert 'ledger="memory"' in message
+    ledger = SqliteLedger(path, "shared")
+    assert ledger.update(lambda budget: len(budget.in_flight)) == int(granted) > 0
+    ledger.close()
