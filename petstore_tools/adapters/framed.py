@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,4 +53,11 @@ class Framed:
 
 def _texts(column: pd.Series[Any]) -> list[str]:
     missing = column.isna().tolist()
-    return ["" if gone else text_of(value) for gone, value in zip(missing, column.tolist(), strict=True)]
+    return ["" if gone else _text(value) for gone, value in zip(missing, column.tolist(), strict=True)]
+
+
+def _text(value: Any) -> str:
+    """Return a value as text; a whole number of a frame is exact, whatever its size."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return Typed(str(int(value)), "a number")
+    return text_of(value)

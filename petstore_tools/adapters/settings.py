@@ -131,13 +131,13 @@ def load(
         plan=plans.parse(plan or environ.get("PETSTORE_PLAN") or file.plan),
         state_dir=state_folder(state_dir, environ=environ, file=file),
         ledger_url=ledger_url(environ=environ, file=file),
-        settle_after_s=_seconds(environ.get("PETSTORE_SETTLE_AFTER_S")) or file.settle_after_s,
+        settle_after_s=_seconds(environ.get("PETSTORE_SETTLE_AFTER_S"), file.settle_after_s),
     )
 
 
-def _seconds(text: str | None) -> float | None:
+def _seconds(text: str | None, otherwise: float | None) -> float | None:
     if not text:
-        return None
+        return otherwise
     if not re.fullmatch(r"\d{1,6}(\.\d+)?", text.strip(), re.ASCII):
         raise SettingsError(f"PETSTORE_SETTLE_AFTER_S is a number of seconds such as 60, not {text!r}")
     return float(text)

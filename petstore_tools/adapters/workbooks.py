@@ -6,6 +6,8 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,17 +55,20 @@ class Worksheet:
 def text_of(value: Any) -> str:
     """Return a cell's value as text; one that was no text keeps what it was (`core.rows.Typed`)."""
     match value:
+        case str():
+            return str(value)
         case bool():
             return Typed("TRUE" if value else "FALSE", "a boolean")
-        case int() | float():
-            if abs(value) > EXACT:
-                return Typed(f"{value:.0f}", "a number that may have been rounded")
-            return Typed(str(int(value)) if float(value).is_integer() else repr(value), "a number")
+        case Real() | Decimal():
+            number = float(value)
+            if abs(number) > EXACT:
+                return Typed(f"{number:.0f}", "a number that may have been rounded")
+            return Typed(str(int(number)) if number.is_integer() else repr(number), "a number")
         case datetime() | date():
             return Typed(value.isoformat(), "a date")
         case time() | timedelta():
             return Typed(str(value), "a time")
-    return str(value)
+    return Typed(str(value), f"of type {type(value).__name__}")
 
 
 def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:

@@ -109,3 +109,13 @@ def test_a_key_that_no_header_can_carry_is_refused(key: str) -> None:
         PetStore(base_url="https://a/v1", api_key=key)
 
     assert key not in str(raised.value)
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", None)])
+def test_the_delay_of_a_look_may_be_nothing(given: str, seconds: float | None) -> None:
+    """Nought is a number, too; what is none is refused."""
+    environ = {"PETSTORE_BASE_URL": "https://a/v1", "PETSTORE_API_KEY": "k", "PETSTORE_SETTLE_AFTER_S": given}
+
+    assert settings.load(environ=environ).settle_after_s == seconds
+    with pytest.raises(SettingsError, match="seconds such as 60"):
+        settings.load(environ={**environ, "PETSTORE_SETTLE_AFTER_S": "-1"})

@@ -6,9 +6,11 @@ import datetime
 import subprocess
 import sys
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import xlsxwriter
@@ -199,6 +201,16 @@ def test_a_frame_is_a_sheet_whose_first_row_is_row_2() -> None:
         "row 3, column B (categoryId): is empty; give the number of the category",
         "row 5, column A (name): is empty; give a name",
     ]
+
+
+@pytest.mark.case("P48")
+def test_values_of_a_frame_are_taken_exactly_or_named() -> None:
+    """int64 to its ends, numpy's own types, and what is no cell."""
+    values = [2**53 + 1, -(2**63), np.int64(7), 2.0**60, Decimal(7), b"7", np.float64(7)]
+    table = read_frame(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
+
+    assert [category for _, category, _ in contents(table)] == [2**53 + 1, -(2**63), 7, 7, 7]
+    assert [p.rule for p in problems(table)] == ["is a number that may have been rounded", "is of type bytes"]
 
 
 def test_a_hundred_thousand_rows_stay_within_their_memory(tmp_path: Path) -> None:
