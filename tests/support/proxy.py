@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal, Self
 
 Fate = Literal["pass", "drop before", "drop after"] | bytes
@@ -44,7 +45,7 @@ class FaultProxy:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection:
+        with connection, suppress(ConnectionError):  # one of the two ends is gone: so is the answer
             request = self._read(connection)
             if not request:
                 return
