@@ -24,12 +24,7 @@ Times are Unix seconds. No message holds a key.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from petstore_tools.words import utc_text
-
-if TYPE_CHECKING:
-    pass
 
 
 class PetstoreError(Exception):
