@@ -7,6 +7,7 @@ import json
 import sqlite3
 import threading
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -91,6 +92,13 @@ class Journal:
                     candidates
                 ) in rows
             ]
+
+    def states(self) -> Counter[str]:
+        """Count the rows that the file of this run holds, by state."""
+        with self._using() as db:
+            return Counter(
+                dict(db.execute("SELECT state, count(*) FROM row WHERE wanted = 1 GROUP BY state"))
+            )
 
     def adopt(self, merged: Merge, *, now: float) -> None:
         """Take in a file: new rows are pending, rejected ones pending again, places brought up to date."""

@@ -75,14 +75,15 @@ def settle_lost(
     Returns:
         The verdicts; none where there was nothing to settle or the listing was not complete.
     """
-    lost = [e for e in journal.entries() if e.state == "unknown" and (again or not e.candidates)]
+    entries = journal.entries()
+    lost = [e for e in entries if e.state == "unknown" and (again or not e.candidates)]
     if not lost:
         return []
     _wait_until(client, settles_at(client, journal), manner, len(lost))
     seen = look(client, manner)
     if seen is None:
         return []
-    owned = {e.pet_id for e in journal.entries() if e.pet_id is not None} | others.owned
+    owned = {e.pet_id for e in entries if e.pet_id is not None} | others.owned
     verdicts = settle(lost, seen, baseline=journal.baseline, owned=owned, lost_elsewhere=others.lost)
     taken = [v for v in verdicts if resend or not isinstance(v, Absent)]
     journal.settle(taken, now=client.clock.now())

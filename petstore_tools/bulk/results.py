@@ -123,10 +123,7 @@ class ImportResult:
         return {**counts, "resumes_at": resumes_at, "journal": self.journal}
 
     def __str__(self) -> str:
-        counts = ("created", "rejected", "unknown", "pending", "held", "skipped")
-        told = ", ".join(
-            f"{getattr(self, name):,} {name}" for name in counts if getattr(self, name) or name == "created"
-        )
+        told = ", ".join(f"{count:,} {name}" for name, count in self._fates())
         text = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}: {told}"
         if self.stopped is not None:
             text += f"; stopped: {self.stopped.why}"
@@ -136,14 +133,17 @@ class ImportResult:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def _fates(self) -> list[tuple[str, int]]:
+        """Return the fates that rows met, and how many; created ones always."""
         names = ("created", "rejected", "unknown", "pending", "held", "skipped")
-        rows = [(name, getattr(self, name)) for name in names if getattr(self, name) or name == "created"]
+        return [(name, getattr(self, name)) for name in names if getattr(self, name) or name == "created"]
+
+    def _repr_html_(self) -> str:
         note = str(self).partition("; ")[2]
         if self.ambiguous:
             note = f"{counted(self.ambiguous, 'row')} for a person to decide. {note}"
         title = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}"
-        return render.html_table(title, ("fate", "rows"), rows, note=note)
+        return render.html_table(title, ("fate", "rows"), self._fates(), note=note)
 
     @property
     def unknown_frame(self) -> pd.DataFrame:
@@ -154,7 +154,7 @@ class ImportResult:
             Columns as `frame`, and `candidates` (string: ids of animals that may be the row).
         """
         frame = self.frame
-        ids = {entry.number: " or ".join(map(str, entry.candidates)) for entry in self.entries}
+        ids = {entry.number: entry.may_be for entry in self.entries}
         lost = frame[frame["fate"] == "unknown"].reset_index(drop=True)
         return lost.assign(candidates=[ids.get(row, "") for row in lost["row"]]).astype({"candidates": "str"})
 
@@ -216,8 +216,7 @@ def write(
 
 
 def _doubt(entry: Entry) -> str:
-    ids = " or ".join(map(str, entry.candidates))
-    return f"{entry.detail}; it may be id {ids}" if ids else entry.detail
+    return f"{entry.detail}; it may be id {entry.may_be}" if entry.candidates else entry.detail
 
 
 def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
@@ -229,7 +228,7 @@ def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: in
     rows = []
     for number, cells, problem in sorted(refused):
         padded = [*cells, *[""] * (width - len(cells))]
-        # cells beyond the header join the last one: nothing is lost, and the row is not mended unseen
-        kept = [*padded[: width - 1], table.source.separator.join(padded[width - 1 :])]
-        rows.append([table.source.guard(cell) for cell in (*kept, str(number), journal, problem)])
+        if len(padded) > width:  # they join the last one: nothing is lost, and the row is not mended unseen
+            padded[width - 1 :] = [table.source.separator.join(padded[width - 1 :])]
+        rows.append([table.source.guard(cell) for cell in (*padded, str(number), journal, problem)])
     return rows

@@ -75,25 +75,22 @@ def run(
         manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=watch.waits)
         stopped = None
         if shown.to_send and order.baseline and journal.is_new:
-            leave = leave_per_day(client.admission.room()[0], order.leave)
-            early = replace(manner, leave_per_day=leave)  # what is left is for settling, too
+            early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
             stopped, seen = _look_before(client, shown.to_send, early)
             standing = Counter(content for _, content in seen or ())
-            checked = check(order, journal.entries(), table, others.standing | standing)
-            if why := refusal(order, checked):
-                raise SheetError(why)
+            if any(row.content in standing for row, _ in checked.merged.new):
+                checked = check(order, journal.entries(), table, others.standing | standing)
+                if why := refusal(order, checked):
+                    raise SheetError(why)
             if seen is not None:
                 journal.keep_baseline((pet_id for pet_id, _ in seen), now=client.clock.now())
         journal.adopt(checked.merged, now=client.clock.now())
-        created_before = _count(journal)["created"]
+        created_before = journal.states()["created"]
         if stopped is None:
             stopped = _send_and_settle(client, journal, others, order, manner, watch.show)
         journal.bury(now=client.clock.now())
-        result = _result(client, order, checked, journal, stopped)
-        result = replace(
-            result,
-            requests=client.sent - sent_before,
-            created_now=_count(journal)["created"] - created_before,
+        result = _result(
+            client, order, checked, journal, stopped, sent_before=sent_before, created_before=created_before
         )
     if stopped is not None and stopped.error is not None:
         raise stopped.error
@@ -123,7 +120,7 @@ def _send_and_settle(
     """Send what is pending, settle what was lost, and go on with what a look proved absent."""
     in_vain = 0
     while True:
-        created = _count(journal)["created"]
+        created = journal.states()["created"]
         stopped = _send(client, journal, order, progress)
         if stopped is not None and not stopped.sick:
             return stopped
@@ -139,9 +136,10 @@ def _send_and_settle(
             return INTERRUPTED
         finally:
             client.admission.tell()
-        if not any(e.state == "pending" for e in journal.entries(wanted=True)):
+        states = journal.states()
+        if not states["pending"]:
             return None
-        moved = _count(journal)["created"] > created or any(isinstance(v, Found) for v in verdicts)
+        moved = states["created"] > created or any(isinstance(v, Found) for v in verdicts)
         in_vain = 0 if moved else in_vain + 1
         if in_vain == IN_VAIN or (stopped is not None and not moved):
             return stopped or Stopped("service", "answers were lost and nothing was created, again and again")
@@ -172,19 +170,24 @@ class _Watch:
 def _send(
     client: Client, journal: Journal, order: Order, progress: Callable[[Progress], None]
 ) -> Stopped | None:
-    plan, _ = client.admission.room()
-    sender = Sender(
-        client, journal, wait=order.wait, leave_per_day=leave_per_day(plan, order.leave), progress=progress
-    )
+    sender = Sender(client, journal, wait=order.wait, leave_per_day=_leave(client, order), progress=progress)
     return sender.run([e for e in journal.entries(wanted=True) if e.state == "pending"])
 
 
-def _count(journal: Journal) -> Counter[str]:
-    return Counter(entry.state for entry in journal.entries(wanted=True))
+def _leave(client: Client, order: Order) -> int:
+    plan, _ = client.admission.room()
+    return leave_per_day(plan, order.leave)
 
 
 def _result(
-    client: Client, order: Order, checked: Checked, journal: Journal, stopped: Stopped | None
+    client: Client,
+    order: Order,
+    checked: Checked,
+    journal: Journal,
+    stopped: Stopped | None,
+    *,
+    sent_before: int,
+    created_before: int,
 ) -> ImportResult:
     entries = tuple(journal.entries(wanted=True))
     counts = Counter(entry.state for entry in entries)
@@ -199,8 +202,8 @@ def _result(
         pending=counts["pending"],
         held=len(checked.merged.held),
         skipped=checked.skipped,
-        created_now=0,
-        requests=0,
+        created_now=counts["created"] - created_before,
+        requests=client.sent - sent_before,
         stopped=stopped,
         journal=journal.id,
         files=results.write(order.path, checked, journal.entries(), wanted=entries, journal=journal.id),

@@ -18,7 +18,6 @@ from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
-from petstore_tools.core.journal import Entry
 from petstore_tools.errors import SettingsError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
@@ -107,7 +106,12 @@ def import_(
             if preview.refusal:
                 return exits.USAGE
             return exits.PARTLY if preview.problems else exits.DONE
-        result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
+        return _run(store, order, yes=yes, as_json=as_json)
+
+
+def _run(store: PetStore, order: Order, *, yes: bool, as_json: bool) -> int:
+    """Import once it is agreed to, tell what became of it, and return the exit code."""
+    result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
     if result is None:
         click.echo("Nothing was sent.", err=True)
         return exits.DONE
@@ -212,7 +216,7 @@ def show(import_id: str) -> int:
     kept = _find(import_id)
     click.echo(text_table(_TITLES, [_line(kept)]))
     rows = [
-        (e.number, *e.content, "ambiguous" if e.candidates else e.state, _ids(e), e.detail)
+        (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
         for e in peek(_folder(), kept.target, journal_id=kept.id)
         if e.state != "created"
     ]
@@ -222,10 +226,6 @@ def show(import_id: str) -> int:
     if kept.states["unknown"] or kept.states["sending"] or kept.states["ambiguous"]:
         click.echo(f"\nSettle them: petstore-tools imports settle {kept.id}", err=True)
     return exits.DONE
-
-
-def _ids(entry: Entry) -> str:
-    return " or ".join(map(str, entry.candidates))
 
 
 @imports_.command("resume")
@@ -238,13 +238,7 @@ def resume(context: click.Context, import_id: str, *, wait: bool, yes: bool) -> 
     kept = _find(import_id)
     with PetStore(environment=context.obj) as store:
         _same_place(store, kept)
-        order = Order(kept.target.path, wait=wait)
-        result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
-    if result is None:
-        click.echo("Nothing was sent.", err=True)
-        return exits.DONE
-    _tell(result, as_json=False)
-    return exits.of_result(result)
+        return _run(store, Order(kept.target.path, wait=wait), yes=yes, as_json=False)
 
 
 @imports_.command("settle")

@@ -123,6 +123,11 @@ class Entry:
     changed_at: float = 0.0
     candidates: tuple[int, ...] = ()
 
+    @property
+    def may_be(self) -> str:
+        """The candidates for people: `17 or 18`, "" where there is none."""
+        return " or ".join(map(str, self.candidates))
+
 
 @dataclass(frozen=True, slots=True)
 class Held:

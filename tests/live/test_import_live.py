@@ -471,6 +471,21 @@ def test_a_date_in_a_name_is_no_name_in_the_rejects_file_either(
     assert [(result.created_now, result.rejected) for result in again] == [(0, 1), (0, 1)]
 
 
+@pytest.mark.case("P41", "P48")
+def test_a_rounded_number_in_the_last_column_is_none_the_better_for_the_rejects_file(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """As text it would read exactly, and pass; it stays the number it was."""
+    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3.0, 2.0**60]})
+    frame.to_excel(tmp_path / "pets.xlsx", index=False, engine="xlsxwriter")
+
+    first = fast.store.import_pets(tmp_path / "pets.xlsx")
+    again = fast.store.import_pets(tmp_path / "pets.rejected.xlsx", allow_bad=True)
+
+    assert (first.created, first.rejected) == (1, 1)
+    assert (again.created_now, again.rejected) == (0, 1)
+
+
 def test_a_frame_goes_by_its_name(fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same name goes on with the same import; without one it says what to do."""
     monkeypatch.chdir(tmp_path)
