@@ -5,20 +5,24 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
 from petstore_tools.adapters.http import Reply, Transport
+from petstore_tools.adapters.known import KnownServices
 from petstore_tools.adapters.ledger import Ledger
 from petstore_tools.adapters.replies import expect, read_pet, request_line
 from petstore_tools.admission import ALONE, MAX_WAIT_S, Admission, Manner
 from petstore_tools.clock import Clock
-from petstore_tools.core import retry
+from petstore_tools.core import retry, schemes
+from petstore_tools.core.forecast import SLOW_S, connections
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import NotFoundError, TransportError
-from petstore_tools.listed import Listed
+from petstore_tools.listed import EVERYTHING, Begun, Listed, Service, Wanted
 from petstore_tools.models import NewPet, Pet
 
 SETTLE_AFTER_S: Final = 60.0
@@ -38,6 +42,8 @@ class Client:
         max_wait_s: Longest wait of a call that was not told to wait.
         settle_after_s: How late after a lost answer a look may call its row absent.
         chance: Jitter of backoff.
+        known: What earlier listings learnt of services.
+        pagination: How the service pages, None to learn it.
     """
 
     def __init__(
@@ -52,13 +58,18 @@ class Client:
         max_wait_s: float = MAX_WAIT_S,
         settle_after_s: float = SETTLE_AFTER_S,
         chance: random.Random | None = None,
+        known: KnownServices | None = None,
+        pagination: str | None = None,
     ) -> None:
+        if pagination is not None:
+            schemes.parse(pagination)
         self.base_url, self.environment, self.clock = base_url, environment, clock
         self.max_wait_s, self.settle_after_s = max_wait_s, settle_after_s
         self.transport, self.ledger = transport, ledger
         self.admission = Admission(ledger, plan, clock, max_wait_s=max_wait_s)
         self.sent, self._counting = 0, threading.Lock()
         self._chance = chance or random.Random()
+        self.known, self._pagination = known or KnownServices(), pagination
 
     @property
     def host(self) -> str:
@@ -94,24 +105,35 @@ class Client:
         return read_pet(expect(reply, HTTPStatus.OK, "GET", url), request_line("GET", url))
 
     def pages(
-        self,
-        *,
-        status: str | None = None,
-        limit: int = spec.LIMIT_MAX,
-        first: int | None = None,
-        manner: Manner = ALONE,
+        self, wanted: Wanted = EVERYTHING, *, manner: Manner = ALONE, begun: Begun | None = None
     ) -> Listed:
-        """Begin a listing (§4.1); it asks as it is iterated."""
-        return Listed(
-            lambda url: self.call("GET", url, manner=manner),
-            lambda: self.sent,
-            self.clock,
+        """Begin a listing, or go on with one (§4.1); it asks as it is iterated."""
+        ended = threading.Event()
+        stoppable = replace(manner, cancelled=lambda: ended.is_set() or manner.cancelled())
+        service = Service(
+            call=lambda url: self.call("GET", url, manner=stoppable),
+            stop=ended.set,
+            sent=lambda: self.sent,
+            connections=self._side_by_side,
+            clock=self.clock,
             base_url=self.base_url,
             environment=self.environment,
-            status=status,
-            limit=limit,
-            first=first,
+            known=self.known,
+            pagination=self._pagination,
         )
+        return Listed(service, wanted, begun)
+
+    def _side_by_side(self) -> int:
+        """Return how many pages may be under way at once: as many as the plan and the latency call for."""
+        latency_s = self.transport.fastest_s
+        if latency_s is None or latency_s < SLOW_S:
+            return 1
+        return connections(self.plan_per_minute, latency_s)
+
+    @cached_property
+    def plan_per_minute(self) -> int | None:
+        """Requests a minute by the plan in force, None where nobody knows."""
+        return self.admission.room()[0].per_minute
 
     def call(self, method: str, url: str, body: bytes | None = None, *, manner: Manner = ALONE) -> Reply:
         """

@@ -12,6 +12,7 @@ The exception tree: one root, and branches that follow what a caller can do abou
             - KeyBannedError   429 that names a ban
     - QuotaError               our own throttle would have to wait too long; `resumes_at`
     - PagingError              the pages contradict each other
+    - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
     - JournalError             the record of an import cannot be trusted, or is in use
     - SheetError               a spreadsheet cannot be used, also a ValueError
@@ -113,6 +114,19 @@ class QuotaError(PetstoreError):
 
 class PagingError(PetstoreError):
     """The pages of one listing contradict each other (§4.1)."""
+
+
+class IncompleteListingError(PetstoreError):
+    """
+    A listing that had to be complete is not.
+
+    Attributes:
+        listing: The verdict; the frame, where there is one, is the store's `last_partial`.
+    """
+
+    def __init__(self, listing: object) -> None:
+        super().__init__(f"not the whole inventory: {listing}")
+        self.listing = listing
 
 
 class LedgerError(PetstoreError):

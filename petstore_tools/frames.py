@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Self
 
 from petstore_tools import spec
 from petstore_tools.core.listing import Listing, digest
@@ -23,13 +23,22 @@ class Columns:
         self.names: list[str] = []
         self.statuses: list[str | None] = []
 
-    def add(self, rows: Iterable[PetRow]) -> None:
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """Take the animals of a frame that `to_frame` built."""
+        columns = cls()
+        columns.ids.extend(frame["id"].tolist())
+        columns.categories.extend(frame["categoryId"].tolist())
+        columns.names += frame["name"].tolist()
+        columns.statuses += [None if status != status else status for status in frame["status"].tolist()]
+        return columns
+
+    def add(self, rows: Sequence[PetRow]) -> None:
         """Append rows."""
-        for row in rows:
-            self.ids.append(row["id"])
-            self.names.append(row["name"])
-            self.categories.append(row["categoryId"])
-            self.statuses.append(row.get("status"))
+        self.ids.extend([row["id"] for row in rows])
+        self.names += [row["name"] for row in rows]
+        self.categories.extend([row["categoryId"] for row in rows])
+        self.statuses += [row.get("status") for row in rows]
 
     def to_frame(self, listing: Listing) -> pd.DataFrame:
         """

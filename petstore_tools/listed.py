@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Final
+from math import ceil
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from petstore_tools import spec
 from petstore_tools.adapters.http import Reply
-from petstore_tools.adapters.replies import expect, read_rows, request_line
+from petstore_tools.adapters.known import KnownServices
+from petstore_tools.adapters.replies import expect, read_rows
+from petstore_tools.ahead import Ahead
 from petstore_tools.clock import Clock
+from petstore_tools.core import schemes
 from petstore_tools.core.listing import Listing, digest
-from petstore_tools.core.paging import Ask, End, Page, Pager
+from petstore_tools.core.pages import Ask, End, Page
+from petstore_tools.core.paging import Pager
 from petstore_tools.models import Pet, PetRow
+from petstore_tools.words import counted, utc_text
 
-_KNOWN: Final = frozenset(spec.COLUMNS)
+_KNOWN: Final = frozenset({*spec.STATUSES, None})
+_WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
+_AS_IT_CAME: Final = "kept as it came: "
+_REFUSED: Final = range(400, 500)
 
 
 @dataclass(frozen=True)
@@ -42,19 +52,89 @@ class PageOfPets:
         return len(self.rows)
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """
+    What a listing is asked for.
+
+    Attributes:
+        status: The filter, None for all.
+        limit: Page size, 1 to 100.
+        first: Stop when so many animals came, None for all.
+        max_requests: Stop after so many requests, None for no bound.
+    """
+
+    status: str | None = None
+    limit: int = spec.LIMIT_MAX
+    first: int | None = None
+    max_requests: int | None = None
+
+    @property
+    def query(self) -> str:
+        """The query of the first page."""
+        size = self.limit if self.first is None else min(self.limit, self.first)
+        return urlencode({"limit": size} | ({} if self.status is None else {"status": self.status}))
+
+
+EVERYTHING: Final = Wanted()
+
+
+@dataclass(frozen=True)
+class Begun:
+    """
+    A pass that was interrupted, to go on with.
+
+    Attributes:
+        state: What its pager told.
+        ids: Of the animals that came.
+        listing: Its verdict.
+    """
+
+    state: Mapping[str, Any]
+    ids: Iterable[int]
+    listing: Listing
+
+
+class Stale(Exception):  # noqa: N818 - no fault: the pass begins anew
+    """The service no longer goes on where an interrupted pass stopped."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """
+    What a listing needs of a client.
+
+    Attributes:
+        call: Gets an address.
+        stop: Ends the calls that wait.
+        sent: Counts the requests of the client.
+        connections: How many pages may be under way at once.
+        clock: Tells time.
+        base_url: Ends in `/v1`.
+        environment: Names what is listed.
+        known: What earlier listings learnt.
+        pagination: What the caller told, None to learn it.
+    """
+
+    call: Callable[[str], Reply]
+    stop: Callable[[], None]
+    sent: Callable[[], int]
+    connections: Callable[[], int]
+    clock: Clock
+    base_url: str
+    environment: str
+    known: KnownServices
+    pagination: str | None = None
+
+
 class Listed:
     """
     A listing under way: iterate it for pages, then read `listing`.
 
     Args:
-        call: Gets an address.
-        spent: Counts the requests of the client.
-        clock: Tells time.
-        base_url: Ends in `/v1`.
-        environment: Names what is listed.
-        status: The filter, None for all.
-        limit: Page size.
-        first: Stop when so many animals came, None for all.
+        service: What is asked.
+        wanted: For what.
+        begun: An interrupted pass to go on with; its pages do not come again.
 
     Raises:
         UnauthorizedError: The key is refused (§5).
@@ -64,88 +144,144 @@ class Listed:
     Spec: §4.1.
     """
 
-    def __init__(
-        self,
-        call: Callable[[str], Reply],
-        spent: Callable[[], int],
-        clock: Clock,
-        *,
-        base_url: str,
-        environment: str,
-        status: str | None,
-        limit: int,
-        first: int | None,
-    ) -> None:
-        self._call, self._spent, self._clock = call, spent, clock
-        self._url, self._environment = base_url + spec.PETS_PATH, environment
-        self._status = status
-        self._limit = limit if first is None else min(limit, first)
-        self._pager = Pager(limit=self._limit, first=first)
-        self._first = first
-        self._ids: list[int] = []
+    def __init__(self, service: Service, wanted: Wanted, begun: Begun | None = None) -> None:
+        self._service, self._wanted, self._begun = service, wanted, begun
+        learnt = service.known.of(service.base_url)
+        told = service.pagination or learnt.scheme
+        self._size = learnt.sizes.get(wanted.status or "")
+        self._pager = Pager(
+            f"{service.base_url}{spec.PETS_PATH}?{wanted.query}",
+            limit=wanted.limit if wanted.first is None else min(wanted.limit, wanted.first),
+            first=wanted.first,
+            scheme=None if told is None else schemes.parse(told),
+            told=service.pagination is not None,
+        )
         self._end = End("cut", "the listing was not read to its end")
-        self._spent_before = spent()
-        self._started_at = self._ended_at = clock.now()
+        self._sent_before, self._requests_before = service.sent(), 0
+        self._started_at = self._ended_at = service.clock.now()
         self._notes: dict[str, None] = {}
+        self._others: set[int] = set()  # ids of animals that do not bear the status asked for
+        if begun is not None:
+            self._pager.resume(begun.state, begun.ids)
+            self._started_at, self._ended_at = begun.listing.started_at, begun.listing.ended_at
+            self._requests_before = begun.listing.requests
+            self._notes |= dict.fromkeys(begun.listing.notes)
+
+    @property
+    def size(self) -> int | None:
+        """How many animals the service says there are, else how many there were last time."""
+        return self._size if self._pager.total is None else self._pager.total
 
     def __iter__(self) -> Iterator[PageOfPets]:
-        query = {"limit": str(self._limit)}
-        if self._status is not None:
-            query["status"] = self._status
-        step: Ask | End = Ask(f"{self._url}?{urlencode(query)}")
-        with self._reasons():
-            while isinstance(step, Ask):
-                rows, link = self._read(step.url)
-                new = self._new(rows)
-                step = self._pager.feed(Page(step.url, tuple(row["id"] for row in rows), link))
-                self._ids += [row["id"] for row in new]
-                self._ended_at = self._clock.now()
-                if isinstance(step, End):
-                    self._end = step
-                yield PageOfPets(self._pager.pages, tuple(new))
+        with self._reasons(), Ahead(self._service.call, self._service.stop) as ahead:
+            while isinstance(step := self._pager.next, Ask):
+                most = self._wanted.max_requests
+                if most is not None and self._requests() >= most:
+                    self._end = End("cut", f"asked for at most {counted(self._requests(), 'request')}")
+                    return
+                reply = ahead.get(step.url, self._following())
+                paused_at, self._ended_at = self._ended_at, self._service.clock.now()
+                if step.trial and reply.status in _REFUSED and reply.status != HTTPStatus.UNAUTHORIZED:
+                    if self._begun is not None:
+                        raise Stale
+                    self._fed(self._pager.refused())
+                    continue
+                if self._begun is not None:
+                    pause = f"from {utc_text(paused_at)} to {utc_text(self._ended_at)}"
+                    self._notes[f"stitched over a pause {pause}"] = None
+                rows = read_rows(expect(reply, HTTPStatus.OK, "GET", step.url), step.url)
+                before, page = self._pager.rows, Page(step.url, tuple([r["id"] for r in rows]), reply.headers)
+                self._fed(self._pager.feed(page))
+                yield PageOfPets(self._pager.pages, tuple(self._kept(rows, before)))
 
     @property
     def listing(self) -> Listing:
         """The verdict so far; cut until the last page is read."""
+        ids = self._pager.ids[: self._wanted.first]
+        notes = list(self._notes)
+        if self._others:
+            ids = array("q", [pet_id for pet_id in ids if pet_id not in self._others])
+            notes.append(f"{counted(len(self._others), 'animal')} of another status came and were left out")
         return Listing(
             verdict=self._end.verdict,
             reason=self._end.reason,
-            status=self._status,
-            rows=len(self._ids),
-            digest=digest(self._ids),
-            requests=self._spent() - self._spent_before,
+            status=self._wanted.status,
+            rows=len(ids),
+            digest=digest(ids),
+            requests=self._requests_before + self._requests(),
             pages=self._pager.pages,
             doubles=self._pager.doubles,
             started_at=self._started_at,
             ended_at=self._ended_at,
-            environment=self._environment,
-            notes=tuple(self._notes),
+            environment=self._service.environment,
+            notes=tuple(notes),
         )
 
-    def _read(self, url: str) -> tuple[list[PetRow], str | None]:
-        reply = expect(self._call(url), HTTPStatus.OK, "GET", url)
-        return read_rows(reply, request_line("GET", url)), reply.headers.get("Link")
+    def state(self) -> dict[str, Any] | None:
+        """Return what a later pass needs to go on, None where it had better begin anew."""
+        return self._pager.state()
 
-    def _new(self, rows: list[PetRow]) -> list[PetRow]:
-        new: dict[int, PetRow] = {}
-        for row in rows:
-            if not self._pager.knows(row["id"]):
-                new.setdefault(row["id"], row)
-            status = row.get("status")
-            if status is not None and status not in spec.STATUSES:
-                self._notes[f"a status the document does not name: {status[:40]!r}"] = None
-            for name in row.keys() - _KNOWN:
-                self._notes[f"a field the document does not name: {name[:40]!r}"] = None
-        kept = list(new.values())
-        if self._first is not None:
-            kept = kept[: self._first - len(self._ids)]
-        return kept
+    def _requests(self) -> int:
+        return self._service.sent() - self._sent_before
+
+    def _fed(self, step: Ask | End) -> None:
+        begun, self._begun = self._begun, None
+        if begun is not None and self._pager.moved:
+            raise Stale
+        if not isinstance(step, End):
+            return
+        self._end = step
+        whole = step.verdict == "complete"
+        scheme = self._pager.scheme
+        self._service.known.keep(
+            self._service.base_url,
+            scheme=None if scheme is None else scheme.name,
+            status=self._wanted.status,
+            rows=self._pager.rows if whole else None,
+        )
+
+    def _following(self) -> list[str]:
+        """Return the addresses to fetch ahead: as many as connections and what is known to be left allow."""
+        if self._wanted.max_requests is not None or not self._pager.following(1):
+            return []
+        connections = self._service.connections()
+        if connections == 1:
+            return []
+        most = 1 + self._pager.pages // _WIDER_EVERY
+        if (end := self._wanted.first or self.size) is not None:
+            most = ceil((end - self._pager.rows) / self._pager.step)
+        wide = min(most, connections)
+        return [ask.url for ask in self._pager.following(wide)] if wide > 1 else []
+
+    def _kept(self, rows: list[PetRow], before: int) -> list[PetRow]:
+        """Return the rows that are new, and note what the document does not name."""
+        statuses = {row.get("status") for row in rows}
+        for status in statuses - _KNOWN:
+            self._notes[f"{_AS_IT_CAME}a status the document does not name: {str(status)[:40]!r}"] = None
+        if rows and max(map(len, rows)) > len(spec.REQUIRED) + 1:
+            for name in {name for row in rows for name in row} - set(spec.COLUMNS):
+                self._notes[f"{_AS_IT_CAME}a field the document does not name: {name[:40]!r}"] = None
+        came = self._pager.rows - before
+        if came != len(rows):
+            new = set(self._pager.ids[before:])
+            first: dict[int, PetRow] = {}
+            for row in rows:
+                if row["id"] in new:
+                    first.setdefault(row["id"], row)
+            rows = list(first.values())
+        if self._wanted.first is not None:
+            rows = rows[: max(0, self._wanted.first - before)]
+        if self._wanted.status is not None and statuses != {self._wanted.status}:
+            others = [row["id"] for row in rows if row.get("status") != self._wanted.status]
+            self._others.update(others)
+            rows = [row for row in rows if row["id"] not in self._others]
+        return rows
 
     @contextmanager
     def _reasons(self) -> Iterator[None]:
         try:
             yield
-        except GeneratorExit:
+        except (GeneratorExit, Stale):
             raise
         except BaseException as error:
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)

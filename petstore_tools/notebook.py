@@ -50,16 +50,17 @@ def import_progress(progress: Wanted) -> Iterator[Show]:
 
 
 @contextmanager
-def page_progress(progress: Wanted) -> Iterator[Callable[[int], None]]:
-    """Give a function that is told of each page's animals and shows them."""
+def page_progress(progress: Wanted) -> Iterator[Callable[[int, int | None], None]]:
+    """Give a function that is told of each page's animals, and how many there may be, and shows them."""
     if not is_wanted(progress):
-        yield lambda animals: None  # noqa: ARG005
+        yield lambda animals, of: None  # noqa: ARG005
         return
     from tqdm.auto import tqdm
 
     with tqdm(unit="animal", desc="list") as bar:
 
-        def show(animals: int) -> None:
+        def show(animals: int, of: int | None) -> None:
+            bar.total = of
             bar.update(animals)
 
         yield show

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import ValidationError
 
-from petstore_tools import spec
 from petstore_tools.adapters import settings as settings_
 from petstore_tools.adapters.http import Transport
+from petstore_tools.adapters.known import KnownServices
 from petstore_tools.adapters.ledger import open_ledger
 from petstore_tools.adapters.replies import first_fault
 from petstore_tools.adapters.settings import Settings
-from petstore_tools.admission import MAX_WAIT_S, Manner
+from petstore_tools.admission import MAX_WAIT_S
 from petstore_tools.client import SETTLE_AFTER_S, Client
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core.plan import Plan
-from petstore_tools.listed import Listed
 from petstore_tools.models import NewPet, Pet
+from petstore_tools.reading import Reading, check_status
+from petstore_tools.snapshots import Shelf
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from petstore_tools.report import StatusReport
 
 
-class PetStore:
+class PetStore(Reading):
     """
     One API key at one Animal Store Service.
 
@@ -47,7 +47,9 @@ class PetStore:
         ledger: `shared`: one budget for all processes of this user, or of all machines that name the same
             `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call that was not told to wait.
-        state_dir: Folder of budget and journals.
+        state_dir: Folder of budget, journals and snapshots.
+        pagination: How this service reaches page two, None to learn it: `offset`, `skip`, `page`, `page0`,
+            `after`, `starting_after`, `cursor=PARAMETER`, or `none`: never try.
         progress: False: never draw a bar; None: where someone looks.
 
     Raises:
@@ -67,10 +69,16 @@ class PetStore:
         ledger: Literal["shared", "memory"] = "shared",
         max_wait_s: float = MAX_WAIT_S,
         state_dir: str | Path | None = None,
+        pagination: str | None = None,
         progress: bool | None = None,
     ) -> None:
         settings = settings_.load(
-            base_url=base_url, api_key=api_key, plan=plan, environment=environment, state_dir=state_dir
+            base_url=base_url,
+            api_key=api_key,
+            plan=plan,
+            environment=environment,
+            state_dir=state_dir,
+            pagination=pagination,
         )
         clock = SystemClock()
         self._open(settings, clock, session, ledger, max_wait_s, progress=progress)
@@ -93,8 +101,8 @@ class PetStore:
         progress: bool | None,
     ) -> None:
         key = settings.api_key.get_secret_value()
-        self._settings, self._progress = settings, progress
-        self._client = Client(
+        self._settings = settings
+        client = Client(
             base_url=settings.base_url,
             environment=settings.environment,
             transport=Transport(settings.base_url, key, session=session),
@@ -103,82 +111,11 @@ class PetStore:
             clock=clock,
             max_wait_s=max_wait_s,
             settle_after_s=SETTLE_AFTER_S if settings.settle_after_s is None else settings.settle_after_s,
+            known=KnownServices(settings.state_dir / "services.json"),
+            pagination=settings.pagination,
         )
-        self.last_partial: pd.DataFrame | None = None
-
-    def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Listed:
-        """
-        Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
-
-        Args:
-            status: One of the three values, None for all.
-            limit: Page size, 1 to 100.
-            wait: Wait for the next day's quota in place of raising QuotaError.
-
-        Raises:
-            ValueError: Status or limit is none of these.
-
-        Spec: §4.1, §8.1.
-        """
-        _check_status(status)
-        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
-            raise ValueError(f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}")
-        return self._client.pages(status=status, limit=limit, manner=Manner(wait=wait))
-
-    def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
-        """Yield animals one by one; asks for a page when the one before is used up (§4.1)."""
-        for page in self.pages(status=status, wait=wait):
-            yield from page.pets
-
-    def list_pets(
-        self, *, status: str | None = None, first: int | None = None, wait: bool = False
-    ) -> pd.DataFrame:
-        """
-        Fetch the inventory as a frame that says whether it is whole.
-
-        Args:
-            status: One of the three values, None for all.
-            first: Only so many animals, with as few requests as that needs.
-            wait: Wait for the next day's quota in place of raising QuotaError.
-
-        Returns:
-            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
-            missing where unset); the same dtypes when empty. `attrs["listing"]` is the verdict.
-
-        Raises:
-            ValueError: Status or `first` is none of these.
-            UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError: What was read
-                until then is in `last_partial`, labelled as cut.
-
-        Warns:
-            UserWarning: The listing is not complete, or holds what the document does not name.
-
-        Spec: §4.1.
-        """
-        from petstore_tools.frames import Columns
-        from petstore_tools.notebook import page_progress
-
-        _check_status(status)
-        if first is not None and (type(first) is not int or first < 1):
-            raise ValueError(f"first is a whole number from 1 on, not {first!r}")
-        listed = self._client.pages(status=status, first=first, manner=Manner(wait=wait, busy=True))
-        columns = Columns()
-        try:
-            with page_progress(self._progress) as show:
-                for page in listed:
-                    columns.add(page.rows)
-                    show(len(page))
-        except BaseException:
-            self.last_partial = columns.to_frame(listed.listing)
-            raise
-        finally:
-            self._client.admission.tell()
-        verdict = listed.listing
-        if not verdict.complete and first is None:
-            warnings.warn(f"not the whole inventory: {verdict}", UserWarning, stacklevel=2)
-        for note in verdict.notes:
-            warnings.warn(f"kept as it came: {note}", UserWarning, stacklevel=2)
-        return columns.to_frame(verdict)
+        shelf = Shelf(settings.state_dir, settings.environment, settings.base_url)
+        super().__init__(client, shelf, progress=progress)
 
     def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
         """
@@ -196,35 +133,12 @@ class PetStore:
 
         Spec: §2.1, §4.2.
         """
-        _check_status(status)
+        check_status(status)
         try:
             pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
         except ValidationError as error:
             raise ValueError(f"no such animal can be added: {first_fault(error)}") from None
         return self._client.create(pet)
-
-    def get_pet(self, pet_id: int) -> Pet:
-        """
-        Fetch one animal by its id.
-
-        Raises:
-            ValueError: No int64.
-            NotFoundError: There is none, or the operation was removed as announced.
-
-        Warns:
-            DeprecationWarning: The operation is deprecated.
-
-        Spec: §4.3.
-        """
-        warnings.warn(
-            f"get_pet is deprecated, its removal is announced for {spec.REMOVAL_OF_GET_PET}; "
-            "use list_pets(status=...)",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
-            raise ValueError(f"an id is a whole number in int64, not {pet_id!r}")
-        return self._client.get(pet_id)
 
     def quota(self) -> Quota:
         """Say what is left of minute and day, and when more is; costs no request (§8)."""
@@ -393,8 +307,3 @@ class PetStore:
     def __repr__(self) -> str:
         plan = "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)
         return f"PetStore({self._settings.environment}, {self._client.host}, {plan})"
-
-
-def _check_status(status: str | None) -> None:
-    if status is not None and status not in spec.STATUSES:
-        raise ValueError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}")

@@ -7,7 +7,9 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
+from math import inf
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -74,6 +76,7 @@ class Transport:
         self._own_adapters = session is None
         self._local = threading.local()
         self._adapters: list[BaseAdapter] = []
+        self.fastest_s: float | None = None  # from a request's first byte to its answer's last
         if session is not None:
             self._make(base_url)  # a caller's adapter that retries is refused here, before anything is sent
         self._settings = self._session.merge_environment_settings(base_url, {}, False, None, None)
@@ -89,20 +92,22 @@ class Transport:
             TransportError: No whole answer came; `may_have_left` says what is proven.
             ProtocolError: The answer is a redirect.
         """
-        request = self._blank.copy()
+        request = copy(self._blank)  # its headers are everybody's until there is a body
         request.method, request.url, request.body = method, url, body
         if body is not None:
+            request.headers = self._blank.headers.copy()
             request.headers["Content-Type"] = "application/json"
             request.headers["Content-Length"] = str(len(body))
         adapter = self._adapter(url, fresh=body is not None)
-        line = f"{method} {urlsplit(url).path}"
+        began_at = time.monotonic()
         try:
             response = adapter.send(request, timeout=TIMEOUT_S, **self._settings)  # type: ignore[arg-type]
             content = response.content
         except (requests.RequestException, OSError) as error:
-            raise _translate(error, line, urlsplit(url).netloc) from error
+            raise _translate(error, f"{method} {urlsplit(url).path}", urlsplit(url).netloc) from error
         finally:
-            self._local.used_at = time.monotonic()
+            self._local.used_at = ended_at = time.monotonic()
+        self.fastest_s = min(ended_at - began_at, self.fastest_s or inf)
         if response.is_redirect or 300 <= response.status_code < 400:
             try:
                 target = urlsplit(response.headers.get("Location", ""))
@@ -110,8 +115,8 @@ class Transport:
                 target = urlsplit("")
             place = f"{target.scheme}://{target.hostname}{target.path}" if target.hostname else target.path
             raise ProtocolError(
-                f"{line}: the service redirects ({response.status_code}) to {place or 'nowhere'}; "
-                "redirects are not followed, so correct the base address"
+                f"{method} {urlsplit(url).path}: the service redirects ({response.status_code}) to "
+                f"{place or 'nowhere'}; redirects are not followed, so correct the base address"
             )
         return Reply(response.status_code, response.headers, content)
 

@@ -74,9 +74,9 @@ def first_fault(error: ValidationError) -> str:
     return f"{place}: {fault['msg']}"
 
 
-def read_rows(reply: Reply, line: str) -> list[PetRow]:
+def read_rows(reply: Reply, url: str) -> list[PetRow]:
     """
-    Read a page of animals.
+    Read a page of animals, asked for at an address.
 
     Raises:
         ProtocolError: The body is none (§2.4).
@@ -84,4 +84,5 @@ def read_rows(reply: Reply, line: str) -> list[PetRow]:
     try:
         return PET_ROWS.validate_json(reply.body)
     except ValidationError as error:
+        line = request_line("GET", url)
         raise ProtocolError(f"{line}: the answer is no list of animals: {first_fault(error)}") from error

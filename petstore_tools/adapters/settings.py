@@ -43,6 +43,7 @@ class SettingsFile(BaseModel):
     state_dir: Path | None = None
     ledger_url: SecretStr | None = None
     settle_after_s: float | None = Field(default=None, ge=0)
+    pagination: str | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Settings:
         state_dir: Folder of budget and journals.
         ledger_url: Database of a budget that many machines share; holds a password.
         settle_after_s: How late after a lost answer a look may call its row absent, None for the default.
+        pagination: How the service reaches page two, None to learn it.
     """
 
     base_url: str
@@ -67,6 +69,7 @@ class Settings:
     state_dir: Path
     ledger_url: SecretStr | None = field(default=None, repr=False)
     settle_after_s: float | None = None
+    pagination: str | None = None
 
 
 def config_path(environ: Mapping[str, str] = os.environ) -> Path:
@@ -102,6 +105,7 @@ def load(
     plan: Plan | str | None = None,
     environment: str | None = None,
     state_dir: str | Path | None = None,
+    pagination: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Settings:
     """
@@ -132,6 +136,7 @@ def load(
         state_dir=state_folder(state_dir, environ=environ, file=file),
         ledger_url=ledger_url(environ=environ, file=file),
         settle_after_s=_seconds(environ.get("PETSTORE_SETTLE_AFTER_S"), file.settle_after_s),
+        pagination=pagination or environ.get("PETSTORE_PAGINATION") or file.pagination,
     )
 
 

@@ -106,12 +106,13 @@ def _read(book: Any, name: str, others: list[str]) -> Worksheet:
     return Worksheet(name, sheet.to_python(skip_empty_area=False), tuple(notes))
 
 
-def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a workbook, whole or not at all; a cell that Excel would cut is an error."""
+def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:
+    """Write a workbook with a note in its properties, whole or not at all; what Excel would cut fails."""
     import xlsxwriter
 
     memory = io.BytesIO()
     with xlsxwriter.Workbook(memory, {"in_memory": True}) as book:
+        book.set_properties({"comments": note})
         sheet, day = book.add_worksheet("animals"), book.add_format({"num_format": "yyyy-mm-dd"})
         for number, cells in enumerate((header, *rows)):
             for position, cell in enumerate(cells):

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from petstore_tools import spec
-from petstore_tools.adapters.files import replace_file
+from petstore_tools import export, spec
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
-from petstore_tools.words import utc_text
+from petstore_tools.words import counted, utc_text
 
 SHOWN_ROWS = 20
 Choice = click.Choice(spec.STATUSES)
@@ -32,23 +31,46 @@ def _writable(path: Path | None, endings: tuple[str, ...]) -> None:
 @click.command("list")
 @click.option("--status", type=Choice, help="Only animals with this status.")
 @click.option("--first", type=click.IntRange(min=1), help="Only the first N animals.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A .csv or .json file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help=f"A file: {', '.join(export.ENDINGS)}.")
+@click.option("--excel", is_flag=True, help="CSV for Excel: encoding marked, formulas made harmless.")
+@click.option("--max-age", metavar="AGE", help="Take a snapshot that is not older, such as 1h or 2d.")
+@click.option("--max-requests", type=click.IntRange(min=1), help="Stop after N requests.")
 @ENVIRONMENT
 @WAIT
 def list_(
-    status: str | None, first: int | None, output: Path | None, environment: str | None, *, wait: bool
+    status: str | None,
+    first: int | None,
+    output: Path | None,
+    max_age: str | None,
+    max_requests: int | None,
+    environment: str | None,
+    *,
+    excel: bool,
+    wait: bool,
 ) -> int:
     """
     Show the inventory, or write it to a file.
+
+    An interrupted listing keeps its pages: the same command within a day goes on.
 
     \b
     Examples:
       petstore-tools list --status available
       petstore-tools list -o inventory.csv
+      petstore-tools list -o inventory.parquet --max-age 1h
     """
-    _writable(output, (".csv", ".json"))
+    _writable(output, export.ENDINGS)
+    if excel and (output is None or output.suffix.casefold() != ".csv"):
+        raise click.UsageError("--excel is for -o FILE.csv")
     with PetStore(environment=environment) as store:
-        frame = store.list_pets(status=status, first=first, wait=wait)
+        if first is None and max_age is None and (price := store.listing_price(status=status)):
+            click.echo(f"{price}, as far as is known", err=True)
+        try:
+            frame = store.list_pets(
+                status=status, first=first, max_age=max_age, max_requests=max_requests, wait=wait
+            )
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
     listing = Listing.of(frame)
     if output is None:
         shown = frame.head(SHOWN_ROWS).astype("object")
@@ -56,13 +78,11 @@ def list_(
         click.echo(text_table(tuple(frame.columns), rows))
         if len(frame) > SHOWN_ROWS:
             click.echo(f"... {len(frame) - SHOWN_ROWS:,} more", err=True)
+        counts = frame["status"].value_counts(dropna=False, sort=False)
+        told = [f"{n:,} {s if isinstance(s, str) else 'unset'}" for s, n in counts.items() if n]
+        click.echo(f"{counted(len(frame), 'animal')}: {', '.join(told) or 'none'}", err=True)
     else:
-        text = (
-            frame.to_csv(index=False)
-            if output.suffix.casefold() == ".csv"
-            else frame.to_json(orient="records", force_ascii=False, indent=1) + "\n"
-        )
-        replace_file(output, text.encode())
+        export.write(frame, output, for_excel=excel)
         click.echo(f"{len(frame):,} animals in {output}", err=True)
     click.echo(str(listing), err=True)
     return exits.DONE if listing.complete or first is not None else exits.PARTLY

@@ -7,6 +7,7 @@ from typing import Final
 from petstore_tools.bulk import ImportResult, Stopped
 from petstore_tools.errors import (
     FrameError,
+    IncompleteListingError,
     JournalError,
     KeyBannedError,
     LedgerError,
@@ -32,6 +33,7 @@ def of_error(error: PetstoreError) -> int:
     """Return the exit code of an error."""
     kinds: tuple[tuple[tuple[type[PetstoreError], ...], int], ...] = (
         ((SettingsError, LedgerError, SheetError, JournalError, FrameError, MissingExtraError), USAGE),
+        ((IncompleteListingError,), PARTLY),
         ((UnauthorizedError,), KEY_REFUSED),
         ((QuotaError, RateLimitedError, KeyBannedError), AT_A_LIMIT),
     )

@@ -15,6 +15,7 @@ from petstore_tools.words import counted, utc_text
 
 MOST_CONNECTIONS: Final = 16
 WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number
+SLOW_S: Final = 0.005  # a faster answer than this is not worth a second connection
 LEAST_LEFT: Final = 20  # requests of a day that a bulk run leaves for others
 
 

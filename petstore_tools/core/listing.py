@@ -78,6 +78,12 @@ class Listing:
         """Return the verdict on a part of this listing: cut, and why."""
         return replace(self, verdict="cut", reason=reason, rows=rows)
 
+    def filtered(self, status: str, ids: Iterable[int]) -> Self:
+        """Return the verdict on those of a complete listing that bear a status, given their ids."""
+        kept = list(ids)
+        note = f"filtered here from a listing of {counted(self.rows, 'animal')}"
+        return replace(self, status=status, rows=len(kept), digest=digest(kept), notes=(*self.notes, note))
+
     @property
     def complete(self) -> bool:
         """Whether every animal asked for is in it."""

@@ -1,65 +1,28 @@
 """
 The pager: which page comes next, and what the end of a listing proves (§4.1).
 
-A pure machine: it gets pages and answers with the next address or a verdict. The document shows no
-paging mechanism; this pager follows `Link rel="next"`, and believes an end only where the service has
-shown that it would have said so.
+A pure machine: it gets pages and answers with the next address or a verdict. The document shows no paging
+mechanism, so the pager follows what the service says (`Link rel="next"`, a next-cursor header), else asks
+once how it pages (`schemes`), and believes an end only where the answers have proved it.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
-from urllib.parse import urljoin, urlsplit
+from array import array
+from collections.abc import Iterable, Mapping
+from math import ceil
+from typing import Any, Final, Literal
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
-from petstore_tools.core.listing import Verdict
+from petstore_tools.core import schemes
+from petstore_tools.core.pages import Ask, End, Page, Seen, links
+from petstore_tools.core.schemes import PAGE, PAGE_0, Scheme
 from petstore_tools.errors import PagingError
 
 EMPTY_PAGES: Final = 50  # in a row, each promising more
-_LINK = re.compile(r"<([^>]*)>((?:\s*;\s*[\w*]+\s*=\s*(?:\"[^\"]*\"|[^\s;,]*))*)")
-_REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """
-    What a pager needs of a page.
-
-    Attributes:
-        url: The address that was asked.
-        ids: int64 ids in the order they came.
-        link: The `Link` header, None where absent.
-    """
-
-    url: str
-    ids: tuple[int, ...]
-    link: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Ask this address next."""
-
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """The listing ends here, and this is what it is worth."""
-
-    verdict: Verdict
-    reason: str
-
-
-def links(header: str | None) -> dict[str, str]:
-    """Read a `Link` header into targets by relation; the first of each relation counts."""
-    found: dict[str, str] = {}
-    for target, parameters in _LINK.findall(header or ""):
-        relation = _REL.search(parameters)
-        for name in (relation.group(1) or relation.group(2) or "").split() if relation else ():
-            found.setdefault(name.casefold(), target)
-    return found
+MORE_WHEN_LEARNING, MORE_WHEN_KNOWN = 3, 1  # requests beyond rows / page size, before an end is checked
+Stage = Literal["", "all", "page", "token"]  # of a trial
 
 
 class Pager:
@@ -67,27 +30,61 @@ class Pager:
     One pass over a listing.
 
     Args:
+        url: Address of the first page, with its query.
         limit: The page size that is asked for.
         first: Stop when so many animals came, None for all.
+        scheme: What this service is known to speak, None to learn it.
+        told: The scheme was told by the caller and is not given up for another; None with `told` never
+            tries.
+
+    Attributes:
+        scheme: What the answers have proved, None as long as they have not.
+        pages, doubles: Requests that were answered; animals that came twice.
+        total: How many animals the service says there are, None where it does not.
     """
 
-    def __init__(self, *, limit: int, first: int | None = None) -> None:
-        self._limit, self._first = limit, first
+    def __init__(
+        self,
+        url: str,
+        *,
+        limit: int,
+        first: int | None = None,
+        scheme: Scheme | None = None,
+        told: bool = False,
+    ) -> None:
+        self._url, self._limit, self._first = url, limit, first
+        self.scheme, self._told = scheme, told
+        self._allowed = MORE_WHEN_KNOWN if scheme else MORE_WHEN_LEARNING
         self._asked: set[str] = set()
-        self._ids: set[int] = set()
+        self._seen = Seen()
+        self._last: tuple[int, ...] = ()  # the last page that brought something
+        self._size = 0  # its length
+        self._stage: Stage = ""
+        self._tried = self._led_on = False
+        self._token, self._parameters = "", [""]
+        self._next: Ask | End = Ask(url)
+        self._overlap = 0  # animals that the page under way repeats if nothing has moved
+        self._full = 0  # the longest page: what a service that clamps gives
+        self._turned = 0  # pages of a proven scheme
         self._empty = 0
-        self._signs = False
-        self.pages = 0
-        self.doubles = 0
+        self._signs = self._moved = self._ragged = self._repeated = False
+        self.pages = self.doubles = 0
+        self.total: int | None = None
 
     @property
     def rows(self) -> int:
         """Different animals so far."""
-        return len(self._ids)
+        return len(self._seen.ids)
 
-    def knows(self, pet_id: int) -> bool:
-        """Say whether an animal came on a page that was fed."""
-        return pet_id in self._ids
+    @property
+    def ids(self) -> array[int]:
+        """Ids of the different animals so far, in the order they came."""
+        return self._seen.ids
+
+    @property
+    def next(self) -> Ask | End:
+        """What comes next, as the last page told."""
+        return self._next
 
     def feed(self, page: Page) -> Ask | End:
         """
@@ -99,56 +96,271 @@ class Pager:
         """
         self.pages += 1
         self._asked.add(page.url)
-        found = links(page.link)
-        self._signs = self._signs or bool(found)
-        new = set(page.ids) - self._ids
-        self.doubles += len(page.ids) - len(new)
-        self._ids |= new
-        target = found.get("next")
-        if self._first is not None and self.rows >= self._first and (target or self._is_full(page)):
-            return End("cut", f"asked for the first {self._first:,}")
-        if target is None:
-            return self._end(page)
-        return self._follow(page, target, new)
+        self._next = self._judge(page) if self._stage else self._read(page)
+        return self._next
 
-    def _follow(self, page: Page, target: str, new: set[int]) -> Ask | End:
+    def refused(self) -> Ask | End:
+        """Take the refusal of a trial."""
+        self.pages += 1
+        if self._stage == "token":
+            self._next = self._next_parameter()
+        else:
+            self._stage, self.scheme = "", None
+            self._next = self._unknown("the service refuses to be asked for more by the usual parameters")
+        return self._next
+
+    @property
+    def moved(self) -> bool:
+        """Whether a page began at another animal than it should have."""
+        return self._moved
+
+    @property
+    def step(self) -> int:
+        """New animals on a full page of the proven scheme."""
+        return self._full - 1 if self.scheme and self.scheme.counts == "rows" else self._full
+
+    def following(self, most: int) -> list[Ask]:
+        """Return up to so many asks that will follow if each page is full and nothing moves."""
+        if self.scheme is None or self.scheme.counts not in ("rows", "pages") or not self._turned:
+            return []
+        return [
+            self._ask_scheme(self.rows + ahead * self.step, self._turned + ahead) for ahead in range(most)
+        ]
+
+    def _read(self, page: Page) -> Ask | End:
+        new = self._take(page)
+        found = links(page.headers.get("Link"))
+        self._signs = self._signs or bool(found)
+        if (
+            self._first is not None
+            and self.rows >= self._first
+            and (found.get("next") or self._is_full(page))
+        ):
+            return End("cut", f"asked for the first {self._first:,}")
+        if "next" in found and not (self._told and self.scheme):
+            return self._follow(page, found["next"], new)
+        return self._by_header(page, new)
+
+    def _take(self, page: Page) -> list[int]:
+        """Count a page in: what is new, what came twice, and whether the place is right."""
+        ids = page.ids
+        repeats = self._overlap if ids[: self._overlap] == self._last[-self._overlap :] else 0
+        self._moved |= repeats != self._overlap
+        new = self._seen.new(ids)
+        self._repeated = ids == self._last
+        self.doubles += 0 if self._repeated else len(ids) - len(new) - repeats
+        self._seen.add(new)
+        self._full = max(self._full, len(ids))
+        self._ragged |= bool(new) and bool(self._last) and self._size < self._full
+        self._overlap = 0
+        if ids:
+            self._last, self._size = ids, len(ids)
+        for name in schemes.TOTAL_HEADERS:
+            told = page.headers.get(name, "")
+            if re.fullmatch(r"[0-9]{1,15}", told):
+                self.total = int(told)
+        return new
+
+    def _follow(self, page: Page, target: str, new: list[int]) -> Ask | End:
         try:
-            url = urljoin(page.url, target)
-            here, there = urlsplit(page.url), urlsplit(url)
+            place = page.url.partition("?")[0]
+            url = place + target if target.startswith("?") else urljoin(page.url, target)
+            here, there = urlsplit(place), urlsplit(url)
         except ValueError:
             return End("cut", "the next page is said to be at what is no address")
         if (here.scheme, here.netloc) != (there.scheme, there.netloc):
             place = f"{there.scheme}://{there.hostname or ''}"
             return End("cut", f"the next page is said to be at {place}, where the key does not go")
         if url in self._asked:
-            raise PagingError(
-                f"page {self.pages} names a next page that was read before; "
-                f"{self.rows:,} animals came until then"
-            )
+            raise self._repeats("names a next page that was read before")
         if page.ids and not new:
-            raise PagingError(
-                f"page {self.pages} holds no new animal and promises more; "
-                f"{self.rows:,} animals came until then"
-            )
+            raise self._repeats("holds no new animal and promises more")
         self._empty = 0 if page.ids else self._empty + 1
         if self._empty >= EMPTY_PAGES:
             return End("cut", f"{EMPTY_PAGES} empty pages in a row, each promising more")
         return Ask(url)
 
-    def _end(self, page: Page) -> End:
+    def _by_header(self, page: Page, new: list[int]) -> Ask | End:
+        """Go on by a next-cursor header; without one by a scheme."""
+        if self._told and self.scheme and self.scheme.counts != "token":
+            return self._by_scheme(page, new)
+        for name, parameters in schemes.CURSOR_HEADERS:
+            token = page.headers.get(name)
+            if token is None:
+                continue
+            self._signs = True
+            if not token.strip():
+                break
+            if token.startswith(("/", "?", "http:", "https:")):
+                return self._follow(page, token, new)
+            if self.scheme and self.scheme.counts == "token":
+                return self._follow(page, self._with({self.scheme.parameter: token}), new)
+            self._token, self._parameters = token, ["", *parameters] if not self._told else [""]
+            return self._next_parameter()
         if self._signs:
-            return End("complete", "the service said that there is no next page")
+            return self._done("the service said that there is no next page")
+        return self._by_scheme(page, new)
+
+    def _by_scheme(self, page: Page, new: list[int]) -> Ask | End:
+        if self.scheme is None or self.scheme.counts == "token":
+            return self._learn(page)
+        asked_before, self._turned = self._turned > 0, self._turned + 1
+        if asked_before and not new:
+            return self._no_more(page)
         if not page.ids:
-            return End("complete", "the service has none")
-        if self._is_full(page):
-            return End("unproven", "a full page without any sign of paging, so it may be cut")
-        if len(page.ids) % 5 == 0:
+            return self._done("the service has none")
+        more = self.pages + 1 - ceil(self.rows / self._full)
+        if not self._is_full(page) and more > self._allowed and not self._ragged:
+            return self._done(f"a short page, {self._how}")
+        return self._ask_scheme(self.rows, self._turned)
+
+    def _ask_scheme(self, rows: int, turned: int) -> Ask:
+        assert self.scheme is not None
+        self._overlap = 1 if self.scheme.counts == "rows" else 0
+        last_id = self._last[-1] if self._last else 0
+        value = self.scheme.value(rows=rows, pages=turned, last_id=last_id)
+        return Ask(self._with({self.scheme.parameter: str(value)}), trial=turned == 1)
+
+    def _no_more(self, page: Page) -> Ask | End:
+        """Tell an end from a scheme that the service does not speak (any more)."""
+        assert self.scheme is not None
+        by_rows = self.scheme.counts == "rows"
+        if not page.ids or (by_rows and not self._is_full(page)):
+            if self._ragged and not by_rows:
+                return End("unproven", "an empty page after short ones that were not the last: it may be cut")
+            return self._done(f"nothing behind the last animal, {self._how}")
+        if self._turned > 2:
+            if self._repeated and not self._is_full(page):
+                return self._done(f"the last page again behind the last one, {self._how}")
+            raise self._repeats("holds no new animal")
+        spoken, self.scheme = self.scheme.parameter, None
+        self.doubles, self._moved, self._turned = 0, False, 0
+        if self._told:
+            return End("unproven", f"the service does not page by {spoken!r}, so it may be cut")
+        return self._learn(page)
+
+    @property
+    def _how(self) -> str:
+        return f"paged by {self.scheme.parameter!r}" if self.scheme else ""
+
+    def _learn(self, page: Page) -> Ask | End:
+        """Ask once by all the usual parameters, where the page looks as if there were more."""
+        if not page.ids:
+            return self._done("the service has none")
+        looks_capped = len(page.ids) % 5 == 0
+        if not self._is_full(page) and not looks_capped:
+            return self._done(f"a page of {len(page.ids)} where {self._limit} were asked for")
+        if self._told or self._tried or len(self._last) < schemes.PROBE_LEAST:
+            return self._unknown("without any sign of paging")
+        self._tried, self._stage, self._allowed = True, "all", MORE_WHEN_LEARNING
+        return Ask(self._with(schemes.probe(self._last)), trial=True)
+
+    def _judge(self, page: Page) -> Ask | End:
+        """Believe what a trial proves: an answer that lands in its place."""
+        stage, self._stage = self._stage, ""
+        place = schemes.landed(self._last, page.ids)
+        if stage == "token":
+            return self._judge_token(page)
+        if stage == "all":
+            if (scheme := schemes.spoken(self._last, place)) is not None:
+                return self._believe(scheme, page)
+            if place is None and not set(page.ids) & set(self._last):
+                self._stage, self._led_on = "page", bool(page.ids)
+                return Ask(self._with({"limit": len(self._last) - 1, PAGE.parameter: 1}), trial=True)
+        elif place == len(self._last) - 1:
+            return self._believe(PAGE_0, page)
+        elif place == 0 and self._led_on:  # pages of a size of its own: 1 is the first, and 2 was new
+            return self._believe(PAGE, page)
+        return self._unknown("the usual parameters change nothing, or lead to no page behind this one")
+
+    def _believe(self, scheme: Scheme, page: Page) -> Ask | End:
+        self.scheme, self._turned = scheme, 1
+        short = len(page.ids) < len(self._last) - 1
+        if short and page.ids[-1] == self._last[-1]:
+            return self._done(f"nothing behind the last animal, {self._how}")
+        if scheme.counts != "pages":  # those were asked in another size: their rows come again in their place
+            self._overlap = len(self._last) - self._last.index(page.ids[0])
+            full, self._turned = self._full, 2
+            self._take(page)
+            self._size = self._size if short else full
+        return self._ask_scheme(self.rows, self._turned)
+
+    def _next_parameter(self) -> Ask | End:
+        """Try the next parameter that may take the service's token."""
+        self._parameters.pop(0)
+        if not self._parameters:
+            self._stage = ""
+            return End(
+                "unproven", "a header names a next page, and no usual parameter reaches it: may be cut"
+            )
+        self._stage = "token"
+        return Ask(self._with({self._parameters[0]: self._token}), trial=True)
+
+    def _judge_token(self, page: Page) -> Ask | End:
+        if page.ids and not self._seen.new(page.ids):
+            return self._next_parameter()
+        self.scheme = schemes.cursor_scheme(self._parameters[0])
+        return self._by_header(page, self._take(page))
+
+    def _unknown(self, why: str) -> End:
+        shape = "a full page" if self._is_full_size(len(self._last)) else f"a page of {len(self._last)}"
+        asked = "" if shape == "a full page" else f" where {self._limit} were asked for"
+        return End("unproven", f"{shape}{asked}: {why}, so it may be cut (pagination= can tell how)")
+
+    def _done(self, why: str) -> End:
+        """End as complete, unless what came shows that the inventory moved meanwhile."""
+        if self.doubles or self._moved:
             return End(
                 "unproven",
-                f"a page of {len(page.ids)} where {self._limit} were asked for, without any sign of "
-                "paging: the service may cap its pages, so it may be cut",
+                "the inventory changed while it was read: "
+                + (
+                    f"{self.doubles:,} came twice"
+                    if self.doubles
+                    else "a page began at another animal than it did"
+                )
+                + ", so others may be missing",
             )
-        return End("complete", f"a page of {len(page.ids)} where {self._limit} were asked for")
+        return End("complete", why)
+
+    def _with(self, query: Mapping[str, object]) -> str:
+        parts = urlsplit(self._url)
+        merged = {**dict(parse_qsl(parts.query)), **query}
+        return urlunsplit(parts._replace(query=urlencode(merged)))
+
+    def _repeats(self, what: str) -> PagingError:
+        return PagingError(f"page {self.pages} {what}; {self.rows:,} animals came until then")
 
     def _is_full(self, page: Page) -> bool:
-        return len(page.ids) >= self._limit
+        return self._is_full_size(len(page.ids))
+
+    def _is_full_size(self, size: int) -> bool:
+        return size >= self._limit or (self._turned > 1 and size >= self._full)
+
+    def state(self) -> dict[str, Any] | None:
+        """
+        Return what another pager needs to go on behind the last page, as plain JSON values.
+
+        None where the listing has ended, or a trial is under way.
+        """
+        if isinstance(self._next, End) or self._stage or not self._last:
+            return None
+        names = ("_full", "_size", "_turned", "_signs", "_moved", "_ragged", "_overlap", "pages", "doubles")
+        kept = {name: getattr(self, name) for name in names}
+        return kept | {
+            "scheme": self.scheme and self.scheme.name,
+            "last": list(self._last),
+            "next": self._next.url,
+        }
+
+    def resume(self, state: Mapping[str, Any], ids: Iterable[int]) -> None:
+        """Take over what `state` told, and the ids that came until then."""
+        self._seen = Seen(ids)
+        for name, value in state.items():
+            if name == "scheme":
+                self.scheme = value and schemes.parse(value)
+            elif name == "last":
+                self._last = tuple(value)
+            elif name == "next":
+                self._next = Ask(value, trial=True)
+            else:
+                setattr(self, name, value)

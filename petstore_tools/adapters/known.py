@@ -1,0 +1,60 @@
+"""What earlier listings learnt of a service: how it pages, how much there was. Losing it costs requests."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, Field, RootModel, ValidationError
+
+from petstore_tools.adapters.files import replace_file
+
+
+class Learnt(BaseModel):
+    """
+    Of one base address.
+
+    Attributes:
+        scheme: Name of the paging scheme that its answers proved, None where it says itself what comes next.
+        sizes: Animals in the last complete listing by filter, "" for none.
+    """
+
+    scheme: str | None = None
+    sizes: dict[str, int] = Field(default_factory=dict)
+
+
+_File = RootModel[dict[str, Learnt]]
+
+
+@dataclass
+class KnownServices:
+    """
+    A small file in the state folder; without a folder it lasts as long as the process.
+
+    Args:
+        path: The file, None for none.
+    """
+
+    path: Path | None = None
+    _known: dict[str, Learnt] = field(default_factory=dict)
+
+    def of(self, base_url: str) -> Learnt:
+        """Return what is known of a base address."""
+        if self.path is not None:
+            with suppress(OSError, ValidationError):
+                self._known = _File.model_validate_json(self.path.read_bytes()).root
+        return self._known.get(base_url, Learnt())
+
+    def keep(self, base_url: str, *, scheme: str | None, status: str | None, rows: int | None) -> None:
+        """Remember the scheme, and the size of a complete listing; None leaves the size as it was."""
+        before = self.of(base_url)
+        sizes = before.sizes if rows is None else {**before.sizes, status or "": rows}
+        after = Learnt(scheme=scheme, sizes=sizes)
+        if after == before:
+            return
+        self._known[base_url] = after
+        if self.path is not None:
+            with suppress(OSError):
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(self.path, _File(self._known).model_dump_json().encode())

@@ -1,0 +1,91 @@
+"""What a pager is told and says: a page, the next ask, the end; links and ids read (§4.1)."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from petstore_tools.core.listing import Verdict
+
+_LINK = re.compile(r"<([^>]*)>((?:\s*;\s*[\w*]+\s*=\s*(?:\"[^\"]*\"|[^\s;,]*))*)")
+_REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """
+    What a pager needs of a page.
+
+    Attributes:
+        url: The address that was asked.
+        ids: int64 ids in the order they came.
+        headers: Of the answer, found in any case.
+    """
+
+    url: str
+    ids: tuple[int, ...]
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask this address next; a `trial` may be refused with a 4xx, which `Pager.refused` takes."""
+
+    url: str
+    trial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The listing ends here, and this is what it is worth."""
+
+    verdict: Verdict
+    reason: str
+
+
+def links(header: str | None) -> dict[str, str]:
+    """Read a `Link` header into targets by relation; the first of each relation counts."""
+    found: dict[str, str] = {}
+    for target, parameters in _LINK.findall(header or ""):
+        relation = _REL.search(parameters)
+        for name in (relation.group(1) or relation.group(2) or "").split() if relation else ():
+            found.setdefault(name.casefold(), target)
+    return found
+
+
+class Seen:
+    """The ids that came, in order; a set of them only where they do not ascend."""
+
+    def __init__(self, ids: Iterable[int] = ()) -> None:
+        self.ids = array("q")
+        self._highest: int | None = None
+        self._set: set[int] | None = None
+        self.add(list(ids))
+
+    def __contains__(self, pet_id: int) -> bool:
+        if self._set is None:
+            if self._highest is None or pet_id > self._highest:
+                return False
+            self._set = set(self.ids)
+        return pet_id in self._set
+
+    def new(self, ids: Sequence[int]) -> list[int]:
+        """Return those that did not come yet, each once."""
+        if self._set is None and ids and (self._highest is None or ids[0] > self._highest):
+            ascending = sorted(set(ids))
+            if ascending == list(ids):
+                return ascending
+        return [pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self]
+
+    def add(self, new: list[int]) -> None:
+        """Add ids that are new."""
+        if self._set is None and new:
+            if (self._highest is None or new[0] > self._highest) and new == sorted(new):
+                self._highest = new[-1]
+            else:
+                self._set = set(self.ids)
+        if self._set is not None:
+            self._set.update(new)
+        self.ids.extend(new)

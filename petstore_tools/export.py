@@ -1,0 +1,62 @@
+"""A listing as a file: CSV, a workbook, JSON, JSON lines or Parquet, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from petstore_tools import spec
+from petstore_tools.adapters.delimited import guard
+from petstore_tools.adapters.files import replace_file
+from petstore_tools.adapters.workbooks import write_xlsx
+from petstore_tools.core.listing import Listing
+from petstore_tools.core.rows import EXACT, Typed
+from petstore_tools.snapshots import parquet_bytes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENDINGS: Final = (".csv", ".xlsx", ".json", ".jsonl", ".parquet")
+
+
+def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
+    """
+    Write a listing; `import` takes the CSV and the workbook as they are.
+
+    Args:
+        frame: As `list_pets` gave it.
+        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's properties
+            carry the verdict; the others have no place for it.
+        for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a formula
+            (it stays there: such a file is for the eye).
+
+    Raises:
+        MissingExtraError: Parquet needs the extra `parquet`.
+        SheetError: A name is too long for a workbook.
+    """
+    match path.suffix.casefold():
+        case ".csv":
+            shown = frame.assign(name=frame["name"].map(guard)) if for_excel else frame
+            text = shown.to_csv(index=False, lineterminator="\r\n" if for_excel else "\n")
+            replace_file(path, text.encode("utf-8-sig" if for_excel else "utf-8"))
+        case ".xlsx":
+            write_xlsx(path, spec.COLUMNS, _cells(frame), note=str(Listing.of(frame)))
+        case ".json":
+            replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
+        case ".jsonl":
+            replace_file(path, frame.to_json(orient="records", lines=True, force_ascii=False).encode())
+        case _:
+            replace_file(path, parquet_bytes(frame, Listing.of(frame)))
+
+
+def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:
+    for pet_id, name, category_id, status in zip(
+        *(frame[column].tolist() for column in spec.COLUMNS), strict=True
+    ):
+        yield [_number(pet_id), name, _number(category_id), status if isinstance(status, str) else ""]
+
+
+def _number(value: int) -> str:
+    """Return a number's cell; beyond what a spreadsheet counts exactly it is text."""
+    return Typed(str(value), "a number") if abs(value) <= EXACT else str(value)

@@ -1,0 +1,217 @@
+"""What a store can be asked without changing anything: the reading half of its face."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from datetime import timedelta
+from math import ceil
+from typing import TYPE_CHECKING, Literal
+
+from petstore_tools import spec
+from petstore_tools.admission import Manner
+from petstore_tools.client import Client
+from petstore_tools.core.listing import Listing
+from petstore_tools.errors import IncompleteListingError
+from petstore_tools.listed import Listed, Wanted
+from petstore_tools.models import Pet
+from petstore_tools.notebook import page_progress
+from petstore_tools.pull import Puller
+from petstore_tools.snapshots import Shelf, Snapshot, Snapshots
+from petstore_tools.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Reading:
+    """
+    The reading half of PetStore.
+
+    Args:
+        client: One key at one service.
+        shelf: Keeps listings.
+        progress: False: never draw a bar; None: where someone looks.
+    """
+
+    def __init__(self, client: Client, shelf: Shelf, *, progress: bool | None) -> None:
+        self._client, self._shelf, self._progress = client, shelf, progress
+        self._puller = Puller(client, shelf)
+
+    def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Listed:
+        """
+        Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
+
+        Args:
+            status: One of the three values, None for all.
+            limit: Page size, 1 to 100.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Raises:
+            ValueError: Status or limit is none of these.
+
+        Spec: §4.1, §8.1.
+        """
+        check_status(status)
+        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
+            raise ValueError(f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}")
+        return self._client.pages(Wanted(status, limit), manner=Manner(wait=wait))
+
+    def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
+        """Yield animals one by one; asks for a page when the one before is used up (§4.1)."""
+        for page in self.pages(status=status, wait=wait):
+            yield from page.pets
+
+    def list_pets(
+        self,
+        *,
+        status: str | None = None,
+        first: int | None = None,
+        require: Literal["complete"] | None = None,
+        max_age: str | float | timedelta | None = None,
+        max_requests: int | None = None,
+        resume: bool = True,
+        wait: bool = False,
+    ) -> pd.DataFrame:
+        """
+        Fetch the inventory as a frame that says whether it is whole.
+
+        A pull that was interrupted or met the day's quota keeps its pages: the same call within a day goes
+        on, and the frame says that it was stitched over a pause.
+
+        Args:
+            status: One of the three values, None for all.
+            first: Only so many animals, with as few requests as that needs.
+            require: `complete`: raise where the listing is not whole.
+            max_age: Answer from a snapshot that is not older (`"1h"`, seconds, a timedelta), else fetch and
+                keep one; needs the extra `parquet`.
+            max_requests: Stop after so many requests.
+            resume: Go on with an interrupted pull.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Returns:
+            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
+            missing where unset); the same dtypes when empty. `attrs["listing"]` is the verdict.
+
+        Raises:
+            ValueError: An argument is none of these.
+            IncompleteListingError: Completeness was required; the frame is in `last_partial`.
+            UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError: What was read
+                until then is in `last_partial`, labelled as cut.
+
+        Warns:
+            UserWarning: The listing is not complete, or holds what the document does not name.
+
+        Spec: §4.1.
+        """
+        check_status(status)
+        for name, number in (("first", first), ("max_requests", max_requests)):
+            if number is not None and (type(number) is not int or number < 1):
+                raise ValueError(f"{name} is a whole number from 1 on, not {number!r}")
+        if require not in (None, "complete"):
+            raise ValueError(f"require is 'complete' or None, not {require!r}")
+        if max_age is not None:
+            if first is not None or max_requests is not None:
+                raise ValueError("max_age is for whole listings: leave out first and max_requests")
+            kept = self._shelf.younger(_age(max_age), status=status, now=self._client.clock.now())
+            if kept is not None:
+                return kept
+        with page_progress(self._progress) as show:
+            frame = self._puller.pull(
+                Wanted(status, first=first, max_requests=max_requests), wait=wait, resume=resume, show=show
+            )
+        verdict = Listing.of(frame)
+        if not verdict.complete and require is not None:
+            self._puller.last_partial = frame
+            raise IncompleteListingError(verdict)
+        if not verdict.complete and first is None:
+            warnings.warn(f"not the whole inventory: {verdict}", UserWarning, stacklevel=2)
+        for note in verdict.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        if max_age is not None and verdict.complete:
+            self._shelf.keep(frame)
+        return frame
+
+    def listing_price(self, *, status: str | None = None) -> str:
+        """Say what a listing will cost, by the last complete one, "" where there was none; sends nothing."""
+        animals = self._client.known.of(self._client.base_url).sizes.get(status or "")
+        if animals is None:
+            return ""
+        requests = max(1, ceil(animals / spec.LIMIT_MAX))
+        return f"about {counted(requests, 'request')} for {counted(animals, 'animal')}"
+
+    @property
+    def last_partial(self) -> pd.DataFrame | None:
+        """What the last listing had when it was interrupted, labelled as cut; None where it ended."""
+        return self._puller.last_partial
+
+    def snapshot(self, *, status: str | None = None, wait: bool = False) -> Snapshot:
+        """
+        List the inventory and keep it: Parquet, a file a listing, a folder a day, with the verdict inside.
+
+        Args:
+            status: One of the three values, None for all.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Raises:
+            IncompleteListingError: It is not whole, so it is not kept.
+            MissingExtraError: The extra `parquet` is not installed; nothing was asked.
+
+        Spec: §4.1.
+        """
+        self._shelf.all(status)
+        return self._shelf.keep(self.list_pets(status=status, require="complete", wait=wait))
+
+    def snapshots(self, *, status: str | None = None) -> Snapshots:
+        """
+        Return the kept listings with this filter, oldest first; costs no request.
+
+        Args:
+            status: One of the three values, None for the whole inventories.
+
+        Raises:
+            MissingExtraError: The extra `parquet` is not installed.
+        """
+        check_status(status)
+        return self._shelf.all(status)
+
+    def get_pet(self, pet_id: int) -> Pet:
+        """
+        Fetch one animal by its id.
+
+        Raises:
+            ValueError: No int64.
+            NotFoundError: There is none, or the operation was removed as announced.
+
+        Warns:
+            DeprecationWarning: The operation is deprecated.
+
+        Spec: §4.3.
+        """
+        warnings.warn(
+            f"get_pet is deprecated, its removal is announced for {spec.REMOVAL_OF_GET_PET}; "
+            "use list_pets(status=...)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
+            raise ValueError(f"an id is a whole number in int64, not {pet_id!r}")
+        return self._client.get(pet_id)
+
+
+def check_status(status: str | None) -> None:
+    """Refuse a status the document does not have (§2.3)."""
+    if status is not None and status not in spec.STATUSES:
+        raise ValueError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}")
+
+
+def _age(given: str | float | timedelta) -> timedelta:
+    import pandas as pd
+
+    try:
+        age = pd.Timedelta(seconds=given) if isinstance(given, int | float) else pd.Timedelta(given)
+    except ValueError:
+        age = None
+    if age is None or not age.total_seconds() >= 0:
+        raise ValueError(f"max_age is an age such as '1h', '30min' or '2d', not {given!r}")
+    return age.to_pytimedelta()

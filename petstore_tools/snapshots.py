@@ -1,0 +1,250 @@
+"""
+Listings kept on disk, as Parquet that any tool reads: the history of the inventory.
+
+    STATE/snapshots/production-3f2a.../inventory/day=2026-01-05/090000-000000.parquet    whole listings
+    STATE/snapshots/production-3f2a.../status-sold/day=2026-01-05/091500-000000.parquet  by one status
+    STATE/snapshots/production-3f2a.../begun/inventory.parquet                           a pull to go on with
+
+Only complete listings are kept as history, so whoever reads a folder of it reads wholes.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, overload
+
+from petstore_tools import spec
+from petstore_tools.adapters.files import replace_file
+from petstore_tools.core.listing import Listing
+from petstore_tools.errors import FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.words import counted, utc_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LISTING: Final = b"petstore_tools.listing"
+_BEGUN: Final = b"petstore_tools.begun"
+_NOTHING: Final[Mapping[bytes, bytes]] = {}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """
+    A complete listing on disk.
+
+    Attributes:
+        listing: Its verdict; `ended_at` is the time it is of.
+        path: The Parquet file: columns `id`, `name`, `categoryId`, `status` and `as_of` (UTC).
+    """
+
+    listing: Listing
+    path: Path
+
+    @property
+    def as_of(self) -> datetime:
+        """When its last page was read (UTC)."""
+        return datetime.fromtimestamp(self.listing.ended_at, UTC)
+
+    def frame(self) -> pd.DataFrame:
+        """
+        Read the frame, as `list_pets` gave it.
+
+        Raises:
+            FrameError: The file is damaged.
+        """
+        return _read(self.path)
+
+    def __repr__(self) -> str:
+        of = "" if self.listing.status is None else f", {self.listing.status}"
+        return f"Snapshot({utc_text(self.listing.ended_at)}, {counted(self.listing.rows, 'animal')}{of})"
+
+
+class Snapshots(Sequence[Snapshot]):
+    """
+    The complete listings of one service with one filter, oldest first.
+
+    Args:
+        folder: Where the Parquet files lie, one folder a day (`day=2026-01-05`).
+        found: The snapshots.
+    """
+
+    def __init__(self, folder: Path, found: Sequence[Snapshot]) -> None:
+        self.folder, self._found = folder, tuple(found)
+
+    @overload
+    def __getitem__(self, at: int) -> Snapshot: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Snapshot]: ...
+    def __getitem__(self, at: int | slice) -> Snapshot | Sequence[Snapshot]:
+        """Return one by its place, -1 the newest."""
+        return self._found[at]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        if not self._found:
+            return "no snapshots yet"
+        first, last = self._found[0].listing, self._found[-1].listing
+        span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
+        return f"{counted(len(self), 'snapshot')} {span}, the newest of {counted(last.rows, 'animal')}"
+
+
+class Shelf:
+    """
+    The snapshots of one service.
+
+    Args:
+        state_dir: The state folder.
+        environment: Names what is listed.
+        base_url: Ends in `/v1`.
+    """
+
+    def __init__(self, state_dir: Path, environment: str, base_url: str) -> None:
+        place = sha256(base_url.encode()).hexdigest()[:12]
+        self._folder = state_dir / "snapshots" / f"{environment}-{place}"
+
+    def all(self, status: str | None = None) -> Snapshots:
+        """
+        Return the snapshots with this filter, oldest first; files that cannot be read are named and left out.
+
+        Raises:
+            MissingExtraError: The extra `parquet` is not installed.
+        """
+        _parquet()
+        folder, found = self._folder / _named(status), []
+        for path in folder.glob("day=*/*.parquet"):
+            try:
+                found.append(Snapshot(_listing(path), path))
+            except FrameError as error:
+                warnings.warn(str(error), UserWarning, stacklevel=4)
+        return Snapshots(folder, sorted(found, key=lambda s: (s.listing.ended_at, s.path.name)))
+
+    def keep(self, frame: pd.DataFrame) -> Snapshot:
+        """
+        Keep a frame as a snapshot, whole or not at all.
+
+        Raises:
+            IncompleteListingError: Its listing is not complete.
+            MissingExtraError: The extra `parquet` is not installed.
+        """
+        listing = Listing.of(frame)
+        if not listing.complete:
+            raise IncompleteListingError(listing)
+        at = datetime.fromtimestamp(listing.ended_at, UTC)
+        folder = self._folder / _named(listing.status) / f"day={at:%Y-%m-%d}"
+        folder.mkdir(parents=True, exist_ok=True)
+        name, path, copies = f"{at:%H%M%S-%f}", folder / f"{at:%H%M%S-%f}.parquet", 1
+        while path.exists():
+            copies += 1
+            path = folder / f"{name}-{copies}.parquet"
+        replace_file(path, parquet_bytes(frame, listing))
+        return Snapshot(listing, path)
+
+    def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
+        """
+        Return the newest snapshot that is not older than `age`, as a frame; None where there is none.
+
+        A filter is answered from a whole inventory, too.
+        """
+        for of in dict.fromkeys((status, None)):
+            for snapshot in reversed(self.all(of)):
+                if not 0 <= now - snapshot.listing.ended_at <= age.total_seconds():
+                    continue
+                frame = snapshot.frame()
+                return frame if of == status else _only(frame, snapshot.listing, str(status))
+        return None
+
+    def keep_begun(self, frame: pd.DataFrame, state: dict[str, Any]) -> None:
+        """Keep what an interrupted pull has, where Parquet can be written."""
+        with suppress(MissingExtraError, OSError):
+            listing = Listing.of(frame)
+            path = self._begun(listing.status)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, parquet_bytes(frame, listing, {_BEGUN: json.dumps(state).encode()}))
+
+    def begun(self, status: str | None) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+        """Return what an interrupted pull has kept, and where it stopped."""
+        with suppress(MissingExtraError, FrameError, OSError, KeyError, ValueError):
+            path = self._begun(status)
+            if path.exists():
+                return _read(path), json.loads(_parquet().read_schema(path).metadata[_BEGUN])
+        return None
+
+    def forget_begun(self, status: str | None) -> None:
+        """Forget an interrupted pull."""
+        with suppress(OSError):
+            self._begun(status).unlink(missing_ok=True)
+
+    def _begun(self, status: str | None) -> Path:
+        return self._folder / "begun" / f"{_named(status)}.parquet"
+
+
+def _named(status: str | None) -> str:
+    return "inventory" if status is None else f"status-{status}"
+
+
+def _parquet() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("parquet", "a snapshot") from error
+    return pyarrow.parquet
+
+
+def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] = _NOTHING) -> bytes:
+    """
+    Return a listing as Parquet: its columns, and `as_of` (UTC) for whoever reads many files as one.
+
+    Args:
+        frame: As `list_pets` gave it.
+        listing: Its verdict, for the file's metadata.
+        more: Further metadata.
+
+    Raises:
+        MissingExtraError: The extra `parquet` is not installed.
+    """
+    parquet = _parquet()
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    at = pa.scalar(int(listing.ended_at * 1_000_000), pa.timestamp("us", tz="UTC"))
+    table = table.append_column("as_of", pa.repeat(at, len(frame)))
+    told = {**(table.schema.metadata or {}), _LISTING: json.dumps(listing.to_dict()).encode(), **more}
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table.replace_schema_metadata(told), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def _listing(path: Path) -> Listing:
+    try:
+        told = json.loads(_parquet().read_schema(path).metadata[_LISTING])
+        return Listing(**{**told, "notes": tuple(told["notes"])})
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
+
+
+def _read(path: Path) -> pd.DataFrame:
+    listing = _listing(path)
+    try:
+        # the file alone: read_table would take the folder's day for a column
+        table = _parquet().ParquetFile(path).read(columns=list(spec.COLUMNS))
+    except (OSError, ValueError) as error:
+        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
+    frame: pd.DataFrame = table.to_pandas()
+    frame.attrs["listing"] = listing.to_dict()
+    return frame
+
+
+def _only(frame: pd.DataFrame, listing: Listing, status: str) -> pd.DataFrame:
+    """Return the animals with a status, as a listing with that filter."""
+    kept = frame[frame["status"] == status].reset_index(drop=True)
+    kept.attrs["listing"] = listing.filtered(status, kept["id"].tolist()).to_dict()
+    return kept
