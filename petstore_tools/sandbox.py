@@ -6,6 +6,7 @@ import json
 import tempfile
 import weakref
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
 
@@ -23,6 +24,7 @@ from petstore_tools.store import PetStore
 if TYPE_CHECKING:
     import pandas as pd
 
+    from petstore_tools.faults import Fault
     from petstore_tools.service.server import ThreadedServer
 
 STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
@@ -38,11 +40,14 @@ class Sandbox:
         clock: `manual`: time stands still but for `advance`, and moves by itself when all wait for it;
             `system`: the machine's.
         animals: How many sample animals stand there.
+        faults: What goes wrong (`petstore_tools.testing.Fault`).
+        database: `postgresql://` address of an empty database, None for SQLite in a temporary folder.
 
     Attributes:
         store: Wired to it.
         base_url, api_key, state_dir: What another client needs: address, key, folder of the shared budget.
         clock: Tells the time of service and store.
+        faults: What goes wrong from now on: a list that may be changed.
 
     Raises:
         MissingExtraError: The extra `server` is not installed.
@@ -56,8 +61,11 @@ class Sandbox:
         plan: Plan | str = "free",
         clock: Literal["manual", "system"] = "manual",
         animals: int = ANIMALS,
+        faults: Sequence[Fault] = (),
+        database: str | None = None,
     ) -> None:
         try:
+            from petstore_tools.faults import Faulty
             from petstore_tools.service.app import Service
             from petstore_tools.service.database import Database
             from petstore_tools.service.server import ThreadedServer
@@ -71,13 +79,15 @@ class Sandbox:
         self._folder = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
         folder = Path(self._folder.name)
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
-        served = Database(folder / "service.db", durability="OFF")
+        where = database or folder / "service.db"
+        served = Database(where, durability="OFF", own_time=clock == "system")
         served.add_many(samples.animals(animals))
         _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
-        self._staff = Database(folder / "service.db", durability="OFF")
-        self._server: ThreadedServer = ThreadedServer(
-            Service(served, self.clock, lambda *answer: self._seen.append(answer))
-        ).start()
+        self._staff = Database(where, durability="OFF")
+        service = Service(served, self.clock, lambda *answer: self._seen.append(answer))
+        faulty = Faulty(service, faults)
+        self.faults = faulty.faults
+        self._server: ThreadedServer = ThreadedServer(faulty).start()
         self.base_url, self.state_dir = self._server.base_url, folder / "state"
         self.store = PetStore._with(
             Settings(

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from petstore_tools.adapters.http import Reply
 from petstore_tools.errors import ApiError, BadRequestError, NotFoundError, ProtocolError, UnauthorizedError
-from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow
+from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, fault_text
 
 
 def request_line(method: str, url: str) -> str:
@@ -71,7 +71,7 @@ def first_fault(error: ValidationError) -> str:
     """Describe the first fault of a reply by its place, not its content."""
     fault = error.errors(include_input=False, include_url=False)[0]
     place = ".".join(str(part) for part in fault["loc"]) or "body"
-    return f"{place}: {fault['msg']}"
+    return f"{place}: {fault_text(fault)}"
 
 
 def read_rows(reply: Reply, url: str) -> list[PetRow]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -12,6 +13,7 @@ from petstore_tools import spec
 from petstore_tools.adapters.settings import state_folder
 from petstore_tools.cli import exits
 from petstore_tools.core import plan as plans
+from petstore_tools.core.plan import Plan
 from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.render import text_table
 from petstore_tools.words import utc_text
@@ -19,8 +21,10 @@ from petstore_tools.words import utc_text
 PORTS = {"production": 8765, "staging": 8766}
 DATABASE = click.option(
     "--database",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="SQLite file, made where absent; default: in the state folder.",
+    envvar="PETSTORE_DATABASE_URL",
+    metavar="FILE|URL",
+    help="SQLite file, made where absent, or postgresql://USER:PASSWORD@HOST/NAME; better given by "
+    "PETSTORE_DATABASE_URL, since others see command lines. Default: a file in the state folder.",
 )
 ENVIRONMENT = click.option(
     "--environment",
@@ -31,24 +35,49 @@ ENVIRONMENT = click.option(
 )
 
 
-def _open(database: Path | None, environment: str) -> Any:
+def _open(database: str | None, environment: str) -> Any:
     try:
         from petstore_tools.service.database import Database
     except ImportError as error:
         raise MissingExtraError("server", "the service") from error
-    return Database(_path(database, environment))
+    return Database(_where(database, environment))
 
 
-def _path(database: Path | None, environment: str) -> Path:
-    return database or state_folder() / f"service-{environment}.db"
+def _where(database: str | None, environment: str) -> str:
+    return database or str(state_folder() / f"service-{environment}.db")
+
+
+def _named(where: str) -> str:
+    """Name a database without its password."""
+    parts = urlsplit(where)
+    return where if not parts.scheme.startswith("postgres") else f"{parts.hostname}{parts.path}"
 
 
 @click.command("serve")
 @click.option("--port", type=click.IntRange(1, 65_535), help="Default: 8765, for staging 8766.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes; PostgreSQL only."
+)
+@click.option(
+    "--trust-proxy",
+    metavar="ADDRESSES",
+    default="",
+    help="Believe X-Forwarded-For from these, comma-separated.",
+)
+@click.option("--access-log", is_flag=True, help="A line of JSON on stderr for each answer, without keys.")
 @DATABASE
 @ENVIRONMENT
-def serve_(port: int | None, host: str, database: Path | None, environment: str) -> int:
+def serve_(
+    port: int | None,
+    host: str,
+    workers: int,
+    trust_proxy: str,
+    database: str | None,
+    environment: str,
+    *,
+    access_log: bool,
+) -> int:
     """
     Run the Animal Store Service on this machine.
 
@@ -56,21 +85,31 @@ def serve_(port: int | None, host: str, database: Path | None, environment: str)
     Examples:
       petstore-tools keys create --plan pro
       petstore-tools serve
+      petstore-tools serve --workers 4 --trust-proxy 10.0.0.1   # PETSTORE_DATABASE_URL=postgresql://...
     """
-    store = _open(database, environment)
-    import uvicorn
-
+    where = _where(database, environment)
+    on_postgres = urlsplit(where).scheme.startswith("postgres")
+    if workers > 1 and not on_postgres:
+        raise click.UsageError("--workers needs a postgresql:// database: SQLite serves one process")
+    store = _open(database, environment)  # refused here, before anything listens
     from petstore_tools.clock import SystemClock
+    from petstore_tools.service import server
     from petstore_tools.service.app import Service
-    from petstore_tools.service.server import bind, config
 
-    listener = bind(host, port or PORTS[environment])
+    listener = server.bind(host, port or PORTS[environment])
     address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
-    click.echo(
-        f"Serving {environment} at {address} from {_path(database, environment)} (Ctrl-C stops)", err=True
-    )
+    many = f" with {workers} workers" if workers > 1 else ""
+    click.echo(f"Serving {environment} at {address} from {_named(where)}{many} (Ctrl-C stops)", err=True)
+    if access_log:
+        os.environ[server.ACCESS_LOG] = "1"
     try:
-        uvicorn.Server(config(Service(store, SystemClock()))).run(sockets=[listener])
+        if workers > 1:
+            store.close()
+            server.serve_many(where, listener, workers=workers, trusted=trust_proxy)
+        else:
+            if access_log:
+                server.log_access()
+            server.serve(Service(store, SystemClock()), listener, trusted=trust_proxy)
     except KeyboardInterrupt:
         pass
     finally:
@@ -84,15 +123,35 @@ def keys_() -> None:
 
 
 @keys_.command("create")
-@click.option("--plan", default="free", show_default=True, help="free, pro, business or PER_MINUTE/PER_DAY.")
+@click.option(
+    "--plan", default="free", show_default=True, help="free, pro, business, enterprise or PER_MINUTE/PER_DAY."
+)
+@click.option("--per-minute", type=click.IntRange(min=1), help="For enterprise: requests a minute.")
+@click.option("--per-day", type=click.IntRange(min=1), help="For enterprise: requests a day.")
 @click.option("--label", default="", help="For whom it is.")
 @DATABASE
 @ENVIRONMENT
-def create_(plan: str, label: str, database: Path | None, environment: str) -> int:
-    """Make a key and print it, once."""
-    numbers = plans.parse(plan)
-    if numbers is None:
+def create_(
+    plan: str, per_minute: int | None, per_day: int | None, label: str, database: str | None, environment: str
+) -> int:
+    """
+    Make a key and print it, once.
+
+    \b
+    Examples:
+      petstore-tools keys create --plan pro --label team
+      petstore-tools keys create --plan enterprise --per-minute 5000 --per-day 2000000
+    """
+    if plan.strip().casefold() == "enterprise":
+        if per_minute is None or per_day is None:
+            raise click.UsageError("enterprise is custom: give --per-minute and --per-day")
+        numbers, plan = Plan(per_minute, per_day, "enterprise"), f"{per_minute}/{per_day}"
+    elif per_minute is not None or per_day is not None:
+        raise click.UsageError("--per-minute and --per-day are for --plan enterprise")
+    elif (parsed := plans.parse(plan)) is None:
         raise SettingsError("a key needs a plan")
+    else:
+        numbers, plan = parsed, plan.replace(" ", "")
     store = _open(database, environment)
     key_id, key = store.create_key(numbers, label=label, now=time.time())
     store.close()
@@ -114,7 +173,7 @@ def create_(plan: str, label: str, database: Path | None, environment: str) -> i
 @keys_.command("list")
 @DATABASE
 @ENVIRONMENT
-def list_keys(database: Path | None, environment: str) -> int:
+def list_keys(database: str | None, environment: str) -> int:
     """List the keys, without the keys themselves."""
     store = _open(database, environment)
     rows = [
@@ -134,7 +193,7 @@ def _revoked(at: float | None) -> str:
 @click.argument("key_id")
 @DATABASE
 @ENVIRONMENT
-def revoke_(key_id: str, database: Path | None, environment: str) -> int:
+def revoke_(key_id: str, database: str | None, environment: str) -> int:
     """Make a key invalid for good; KEY_ID is its id in `keys list`."""
     store = _open(database, environment)
     done = store.revoke(key_id, time.time())

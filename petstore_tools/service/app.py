@@ -1,30 +1,49 @@
-"""The service as an ASGI application: key, quota, route, headers, in that order, in one transaction."""
+"""
+The service as an ASGI application: key, quota, route, headers.
+
+Requests that arrive while a commit is under way are answered together in the next one: one durable commit
+for all of them (group commit), and one reading of each key and counter.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from email.utils import formatdate
-from typing import Any, Final
-from urllib.parse import urlencode
-
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
-from petstore_tools.service import bodies
-from petstore_tools.service.database import Database
-from petstore_tools.service.limiter import Verdict
+from petstore_tools.core.windows import Window
+from petstore_tools.service import bodies, openapi
+from petstore_tools.service.database import Database, digest_of, subject_of
+from petstore_tools.service.limiter import Usage, Verdict, free_windows, take
+from petstore_tools.service.messages import (
+    BODY_LONGEST,
+    Answer,
+    Asked,
+    Disconnected,
+    Receive,
+    Scope,
+    Send,
+    error,
+    read,
+)
 
-BODY_LONGEST: Final = 1 << 20
 DEPRECATED_SINCE: Final = 1_764_547_200  # 2025-12-01; a constant of ours, §4.3 states none
-_PET = re.compile(re.escape(spec.PETS_PATH) + r"/([^/]+)")
+HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
+OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
+MOST_AT_ONCE: Final = 256  # requests in one commit
+MOST_PAGES: Final = 2_000  # full pages whose bytes are kept
+MOST_VERDICTS: Final = 1_000  # last verdicts kept for answers that could not be counted
+_LIST, _PETS = spec.PATH_PREFIX + spec.PETS_PATH, spec.PATH_PREFIX + spec.PETS_PATH + "/"
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
 _log = logging.getLogger(__name__)
-
-Respond = Callable[[Request, bytes], Response]
+_access = logging.getLogger("petstore_tools.access")
 
 
 class Service:
@@ -35,6 +54,7 @@ class Service:
         database: Animals, keys, counters.
         clock: Tells the service's time; `Date` headers follow it.
         on_answer: Called with each answer's time, method, path and status.
+        without_key: Requests a minute and a day of a caller without a key; default: Free-sized.
     """
 
     def __init__(
@@ -42,92 +62,146 @@ class Service:
         database: Database,
         clock: Clock,
         on_answer: Callable[[float, str, str, int], None] = lambda *_: None,
+        *,
+        without_key: tuple[Window, Window] | None = None,
     ) -> None:
         self._database, self._clock, self._on_answer = database, clock, on_answer
+        self._without_key = without_key or free_windows()
+        self._pending: list[Asked] = []
+        self._pages: dict[bytes, Answer] = {}
+        self._changes = -1
+        self._last: dict[str, Verdict] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        request = Request(scope, receive)
-        body = bytearray()
-        try:
-            async for chunk in request.stream():
-                if len(body) <= BODY_LONGEST:
-                    body += chunk
-        except ClientDisconnect:
+        if scope["type"] != "http":
             return
-        await self.answer(request, bytes(body))(scope, receive, send)
-
-    def answer(self, request: Request, body: bytes) -> Response:
-        """Count the request and answer it; all that it changes is committed together."""
-        now = self._clock.now()
-        verdict: Verdict | None = None
         try:
-            with self._database.transaction():
-                key = self._key(request)
-                if key is None:
-                    address = request.client.host if request.client else "unknown"
-                    verdict = self._database.take_address(address, now)
-                else:
-                    verdict = self._database.take(f"key {key[0]}", key[1:], now)
-                response = self._judge(request, body, verdict, known=key is not None)
+            asked = await read(scope, receive)
+        except Disconnected:
+            return
+        if not self._pending:
+            asyncio.get_running_loop().call_soon(self._commit)
+        self._pending.append(asked)
+        await (await asked.answer).send(send)
+
+    def _commit(self) -> None:
+        """Answer what is pending, together."""
+        batch, self._pending = self._pending[:MOST_AT_ONCE], self._pending[MOST_AT_ONCE:]
+        if self._pending:
+            asyncio.get_running_loop().call_soon(self._commit)
+        try:
+            answers = self._together(batch)
+        except Exception:  # nothing was committed: one of them is at fault, or the database
+            answers = [self._alone(asked) for asked in batch]
+        for asked, answer in zip(batch, answers, strict=True):
+            if not asked.answer.done():
+                asked.answer.set_result(answer)
+
+    def _alone(self, asked: Asked) -> Answer:
+        try:
+            return self._together([asked])[0]
         except Exception:
-            _log.exception("%s %s failed", request.method, request.url.path)
-            response = _error(500, "internal_error", "the service failed; nothing was changed")
-        response.headers["Date"] = formatdate(now, usegmt=True)
+            _log.exception("%s %s failed", asked.method, asked.path)
+            now = self._clock.now()
+            failed = error(500, "internal_error", "the service failed; nothing was changed")
+            verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
+            return self._finish(asked, failed, now, verdict, None)
+
+    def _together(self, batch: Sequence[Asked]) -> list[Answer]:
+        """Count requests and answer them; all that they change is committed together."""
+        creates = any(asked.method == "POST" for asked in batch)
+        digests = {asked.key: digest_of(asked.key) for asked in batch if asked.key}
+        with self._database.transaction(durable=creates):
+            shared_time = self._database.time()
+            now = self._clock.now() if shared_time is None else shared_time
+            changes = self._database.changes()
+            if changes != self._changes:
+                self._pages.clear()
+                self._changes = changes
+            keys = self._database.find_keys(digests.values())
+            callers = [keys.get(digests.get(asked.key, "")) for asked in batch]
+            subjects = [
+                f"key {key[0]}" if key else subject_of(asked.address)
+                for asked, key in zip(batch, callers, strict=True)
+            ]
+            counted = [not _is_free(asked) for asked in batch]
+            usages = self._database.usages(s for s, counts in zip(subjects, counted, strict=True) if counts)
+            answers = []
+            for asked, key, subject, counts in zip(batch, callers, subjects, counted, strict=True):
+                if not counts:
+                    answers.append(self._finish(asked, self._free(asked), now, None, None))
+                    continue
+                windows = key[1:] if key else self._without_key
+                usages[subject], verdict = take(usages[subject], *windows, now)
+                answer = self._judge(asked, verdict, now, known=key is not None)
+                answers.append(self._finish(asked, answer, now, verdict, key and key[0]))
+            self._database.save(usages, now)
+        for asked, answer in zip(batch, answers, strict=True):
+            self._on_answer(now, asked.method, asked.path, answer.status)
+        return answers
+
+    def _finish(
+        self, asked: Asked, answer: Answer, now: float, verdict: Verdict | None, key_id: str | None
+    ) -> Answer:
+        """Add what every answer carries, and write it down."""
+        answer.add("Date", formatdate(now, usegmt=True))
         if verdict is not None:
-            response.headers[spec.HEADER_LIMIT] = str(verdict.limit)
-            response.headers[spec.HEADER_REMAINING] = str(verdict.remaining)
-            response.headers[spec.HEADER_RESET] = str(verdict.reset)
-        self._on_answer(now, request.method, request.url.path, response.status_code)
-        return response
+            answer.add(spec.HEADER_LIMIT, verdict.limit)
+            answer.add(spec.HEADER_REMAINING, verdict.remaining)
+            answer.add(spec.HEADER_RESET, verdict.reset)
+            if asked.key and key_id:
+                if len(self._last) >= MOST_VERDICTS:
+                    self._last.clear()
+                self._last[asked.key] = verdict
+        if _access.isEnabledFor(logging.INFO):
+            told = {"at": round(now, 3), "method": asked.method, "path": asked.path}
+            told |= {"status": answer.status, "bytes": len(answer.body), "key": key_id, "from": asked.address}
+            _access.info(json.dumps(told))
+        return answer
 
-    def _key(self, request: Request) -> Any:
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme.casefold() != "bearer" or not key.strip():
-            return None
-        return self._database.find_key(key.strip())
+    def _free(self, asked: Asked) -> Answer:
+        """Answer what is not in the document, costs nothing and needs no key."""
+        if asked.method != "GET":
+            return error(405, "method_not_allowed", "use GET").add("Allow", "GET")
+        if asked.path == HEALTH_PATH:
+            return Answer(200, bodies.dump({"status": "ok"}))
+        return Answer(200, openapi.document())
 
-    def _judge(self, request: Request, body: bytes, verdict: Verdict, *, known: bool) -> Response:
+    def _judge(self, asked: Asked, verdict: Verdict, now: float, *, known: bool) -> Answer:
         if not verdict.allowed:
             code = "key_banned" if verdict.banned else "rate_limited"
             what = "this key is banned" if verdict.banned else "too many requests"
-            message = f"{what}; wait {verdict.retry_after_s} s"
-            refused = _error(429, code, message)
-            refused.headers[spec.HEADER_RETRY_AFTER] = str(verdict.retry_after_s)
-            return refused
+            refused = error(429, code, f"{what}; wait {verdict.retry_after_s} s")
+            return refused.add(spec.HEADER_RETRY_AFTER, verdict.retry_after_s)
         if not known:
-            refused = _error(401, "unauthorized", "the API key is missing or invalid")
-            refused.headers["WWW-Authenticate"] = "Bearer"
-            return refused
-        if len(body) > BODY_LONGEST:
-            return _error(413, "body_too_large", f"a body has at most {BODY_LONGEST:,} bytes")
+            refused = error(401, "unauthorized", "the API key is missing or invalid")
+            return refused.add("WWW-Authenticate", "Bearer")
+        if len(asked.body) > BODY_LONGEST:
+            return error(413, "body_too_large", f"a body has at most {BODY_LONGEST:,} bytes")
         try:
-            return self._route(request, body)
-        except bodies.InvalidError as error:
-            return _error(400, error.code, str(error))
+            return self._route(asked, now)
+        except bodies.InvalidError as invalid:
+            return error(400, invalid.code, str(invalid))
 
-    def _route(self, request: Request, body: bytes) -> Response:
-        path = request.url.path.removeprefix(spec.PATH_PREFIX)
-        if path == request.url.path:
-            return _error(404, "not_found", f"all paths begin with {spec.PATH_PREFIX}")
-        if path == spec.PETS_PATH:
-            return self._by_method(request, body, {"GET": self._list, "POST": self._create})
-        if path == spec.ORDERS_PATH:
-            return _error(501, "not_implemented", "store orders are not shown in the document")
-        if _PET.fullmatch(path):
-            return self._by_method(request, body, {"GET": self._get})
-        return _error(404, "not_found", "there is no such path")
+    def _route(self, asked: Asked, now: float) -> Answer:
+        path = asked.path
+        if path == _LIST:
+            if asked.method == "GET":
+                return self._list(asked)
+            return self._create(asked) if asked.method == "POST" else _wrong_method("GET, POST")
+        if path.startswith(_PETS) and "/" not in path.removeprefix(_PETS) and path != _PETS:
+            return self._get(asked, now) if asked.method == "GET" else _wrong_method("GET")
+        if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
+            return error(501, "not_implemented", "store orders are not shown in the document")
+        if not path.startswith(spec.PATH_PREFIX + "/"):
+            return error(404, "not_found", f"all paths begin with {spec.PATH_PREFIX}")
+        return error(404, "not_found", "there is no such path")
 
-    def _by_method(self, request: Request, body: bytes, routes: dict[str, Respond]) -> Response:
-        respond = routes.get(request.method)
-        if respond is None:
-            refused = _error(405, "method_not_allowed", f"use {' or '.join(routes)}")
-            refused.headers["Allow"] = ", ".join(routes)
-            return refused
-        return respond(request, body)
-
-    def _list(self, request: Request, body: bytes) -> Response:  # noqa: ARG002
-        query = request.query_params
+    def _list(self, asked: Asked) -> Answer:
+        if (kept := self._pages.get(asked.query)) is not None:
+            return Answer(200, kept.body, kept.headers.copy())
+        query = dict(parse_qsl(asked.query.decode("latin-1"), keep_blank_values=True))
         limit = bodies.read_limit(query.get("limit"))
         status = bodies.read_status(query.get("status"))
         after = bodies.read_cursor(query.get("cursor"), status)
@@ -135,40 +209,43 @@ class Service:
         page = pets[:limit]
         first = {"limit": limit} | ({} if status is None else {"status": status})
         links = [f'<?{urlencode(first)}>; rel="first"']
-        if len(pets) > limit:
-            onward = first | {"cursor": bodies.write_cursor(page[-1][0], status)}
-            links.append(f'<?{urlencode(onward)}>; rel="next"')
-        response = _json(200, [bodies.pet_json(pet) for pet in page])
-        response.headers["Link"] = ", ".join(links)
-        return response
+        answer = Answer(200, bodies.pets_json(page))
+        if len(pets) == len(page):
+            return answer.add("Link", links[0])
+        onward = first | {"cursor": bodies.write_cursor(page[-1][0], status)}
+        answer.add("Link", f'{links[0]}, <?{urlencode(onward)}>; rel="next"')
+        if len(self._pages) >= MOST_PAGES:
+            self._pages.clear()
+        # what is created comes behind it, so it stays as it is until the store's staff change an animal
+        self._pages[asked.query] = Answer(200, answer.body, answer.headers.copy())
+        return answer
 
-    def _create(self, request: Request, body: bytes) -> Response:
-        pet = bodies.read_new_pet(body, request.headers.get("Content-Type", ""))
-        return _json(201, bodies.pet_json((self._database.add(*pet), *pet)))
+    def _create(self, asked: Asked) -> Answer:
+        pet = bodies.read_new_pet(asked.body, asked.content_type)
+        (pet_id,) = self._database.add([pet])
+        return Answer(201, bodies.pet_json((pet_id, *pet)))
 
-    def _get(self, request: Request, body: bytes) -> Response:  # noqa: ARG002
-        gone = self._clock.now() >= spec.REMOVAL_OF_GET_PET_AT
-        matched = _PET.fullmatch(request.url.path.removeprefix(spec.PATH_PREFIX))
-        text = matched.group(1) if matched else ""
-        number = int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else None
+    def _get(self, asked: Asked, now: float) -> Answer:
+        text = asked.path.removeprefix(_PETS)
+        number = int(text) if _WHOLE.fullmatch(text) else None
         pet = None
-        if number is not None and spec.INT64_MIN <= number <= spec.INT64_MAX and not gone:
-            pet = self._database.pet(number)
-        if gone:
-            response = _error(410, "gone", "removed; use GET /pets with the status filter")
-        elif pet is None:
-            response = _error(404, "not_found", "there is no such animal")
+        if now >= spec.REMOVAL_OF_GET_PET_AT:
+            answer = error(410, "gone", "removed; use GET /pets with the status filter")
         else:
-            response = _json(200, bodies.pet_json(pet))
-        response.headers["Deprecation"] = f"@{DEPRECATED_SINCE}"
-        response.headers["Sunset"] = formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True)
-        response.headers["Link"] = '<../pets>; rel="successor-version"'
-        return response
+            if number is not None and spec.INT64_MIN <= number <= spec.INT64_MAX:
+                pet = self._database.pet(number)
+            if pet is None:
+                answer = error(404, "not_found", "there is no such animal")
+            else:
+                answer = Answer(200, bodies.pet_json(pet))
+        answer.add("Deprecation", f"@{DEPRECATED_SINCE}")
+        answer.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
+        return answer.add("Link", '<../pets>; rel="successor-version"')
 
 
-def _json(status: int, body: Any) -> Response:
-    return Response(bodies.dump(body), status, media_type="application/json")
+def _wrong_method(allowed: str) -> Answer:
+    return error(405, "method_not_allowed", f"use {allowed}").add("Allow", allowed)
 
 
-def _error(status: int, code: str, message: str) -> Response:
-    return _json(status, {"code": code, "message": message, "status": status})
+def _is_free(asked: Asked) -> bool:
+    return asked.path in (HEALTH_PATH, OPENAPI_PATH)

@@ -7,15 +7,23 @@ import binascii
 import hashlib
 import json
 import re
+from json.encoder import encode_basestring as _quoted
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from typing_extensions import TypeAliasType
 
 from petstore_tools import spec
-from petstore_tools.models import Int64
+from petstore_tools.models import NOT_BLANK, Int64, fault_text
 from petstore_tools.service.database import StoredPet
 
 NAME_LONGEST: Final = 10_000  # §2.6 shows no limit: our choice
+PetStatus = TypeAliasType("PetStatus", spec.Status)
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    """Leave out of the schema what stands for "not sent": the document states no default (§2.1)."""
+    schema.pop("default", None)
 
 
 def _whole(value: Any) -> Any:
@@ -23,14 +31,20 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class NewPetBody(BaseModel):
+class NewPet(BaseModel):
     """NewPet (§2.1) as a request may send it: nothing more, nothing null."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    name: str = Field(pattern=r"\S", max_length=NAME_LONGEST)
+    name: str = Field(pattern=NOT_BLANK, max_length=NAME_LONGEST)
     categoryId: Annotated[Int64, BeforeValidator(_whole)]  # noqa: N815 - the wire's name
-    status: spec.Status = "available"
+    status: PetStatus = Field(default="available", json_schema_extra=_without_default)
+
+
+class Pet(NewPet):
+    """Pet (§2.2) as an answer carries it."""
+
+    id: Int64
 
 
 class InvalidError(ValueError):
@@ -54,10 +68,10 @@ def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
     if content_type.partition(";")[0].strip().casefold() != "application/json":
         raise InvalidError("invalid_body", "the content type must be application/json")
     try:
-        pet = NewPetBody.model_validate_json(body)
+        pet = NewPet.model_validate_json(body)
     except ValidationError as error:
         faults = [
-            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
+            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault_text(fault)}"
             for fault in error.errors(include_url=False, include_input=False)[:5]
         ]
         raise InvalidError("invalid_body", "; ".join(faults)) from error
@@ -119,13 +133,20 @@ def _seal(after: int, status: str | None) -> str:
     return hashlib.sha256(f"{after} {status}".encode()).hexdigest()[:8]
 
 
-def pet_json(pet: StoredPet) -> dict[str, Any]:
+def pet_json(pet: StoredPet) -> bytes:
     """Return an animal as it goes on the wire; a status that was never given is left out (§2.1)."""
+    return _pet(pet).encode()
+
+
+def pets_json(pets: list[StoredPet]) -> bytes:
+    """Return a page of animals as it goes on the wire (§2.4)."""
+    return f"[{','.join(map(_pet, pets))}]".encode()
+
+
+def _pet(pet: StoredPet) -> str:
     pet_id, name, category_id, status = pet
-    body: dict[str, Any] = {"id": pet_id, "name": name, "categoryId": category_id}
-    if status is not None:
-        body["status"] = status
-    return body
+    told = "" if status is None else f',"status":{_quoted(status)}'
+    return f'{{"id":{pet_id},"name":{_quoted(name)},"categoryId":{category_id}{told}}}'
 
 
 def dump(body: Any) -> bytes:

@@ -1,39 +1,32 @@
-"""Animals, keys and quota counters in one SQLite file: a restart forgets nothing."""
+"""Animals, keys and quota counters in one database: a restart forgets nothing, and replicas agree."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
+from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from petstore_tools import spec, sqlite
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.windows import Window
 from petstore_tools.errors import SettingsError
-from petstore_tools.service.limiter import Usage, Verdict, free_windows, take
+from petstore_tools.service.engines import Engine, engine
+from petstore_tools.service.limiter import Usage
 
-SCHEMA: Final = 1
-_TABLES: Final = f"""
-CREATE TABLE pet (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT
-);
-CREATE INDEX pet_by_status ON pet (status, id);
-CREATE TABLE key (
-    id TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, label TEXT NOT NULL, plan TEXT NOT NULL,
-    per_minute INTEGER NOT NULL, per_day INTEGER NOT NULL, created_at REAL NOT NULL, revoked_at REAL
-);
-CREATE TABLE usage (
-    subject TEXT PRIMARY KEY, {", ".join(f"{field.name} NUMERIC NOT NULL" for field in fields(Usage))}
-) WITHOUT ROWID;
-CREATE INDEX usage_by_day ON usage (day_start);
-"""
-_USAGE_COLUMNS: Final = ", ".join(field.name for field in fields(Usage))
-_USAGE_MARKS: Final = ", ".join("?" for _ in fields(Usage))
+MOST_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
+_COLUMNS: Final = [field.name for field in fields(Usage)]
+_READ_USAGE: Final = f"SELECT subject, {', '.join(_COLUMNS)} FROM usage WHERE subject IN "
+_SAVE_USAGE: Final = (
+    f"INSERT INTO usage (subject, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
+    f" ON CONFLICT (subject) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS)}"
+)
+_ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)"
+_PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
 
 StoredPet = tuple[int, str, int, str | None]
 
@@ -58,8 +51,20 @@ class Key:
     revoked_at: float | None
 
 
-def _digest(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()
+def digest_of(key: str) -> str:
+    """Return what is stored of a key."""
+    return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
+
+
+def subject_of(address: str) -> str:
+    """Return under what name a caller without a key is counted: its address, of IPv6 the network."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return f"address {address[:60]}"
+    if isinstance(parsed, IPv6Address):
+        return f"address {IPv6Address(int(parsed) >> 64 << 64)}/64"
+    return f"address {parsed}"
 
 
 class Database:
@@ -67,99 +72,114 @@ class Database:
     The service's memory; use it from one thread at a time.
 
     Args:
-        path: The file; made where absent.
-        durability: What an acknowledged create survives (`sqlite.connect`).
+        where: Path of an SQLite file, made where absent, or a `postgresql://` address.
+        durability: SQLite: what an acknowledged create survives (`sqlite.connect`).
+        own_time: PostgreSQL: its clock counts.
 
     Raises:
-        SettingsError: The file is no database of this service, or of a newer version.
+        SettingsError: It cannot be used, or is of a newer version.
     """
 
-    def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite.connect(path, durability=durability)
-            with sqlite.transaction(self._db):
-                (version,) = self._db.execute("PRAGMA user_version").fetchone()
-                if version == 0:
-                    for statement in _TABLES.split(";\n"):
-                        self._db.execute(statement)
-                    self._db.execute(f"PRAGMA user_version = {SCHEMA}")
-        except (sqlite3.Error, OSError) as error:
-            raise SettingsError(f"the service's database {path.name} cannot be used: {error}") from error
-        if version not in (0, SCHEMA):
-            self._db.close()
-            raise SettingsError(
-                f"the service's database {path.name} has schema {version}, this program knows {SCHEMA}"
-            )
+    def __init__(
+        self, where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True
+    ) -> None:
+        self._db: Engine = engine(where, durability=durability, own_time=own_time)
+        self._addresses = 0
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, durable: bool = True) -> Iterator[None]:
         """Make what happens inside happen as one, or not at all."""
-        with sqlite.transaction(self._db):
+        with self._db.transaction(durable=durable):
             yield
 
     def close(self) -> None:
-        """Close the file."""
+        """Close it."""
         self._db.close()
 
-    def find_key(self, key: str) -> tuple[str, Window, Window] | None:
-        """Return id and windows of a valid key, None for any other."""
-        row = self._db.execute(
-            "SELECT id, per_minute, per_day FROM key WHERE digest = ? AND revoked_at IS NULL", (_digest(key),)
-        ).fetchone()
-        return row and (row[0], Window(row[1], spec.MINUTE_S), Window(row[2], spec.DAY_S))
+    def time(self) -> float | None:
+        """Return the database's Unix seconds where it is the clock of all, else None."""
+        return self._db.time()
 
-    def take(self, subject: str, windows: tuple[Window, Window], now: float) -> Verdict:
-        """Count one request of a key or an address."""
-        row = self._db.execute(f"SELECT {_USAGE_COLUMNS} FROM usage WHERE subject = ?", (subject,)).fetchone()
-        usage, verdict = take(Usage(*row) if row else Usage(), *windows, now)
-        self._db.execute(
-            f"INSERT OR REPLACE INTO usage VALUES (?, {_USAGE_MARKS})", (subject, *astuple(usage))
+    def changes(self) -> int:
+        """Return a number that grows with each change of an animal that stood already."""
+        number: int = self._db.execute("SELECT changes FROM inventory")[0][0]
+        return number
+
+    def find_keys(self, digests: Iterable[str]) -> dict[str, tuple[str, Window, Window]]:
+        """Return id and windows of each valid key, by its digest."""
+        wanted = sorted(set(digests))
+        if not wanted:
+            return {}
+        rows = self._db.execute(
+            "SELECT digest, id, per_minute, per_day FROM key WHERE revoked_at IS NULL AND digest IN "
+            f"({_marks(wanted)})",
+            wanted,
         )
-        if row is None:
-            self._forget_addresses(now)
-        return verdict
+        return {
+            digest: (key_id, Window(minute, spec.MINUTE_S), Window(day, spec.DAY_S))
+            for digest, key_id, minute, day in rows
+        }
 
-    def take_address(self, address: str, now: float) -> Verdict:
-        """Count one request of a caller without a valid key."""
-        return self.take(f"address {address}", free_windows(), now)
+    def usages(self, subjects: Iterable[str]) -> dict[str, Usage]:
+        """Return what subjects have used, and hold it until the transaction ends; all in one order."""
+        wanted = sorted(set(subjects))
+        if not wanted:
+            return {}
+        reading = f"{_READ_USAGE}({_marks(wanted)}) ORDER BY subject{self._db.locking}"
+        found = {subject: Usage(*used) for subject, *used in self._db.execute(reading, wanted)}
+        if new := [subject for subject in wanted if subject not in found]:
+            if self._db.locking:  # so that there is a row to hold
+                empty = [(subject, *astuple(Usage())) for subject in new]
+                for row in empty:
+                    self._db.execute(f"{_SAVE_USAGE.partition(' DO UPDATE')[0]} DO NOTHING", row)
+                found |= {subject: Usage(*used) for subject, *used in self._db.execute(reading, wanted)}
+            self._addresses += len(new)
+        return {subject: found.get(subject, Usage()) for subject in wanted}
 
-    def add(self, name: str, category_id: int, status: str | None) -> int:
-        """Add an animal; return its id, higher than any before."""
-        cursor = self._db.execute(
-            "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)", (name, category_id, status)
-        )
-        assert cursor.lastrowid is not None
-        return cursor.lastrowid
+    def save(self, usages: Mapping[str, Usage], now: float) -> None:
+        """Store what subjects have used; forget addresses that did not come today, and the oldest of many."""
+        for subject in sorted(usages):
+            self._db.execute(_SAVE_USAGE, (subject, *astuple(usages[subject])))
+        if self._addresses:
+            self._addresses = 0
+            self._db.execute(
+                "DELETE FROM usage WHERE day_start < ? AND subject LIKE 'address %'",
+                (Window(1, spec.DAY_S).start(now),),
+            )
+            self._db.execute(
+                "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE 'address %'"
+                f" ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET {MOST_ADDRESSES})"
+            )
+
+    def add(self, pets: Iterable[tuple[str, int, str | None]]) -> list[int]:
+        """Add animals; return their ids, each higher than any before."""
+        self._db.serialise_ids()
+        return [self._db.execute(f"{_ADD} RETURNING id", self._row(pet))[0][0] for pet in pets]
 
     def add_many(self, pets: Iterable[tuple[str, int, str | None]]) -> None:
         """Add many animals at once, in order: for samples."""
         with self.transaction():
-            self._db.executemany("INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)", pets)
+            self._db.serialise_ids()
+            self._db.execute_many(_ADD, [self._row(pet) for pet in pets])
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""
         where, values = ("status = ? AND ", (status,)) if status is not None else ("", ())
-        return self._db.execute(
-            f"SELECT id, name, category_id, status FROM pet WHERE {where}id > ? ORDER BY id LIMIT ?",
-            (*values, after, limit),
-        ).fetchall()
+        rows = self._db.execute(f"{_PET}{where}id > ? ORDER BY id LIMIT ?", (*values, after, limit))
+        return self._named(rows)
 
     def pet(self, pet_id: int) -> StoredPet | None:
         """Return one animal."""
-        row: StoredPet | None = self._db.execute(
-            "SELECT id, name, category_id, status FROM pet WHERE id = ?", (pet_id,)
-        ).fetchone()
-        return row
+        found = self._named(self._db.execute(f"{_PET}id = ?", (pet_id,)))
+        return found[0] if found else None
 
     def change(self, pet_id: int, status: str | None) -> bool:
         """Set the status of an animal, as the store's staff does; say whether it was there."""
-        changed = self._db.execute("UPDATE pet SET status = ? WHERE id = ?", (status, pet_id))
-        return changed.rowcount == 1
+        return bool(self._db.execute("UPDATE pet SET status = ? WHERE id = ? RETURNING id", (status, pet_id)))
 
     def remove(self, pet_id: int) -> bool:
         """Remove an animal, as the store's staff does; say whether it was there."""
-        return self._db.execute("DELETE FROM pet WHERE id = ?", (pet_id,)).rowcount == 1
+        return bool(self._db.execute("DELETE FROM pet WHERE id = ? RETURNING id", (pet_id,)))
 
     def create_key(self, plan: Plan, *, label: str, now: float) -> tuple[str, str]:
         """Make a key; return its id and the key itself, which is stored as a digest only."""
@@ -168,7 +188,7 @@ class Database:
         key, key_id = "psk_" + secrets.token_urlsafe(32), secrets.token_hex(4)
         self._db.execute(
             "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
-            (key_id, _digest(key), label, plan.name, plan.per_minute, plan.per_day, now),
+            (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now),
         )
         return key_id, key
 
@@ -183,13 +203,16 @@ class Database:
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""
         changed = self._db.execute(
-            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", (now, key_id)
+            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id", (now, key_id)
         )
-        return changed.rowcount == 1
+        return bool(changed)
 
-    def _forget_addresses(self, now: float) -> None:
-        """Drop counters of addresses that did not come today: their number stays bounded."""
-        self._db.execute(
-            "DELETE FROM usage WHERE day_start < ? AND subject LIKE 'address %'",
-            (Window(1, spec.DAY_S).start(now),),
-        )
+    def _row(self, pet: tuple[str, int, str | None]) -> tuple[object, ...]:
+        return (pet[0].encode(), *pet[1:]) if self._db.bytes_for_names else pet
+
+    def _named(self, rows: list[tuple[Any, ...]]) -> list[StoredPet]:
+        return [(r[0], r[1].decode(), r[2], r[3]) for r in rows] if self._db.bytes_for_names else rows
+
+
+def _marks(values: list[str]) -> str:
+    return ", ".join("?" * len(values))

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
 import time
-from typing import Self
+from typing import Any, Self
 
 import uvicorn
-from starlette.types import ASGIApp
+from uvicorn.supervisors.multiprocess import Multiprocess
 
 from petstore_tools import spec
 from petstore_tools.errors import PetstoreError, SettingsError
+from petstore_tools.service.messages import App
 
 STARTS_WITHIN_S = 10.0
+DATABASE_URL = "PETSTORE_DATABASE_URL"
+ACCESS_LOG = "PETSTORE_ACCESS_LOG"
 
 
-def config(app: ASGIApp, *, access_log: bool = False) -> uvicorn.Config:
+def config(app: App | str, *, trusted: str = "", **more: Any) -> uvicorn.Config:
     """Return uvicorn's settings for this service: its own `Date`, no lifespan, one process."""
     return uvicorn.Config(
         app,
         lifespan="off",
         log_level="warning",
-        access_log=access_log,
+        access_log=False,
+        proxy_headers=bool(trusted),
+        forwarded_allow_ips=trusted,
         date_header=False,
         server_header=False,
         timeout_graceful_shutdown=5,
+        **more,
     )
 
 
@@ -49,6 +56,39 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def worker() -> App:
+    """Make the service of one of many worker processes, on the database that its environment names."""
+    from petstore_tools.clock import SystemClock
+    from petstore_tools.service.app import Service
+    from petstore_tools.service.database import Database
+
+    if os.environ.get(ACCESS_LOG):
+        log_access()
+    return Service(Database(os.environ[DATABASE_URL]), SystemClock())
+
+
+def log_access() -> None:
+    """Write a line of JSON to stderr for each answer; no key is in it."""
+    logger = logging.getLogger("petstore_tools.access")
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+def serve(app: App, listener: socket.socket, *, trusted: str = "") -> None:
+    """Serve in this process until it is told to stop; what is under way is finished."""
+    uvicorn.Server(config(app, trusted=trusted)).run(sockets=[listener])
+
+
+def serve_many(database: str, listener: socket.socket, *, workers: int, trusted: str = "") -> None:
+    """Serve in so many processes until told to stop; one that dies is replaced."""
+    os.environ[DATABASE_URL] = database
+    settings = config(f"{__name__}:worker", trusted=trusted, factory=True, workers=workers)
+    Multiprocess(settings, sockets=[listener]).run()
+
+
 class ThreadedServer:
     """
     An ASGI application on a free local port, served from a thread.
@@ -57,7 +97,7 @@ class ThreadedServer:
         app: What answers.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: App) -> None:
         self._socket = bind("127.0.0.1", 0)
         self._server = uvicorn.Server(config(app))
         self._thread = threading.Thread(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import parse_qs, urlencode
 
-from starlette.types import Receive, Scope, Send
+from petstore_tools.service.messages import Receive, Scope, Send
 
 Row = dict[str, object]
 

@@ -1,0 +1,199 @@
+"""The OpenAPI document: field by field as the interface document has it, and fit for other people's tools."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from petstore_tools.clock import SystemClock
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.windows import Window
+from petstore_tools.service.app import Service
+from petstore_tools.service.database import Database
+from petstore_tools.service.server import ThreadedServer
+
+WIDE = 1_000_000_000
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """A service with ample quotas: its address and a key."""
+    database = Database(tmp_path / "service.db", durability="OFF")
+    _, key = database.create_key(Plan(WIDE, WIDE), label="", now=0.0)
+    ample = (Window(WIDE, 60), Window(WIDE, 86_400))
+    server = ThreadedServer(Service(database, SystemClock(), without_key=ample)).start()
+    yield server.base_url, key
+    server.stop()
+    database.close()
+
+
+# typed from INTERFACE.md: place in the document -> what stands there (§ of the interface)
+TABLE = {
+    "info > version": "1.0.0",  # §9
+    "paths > /pets > get > operationId": "listPets",  # §4.1
+    "paths > /pets > get > parameters > 0 > name": "limit",
+    "paths > /pets > get > parameters > 0 > in": "query",
+    "paths > /pets > get > parameters > 0 > schema": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100,
+        "default": 20,
+    },
+    "paths > /pets > get > parameters > 1 > name": "status",
+    "paths > /pets > get > parameters > 1 > schema": {"$ref": "#/components/schemas/PetStatus"},
+    "paths > /pets > get > responses > 200 > json": "schemas/Pets",
+    "paths > /pets > get > responses > 401 > $ref": "responses/Unauthorized",
+    "paths > /pets > post > operationId": "createPet",  # §4.2
+    "paths > /pets > post > requestBody > required": True,
+    "paths > /pets > post > requestBody > json": "schemas/NewPet",
+    "paths > /pets > post > responses > 201 > json": "schemas/Pet",
+    "paths > /pets > post > responses > 400 > $ref": "responses/InvalidRequest",
+    "paths > /pets > post > responses > 401 > $ref": "responses/Unauthorized",
+    "paths > /pets/{petId} > get > operationId": "getPet",  # §4.3
+    "paths > /pets/{petId} > get > deprecated": True,
+    "paths > /pets/{petId} > get > parameters > 0 > name": "petId",
+    "paths > /pets/{petId} > get > parameters > 0 > required": True,
+    "paths > /pets/{petId} > get > parameters > 0 > schema > format": "int64",
+    "paths > /pets/{petId} > get > responses > 200 > json": "schemas/Pet",
+    "paths > /pets/{petId} > get > responses > 401 > $ref": "responses/Unauthorized",
+    "paths > /pets/{petId} > get > responses > 404 > $ref": "responses/NotFound",
+    "components > securitySchemes > bearer": {"type": "http", "scheme": "bearer"},  # §5
+    "security": [{"bearer": []}],
+    "components > schemas > PetStatus > enum": ["available", "pending", "sold"],  # §2.3
+    "components > schemas > NewPet > required": ["name", "categoryId"],  # §2.1
+    "components > schemas > NewPet > properties > name > type": "string",
+    "components > schemas > NewPet > properties > categoryId > type": "integer",
+    "components > schemas > NewPet > properties > categoryId > format": "int64",
+    "components > schemas > NewPet > properties > status": {"$ref": "#/components/schemas/PetStatus"},
+    "components > schemas > Pet > properties > id > type": "integer",  # §2.2
+    "components > schemas > Pet > properties > id > format": "int64",
+    "components > schemas > Pets > type": "array",  # §2.4
+    "components > schemas > Pets > items": {"$ref": "#/components/schemas/Pet"},
+    "components > schemas > Error > required": ["code", "message", "status"],  # §2.5
+    "components > schemas > Error > properties > code > type": "string",
+    "components > schemas > Error > properties > message > type": "string",
+    "components > schemas > Error > properties > status > type": "integer",
+    "components > responses > TooManyRequests > headers > Retry-After > schema > type": "integer",  # §8.4
+}
+
+
+def found(tree: Any, place: str) -> Any:
+    """Walk to a place; `json` stands for the schema of a body, and a reference is what it names."""
+    for part in place.split(" > "):
+        if part == "json":
+            tree = tree["content"]["application/json"]["schema"]["$ref"]
+        else:
+            tree = tree[int(part)] if isinstance(tree, list) else tree[part]
+    return tree.removeprefix("#/components/") if isinstance(tree, str) else tree
+
+
+def test_the_document_says_what_the_interface_says(service: tuple[str, str]) -> None:
+    """Field by field; and nothing beyond its operations and schemas."""
+    tree = requests.get(f"{service[0]}/openapi.json", timeout=5).json()
+
+    said = {place: found(tree, place) for place in TABLE}
+
+    assert said == TABLE
+    assert sorted(tree["components"]["schemas"]) == ["Error", "NewPet", "Pet", "PetStatus", "Pets"]
+    assert sorted(tree["components"]["schemas"]["Pet"]["required"]) == ["categoryId", "id", "name"]
+    assert [server["description"] for server in tree["servers"]] == ["production", "staging"]
+    assert all("{base}/v1" in server["url"] for server in tree["servers"])
+    operations = [op for path in tree["paths"].values() for op in path.values()]
+    assert sorted(op["operationId"] for op in operations) == ["createPet", "getPet", "listPets"]
+    assert "deprecated" not in tree["paths"]["/pets"]["get"]
+
+
+def test_each_answer_it_names_carries_the_rate_headers(service: tuple[str, str]) -> None:
+    """Every API response does (§8.3)."""
+    tree = requests.get(f"{service[0]}/openapi.json", timeout=5).json()
+    named = list(tree["components"]["responses"].values())
+    named += [
+        response
+        for path in tree["paths"].values()
+        for operation in path.values()
+        for response in operation["responses"].values()
+        if "$ref" not in response
+    ]
+
+    assert len(named) >= 9
+    for response in named:
+        assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= set(response["headers"])
+        assert "example" in response["content"]["application/json"]
+
+
+@pytest.mark.case("P58", "P59")
+def test_schemathesis_finds_nothing(service: tuple[str, str], tmp_path: Path) -> None:
+    """All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing but the document."""
+    base_url, key = service
+    done = subprocess.run(
+        [
+            *(Path(sys.executable).with_name("schemathesis"), "run", f"{base_url}/openapi.json"),
+            *("--url", base_url, "--header", f"Authorization: Bearer {key}", "--checks", "all"),
+            *("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "40", "--seed", "1"),
+            *("--workers", "1", "--no-color"),
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=110,
+    )
+
+    assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-1_000:]
+    assert "No issues found" in done.stdout
+
+
+def test_a_generated_client_creates_lists_and_pages(
+    service: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`openapi-python-client` makes one from the document; it works against the service."""
+    base_url, key = service
+    document = tmp_path / "openapi.json"
+    document.write_bytes(requests.get(f"{base_url}/openapi.json", timeout=5).content)
+    subprocess.run(
+        [
+            *(Path(sys.executable).with_name("openapi-python-client"), "generate", "--path", document),
+            *("--output-path", tmp_path / "made", "--meta", "none"),
+        ],
+        check=True,
+        capture_output=True,
+        cwd=tmp_path,
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = importlib.import_module("made")
+        create = importlib.import_module("made.api.default.create_pet")
+        listing = importlib.import_module("made.api.default.list_pets")
+        models = importlib.import_module("made.models")
+    client = made.AuthenticatedClient(base_url=base_url, token=key)
+
+    pets = [
+        create.sync(
+            client=client, body=models.NewPet(name=f"Pet {n}", category_id=n, status=models.PetStatus.SOLD)
+        )
+        for n in range(3)
+    ]
+    page = listing.sync_detailed(client=client, limit=2, status=models.PetStatus.SOLD)
+
+    assert [pet.id for pet in pets] == [1, 2, 3]
+    assert [pet.name for pet in page.parsed] == ["Pet 0", "Pet 1"]
+    assert 'rel="next"' in page.headers["link"]
+    refused = create.sync(client=client, body=models.NewPet(name=" ", category_id=1))
+    assert (refused.code, refused.status) == ("invalid_body", 400)
+    client.get_httpx_client().close()
+
+
+def test_the_document_is_json_that_repeats() -> None:
+    """Made once, from the same models."""
+    from petstore_tools.service import openapi
+
+    assert json.loads(openapi.document()) == openapi.tree()

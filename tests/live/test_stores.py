@@ -1,0 +1,449 @@
+"""The service on SQLite and on PostgreSQL: one behaviour, many workers, nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from postgres import Postgres
+
+from petstore_tools.clock import ManualClock
+from petstore_tools.core.plan import Plan
+from petstore_tools.errors import SettingsError
+from petstore_tools.service import database as databases
+from petstore_tools.service import schema
+from petstore_tools.service.app import Service
+from petstore_tools.service.database import Database
+from petstore_tools.service.server import ThreadedServer
+from petstore_tools.shared_clock import ClockServer
+
+NOON = 1_800_000_000.0
+WIDE = Plan(1_000_000, 100_000_000)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "service.db")
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.database()
+
+
+@contextmanager
+def served(where: str, clock: ManualClock | None = None, **how: Any) -> Iterator[tuple[Database, str]]:
+    database = Database(where, own_time=False)
+    server = ThreadedServer(Service(database, clock or ManualClock(NOON), **how)).start()
+    try:
+        yield database, server.base_url
+    finally:
+        server.stop()
+        database.close()
+
+
+def post(session: requests.Session, base_url: str, name: str = "Rex") -> requests.Response:
+    return session.post(f"{base_url}/pets", json={"name": name, "categoryId": 1}, timeout=20)
+
+
+def client(key: str) -> requests.Session:
+    session = requests.Session()
+    session.headers["Authorization"] = f"Bearer {key}"
+    return session
+
+
+@pytest.mark.case("P57")
+def test_a_restart_forgets_nothing_on_either_store(where: str) -> None:
+    """Animals, keys, counters, bans; and the second start finds the schema as it is."""
+    remaining = []
+    key = ""
+    for run in range(2):
+        with served(where) as (database, base_url):
+            if not run:
+                _, key = database.create_key(Plan(60, 1_000), label="x", now=NOON)
+            made = post(client(key), base_url)
+            remaining.append((made.json()["id"], made.headers["X-RateLimit-Remaining"]))
+            listed = client(key).get(f"{base_url}/pets", timeout=5).json()
+
+    assert remaining == [(1, "59"), (2, "57")]
+    assert [pet["id"] for pet in listed] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["x" * 10_000, "名前 🐕 \x00 '", "%s ? ;"])
+def test_names_come_back_as_they_were_on_either_store(where: str, name: str) -> None:
+    """Whatever the database's own text can hold."""
+    with served(where) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        made = post(client(key), base_url, name)
+        again = client(key).get(f"{base_url}/pets/{made.json()['id']}", timeout=5)
+
+    assert made.json()["name"] == again.json()["name"] == name
+
+
+def test_staff_changes_show_at_once_on_either_store(where: str) -> None:
+    """Full pages are kept as bytes; a change or removal drops them, whichever connection made it."""
+    staff = Database(where, own_time=False)
+    with served(where) as (database, base_url):
+        database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        pets = f"{base_url}/pets?limit=100"
+        before = client(key).get(pets, timeout=5)
+        assert client(key).get(pets, timeout=5).content == before.content
+
+        assert staff.change(5, "sold")
+        changed = client(key).get(pets, timeout=5).json()
+        assert staff.remove(6)
+        removed = client(key).get(pets, timeout=5).json()
+
+    staff.close()
+    assert (changed[4]["status"], changed[5]["id"]) == ("sold", 6)
+    assert removed[5]["id"] == 7
+    assert staff.__class__ is not None
+
+
+def test_requests_that_wait_for_a_commit_share_the_next_one(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixteen creates at once cost fewer commits than creates, and each has an id of its own."""
+    commits = []
+    real = Database.transaction
+
+    def slow(self: Database, *, durable: bool = True) -> Any:
+        commits.append(durable)
+        return real(self, durable=durable)
+
+    with served(where) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        sessions = [client(key) for _ in range(16)]
+        for session in sessions:
+            session.get(f"{base_url}/pets", timeout=5)
+        monkeypatch.setattr(Database, "transaction", slow)
+        with ThreadPoolExecutor(16) as pool:
+            made = list(pool.map(lambda n: post(sessions[n % 16], base_url).json()["id"], range(320)))
+        creates = len(commits)
+        sessions[0].get(f"{base_url}/pets", timeout=5)
+
+    assert sorted(made) == list(range(1, 321))
+    assert all(commits[:creates])
+    assert creates < 320
+    assert commits[creates:] == [False]
+
+
+def test_one_request_at_fault_does_not_take_its_commit_with_it(
+    where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The others of the batch are answered; it gets an Error with the rate headers, and changes nothing."""
+    real = Database.add
+
+    def fails(self: Database, pets: Any) -> list[int]:
+        kept = list(pets)
+        if kept[0][0] == "bad":
+            raise RuntimeError("a fault of ours")
+        return real(self, kept)
+
+    monkeypatch.setattr(Database, "add", fails)
+    with served(where) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        names = ["good", "bad"] * 8
+        with ThreadPoolExecutor(16) as pool:
+            answers = list(pool.map(lambda name: post(client(key), base_url, name), names))
+        standing = database.page(after=0, limit=100, status=None)
+
+    assert Counter((name, a.status_code) for name, a in zip(names, answers, strict=True)) == {
+        ("good", 201): 8,
+        ("bad", 500): 8,
+    }
+    assert len(standing) == 8
+    for answer in answers:
+        assert answer.headers["X-RateLimit-Limit"].isdecimal()
+        assert answer.status_code == 201 or answer.json()["code"] == "internal_error"
+    assert "a fault of ours" in caplog.text
+    caplog.clear()
+
+
+def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
+    """Its animals and keys stand; one of a later version is refused."""
+    path = tmp_path / "service.db"
+    old = sqlite3.connect(path)
+    for statement in schema.SQLITE[0]:
+        old.execute(statement)
+    old.execute("INSERT INTO pet (name, category_id, status) VALUES ('Rex', 3, NULL)")
+    old.execute("PRAGMA user_version = 1")
+    old.commit()
+    old.close()
+
+    database = Database(path)
+    assert database.page(after=0, limit=10, status=None) == [(1, "Rex", 3, None)]
+    assert database.changes() == 0
+    assert database.change(1, "sold")
+    assert database.changes() == 1
+    database.close()
+
+    later = sqlite3.connect(path)
+    later.execute("PRAGMA user_version = 99")
+    later.close()
+    with pytest.raises(SettingsError, match="upgrade it"):
+        Database(path)
+
+
+def test_callers_without_a_key_are_counted_each_for_itself_in_bounded_memory(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oldest of many are forgotten, those of yesterday all; a key's counters never."""
+    monkeypatch.setattr(databases, "MOST_ADDRESSES", 50)
+    database = Database(where, own_time=False)
+    with database.transaction():
+        database.save(database.usages(["key a"]), NOON)
+    for number in range(400):
+        with database.transaction():
+            usages = database.usages([databases.subject_of(f"10.0.{number // 250}.{number % 250}")])
+            database.save({s: databases.Usage(day_start=int(NOON) // 86_400 * 86_400) for s in usages}, NOON)
+    rows = database._db.execute("SELECT count(*) FROM usage WHERE subject LIKE 'address %'")[0][0]
+    assert 50 <= rows <= 10_000
+    with database.transaction():
+        database.usages(["address 10.9.9.9"])
+        database.save({}, NOON + 86_400)
+    left = database._db.execute("SELECT subject FROM usage ORDER BY subject")
+    database.close()
+
+    assert ("key a",) in left
+    assert len(left) <= 2
+
+
+@pytest.mark.parametrize(
+    ("address", "subject"),
+    [
+        ("192.0.2.7", "address 192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "address 2001:db8:1:2::/64"),
+        ("unknown", "address unknown"),
+    ],
+)
+def test_an_ipv6_network_is_one_caller(address: str, subject: str) -> None:
+    """Each has 2^64 addresses to knock from."""
+    assert databases.subject_of(address) == subject
+
+
+WORKER = """
+    import os, socket, sys
+    from petstore_tools.service.app import Service
+    from petstore_tools.service.database import Database
+    from petstore_tools.service.server import bind, serve
+    from petstore_tools.shared_clock import RemoteClock
+    listener = bind("127.0.0.1", 0)
+    listener.listen()
+    print(listener.getsockname()[1], flush=True)
+    clock = RemoteClock(os.environ["CLOCK"], os.environ["SECRET"])
+    serve(Service(Database(os.environ["URL"], own_time=False), clock), listener)
+"""
+
+
+@contextmanager
+def workers(url: str, clock: ClockServer, count: int) -> Iterator[list[str]]:
+    """Run so many processes of the service on one database and one clock."""
+    env = {**os.environ, "URL": url, "CLOCK": clock.address, "SECRET": clock.secret}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(WORKER)], stdout=subprocess.PIPE, text=True, env=env
+        )
+        for _ in range(count)
+    ]
+    try:
+        ports = [worker.stdout.readline().strip() for worker in started if worker.stdout]
+        yield [f"http://127.0.0.1:{port}/v1" for port in ports]
+    finally:
+        for worker in started:
+            worker.kill()
+            worker.communicate()
+
+
+@pytest.mark.case("P57", "P59")
+def test_two_worker_processes_accept_exactly_the_plan_in_each_window(postgres: Postgres) -> None:
+    """Sixteen clients hammer one key over both, in three windows: not one over, not one short."""
+    url = postgres.database()
+    clock = ManualClock(NOON)
+    database = Database(url, own_time=False)
+    _, key = database.create_key(Plan(100, 10_000), label="", now=NOON)
+    server = ClockServer(clock)
+    accepted = []
+    with workers(url, server, 2) as urls:
+        for _ in range(3):
+            with ThreadPoolExecutor(16) as pool:
+                asked = [f"{urls[n % 2]}/pets?limit=1" for n in range(144)]
+                answers = list(pool.map(lambda url: client(key).get(url, timeout=20).status_code, asked))
+            accepted.append(Counter(answers))
+            clock.advance(60)
+    server.close()
+    database.close()
+
+    assert accepted == [{200: 100, 429: 44}] * 3
+
+
+def test_ids_become_visible_in_order(postgres: Postgres) -> None:
+    """While a lower id is not committed no higher one is: a reader that pages on misses none."""
+    url = postgres.database()
+    with served(url) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        post(client(key), base_url)
+        other = Database(url, own_time=False)
+        seen: list[int] = []
+        reader = client(key)
+
+        def page_on() -> None:
+            found = other_reader.page(after=seen[-1] if seen else 0, limit=100, status=None)
+            seen.extend(pet[0] for pet in found)
+
+        other_reader = Database(url, own_time=False)
+        with ThreadPoolExecutor(1) as pool:
+            with other.transaction():
+                (held,) = other.add([("held", 1, None)])
+                later = pool.submit(lambda: post(reader, base_url, "later"))
+                for _ in range(10):
+                    page_on()
+                    time.sleep(0.02)
+                assert not later.done()
+                assert seen == [1]
+            assert later.result().json()["id"] > held
+        page_on()
+        other.close()
+        other_reader.close()
+
+    assert seen == [1, held, later.result().json()["id"]]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+def test_kill_9_of_a_worker_loses_nothing_acknowledged(postgres: Postgres, tmp_path: Path) -> None:
+    """`serve --workers 2` goes on with the other and starts a new one; every animal acknowledged stands."""
+    url = postgres.database()
+    database = Database(url)
+    _, key = database.create_key(WIDE, label="", now=time.time())
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    env = {**os.environ, "PETSTORE_DATABASE_URL": url}
+    command = [sys.executable, "-m", "petstore_tools", "serve", "--workers", "2", "--port", str(port)]
+    served_by = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+    acknowledged: list[int] = []
+    lock, end = threading.Lock(), threading.Event()
+
+    def create() -> None:
+        while not end.is_set():
+            try:
+                made = post(client(key), f"http://127.0.0.1:{port}/v1")
+            except requests.ConnectionError:
+                continue
+            with lock:
+                acknowledged.append(made.json()["id"])
+
+    try:
+        _until(lambda: _is_up(port))
+        threads = [threading.Thread(target=create) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for _ in range(2):
+            before = len(acknowledged)
+            _until(lambda: len(acknowledged) > before + 50)  # noqa: B023
+            children = _workers_of(served_by.pid)
+            os.kill(children[0], signal.SIGKILL)
+            _until(lambda: len(set(_workers_of(served_by.pid)) - set(children)) >= 1)  # noqa: B023
+        before = len(acknowledged)
+        _until(lambda: len(acknowledged) > before + 50)
+        end.set()
+        for thread in threads:
+            thread.join()
+    finally:
+        end.set()
+        served_by.terminate()
+        _, said = served_by.communicate(timeout=20)
+    standing = {row[0] for row in database._db.execute("SELECT id FROM pet")}
+    database.close()
+
+    assert len(acknowledged) == len(set(acknowledged)) > 150
+    assert set(acknowledged) <= standing
+    assert "a-secret-word" not in said
+    assert "with 2 workers" in said
+
+
+def _until(holds: Any) -> None:
+    """Wait for what another process does, for half a minute."""
+    give_up_at = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.02)
+
+
+def _is_up(port: int) -> bool:
+    try:
+        return requests.get(f"http://127.0.0.1:{port}/v1/health", timeout=2).status_code == 200
+    except requests.ConnectionError:
+        return False
+
+
+def _workers_of(pid: int) -> list[int]:
+    """Return the children that serve: those that were spawned, not the tracker of their resources."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [
+        int(child)
+        for child in children
+        if "spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes().decode()
+    ]
+
+
+def test_health_and_the_document_need_no_key_and_cost_nothing(where: str) -> None:
+    """A probe each second takes nobody's quota."""
+    with served(where) as (_, base_url):
+        for _ in range(70):
+            assert requests.get(f"{base_url}/health", timeout=5).json() == {"status": "ok"}
+        assert requests.get(f"{base_url}/openapi.json", timeout=5).json()["openapi"] == "3.1.0"
+        assert requests.post(f"{base_url}/health", timeout=5).status_code == 405
+        refused = requests.get(f"{base_url}/pets", timeout=5)
+
+    assert (refused.status_code, refused.headers["X-RateLimit-Remaining"]) == (401, "59")
+
+
+def test_the_access_log_is_json_without_keys(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    """Each answer a line: what was asked, what came of it, which key by its public id."""
+    with served(str(tmp_path / "service.db")) as (database, base_url):
+        key_id, key = database.create_key(WIDE, label="", now=NOON)
+        with caplog.at_level("INFO", logger="petstore_tools.access"):
+            client(key).get(f"{base_url}/pets?limit=2&token={key}", timeout=5)
+
+    (line,) = [record.getMessage() for record in caplog.records if record.name == "petstore_tools.access"]
+    told = json.loads(line)
+    assert key not in caplog.text
+    assert (told["method"], told["path"], told["status"], told["key"]) == ("GET", "/v1/pets", 200, key_id)
+
+
+def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(tmp_path: Path) -> None:
+    """Else anybody could have a budget a request."""
+    from petstore_tools.service import server as servers
+
+    for trusted, remaining in (("", ["59", "58"]), ("127.0.0.1", ["59", "59"])):
+        database = Database(tmp_path / f"{bool(trusted)}.db")
+        listener = servers.bind("127.0.0.1", 0)
+        import uvicorn
+
+        running = uvicorn.Server(servers.config(Service(database, ManualClock(NOON)), trusted=trusted))
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        _until(lambda: running.started)  # noqa: B023
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1/pets"
+        asked = [requests.get(url, headers={"X-Forwarded-For": f"192.0.2.{n}"}, timeout=5) for n in range(2)]
+        left = [answer.headers["X-RateLimit-Remaining"] for answer in asked]
+        running.should_exit = True
+        thread.join()
+        listener.close()
+        database.close()
+        assert left == remaining
