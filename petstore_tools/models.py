@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Final, NotRequired
 
-from pydantic_core import ErrorDetails
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, with_config
+from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
 from petstore_tools import spec

@@ -68,8 +68,9 @@ class Service:
         self._database, self._clock, self._on_answer = database, clock, on_answer
         self._without_key = without_key or free_windows()
         self._pending: list[Asked] = []
-        self._pages: dict[bytes, Answer] = {}
-        self._changes = -1
+        self._pages: dict[bytes, Answer] = {}  # with a next one: creates come behind them
+        self._ends: dict[bytes, Answer] = {}  # without: as they are until the next create
+        self._state = (-1, -1)
         self._last: dict[str, Verdict] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,10 +116,7 @@ class Service:
         with self._database.transaction(durable=creates):
             shared_time = self._database.time()
             now = self._clock.now() if shared_time is None else shared_time
-            changes = self._database.changes()
-            if changes != self._changes:
-                self._pages.clear()
-                self._changes = changes
+            self._forget_pages(self._database.state())
             keys = self._database.find_keys(digests.values())
             callers = [keys.get(digests.get(asked.key, "")) for asked in batch]
             subjects = [
@@ -140,6 +138,14 @@ class Service:
         for asked, answer in zip(batch, answers, strict=True):
             self._on_answer(now, asked.method, asked.path, answer.status)
         return answers
+
+    def _forget_pages(self, state: tuple[int, int]) -> None:
+        """Drop the bytes of pages that are no longer so."""
+        if state[0] != self._state[0] or len(self._pages) > MOST_PAGES:
+            self._pages.clear()
+        if state != self._state or len(self._ends) > MOST_PAGES:
+            self._ends.clear()
+        self._state = state
 
     def _finish(
         self, asked: Asked, answer: Answer, now: float, verdict: Verdict | None, key_id: str | None
@@ -199,8 +205,8 @@ class Service:
         return error(404, "not_found", "there is no such path")
 
     def _list(self, asked: Asked) -> Answer:
-        if (kept := self._pages.get(asked.query)) is not None:
-            return Answer(200, kept.body, kept.headers.copy())
+        if (known := self._pages.get(asked.query) or self._ends.get(asked.query)) is not None:
+            return Answer(200, known.body, known.headers.copy())
         query = dict(parse_qsl(asked.query.decode("latin-1"), keep_blank_values=True))
         limit = bodies.read_limit(query.get("limit"))
         status = bodies.read_status(query.get("status"))
@@ -209,20 +215,19 @@ class Service:
         page = pets[:limit]
         first = {"limit": limit} | ({} if status is None else {"status": status})
         links = [f'<?{urlencode(first)}>; rel="first"']
-        answer = Answer(200, bodies.pets_json(page))
-        if len(pets) == len(page):
-            return answer.add("Link", links[0])
-        onward = first | {"cursor": bodies.write_cursor(page[-1][0], status)}
-        answer.add("Link", f'{links[0]}, <?{urlencode(onward)}>; rel="next"')
-        if len(self._pages) >= MOST_PAGES:
-            self._pages.clear()
-        # what is created comes behind it, so it stays as it is until the store's staff change an animal
-        self._pages[asked.query] = Answer(200, answer.body, answer.headers.copy())
+        answer, kept = Answer(200, bodies.pets_json(page)), self._ends
+        if len(pets) > len(page):
+            onward = first | {"cursor": bodies.write_cursor(page[-1][0], status)}
+            links.append(f'<?{urlencode(onward)}>; rel="next"')
+            kept = self._pages
+        answer.add("Link", ", ".join(links))
+        kept[asked.query] = Answer(200, answer.body, answer.headers.copy())
         return answer
 
     def _create(self, asked: Asked) -> Answer:
         pet = bodies.read_new_pet(asked.body, asked.content_type)
         (pet_id,) = self._database.add([pet])
+        self._ends.clear()
         return Answer(201, bodies.pet_json((pet_id, *pet)))
 
     def _get(self, asked: Asked, now: float) -> Answer:

@@ -100,10 +100,12 @@ class Database:
         """Return the database's Unix seconds where it is the clock of all, else None."""
         return self._db.time()
 
-    def changes(self) -> int:
-        """Return a number that grows with each change of an animal that stood already."""
-        number: int = self._db.execute("SELECT changes FROM inventory")[0][0]
-        return number
+    def state(self) -> tuple[int, int]:
+        """Return a number that grows with each change of an animal that stood already, and the newest id."""
+        changes, newest = self._db.execute(
+            "SELECT changes, (SELECT coalesce(max(id), 0) FROM pet) FROM inventory"
+        )[0]
+        return changes, newest
 
     def find_keys(self, digests: Iterable[str]) -> dict[str, tuple[str, Window, Window]]:
         """Return id and windows of each valid key, by its digest."""

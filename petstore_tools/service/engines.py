@@ -79,7 +79,9 @@ class SqliteEngine:
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {schema.VERSION}")
         except self.faults as error:
-            raise SettingsError(f"the service's database {path.name} cannot be used: {error}") from error
+            raise SettingsError(
+                f"the service's database (--database) {path.name or path} cannot be used: {error}"
+            ) from error
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Execute a statement with `?` for each value, and return its rows."""

@@ -83,10 +83,8 @@ def request(chance: random.Random, key: str) -> bytes:
         pairs = [f"{chance.choice(names)}={chance.choice(values)}" for _ in range(chance.randrange(1, 4))]
         path += "?" + "&".join(pairs)
     token = chance.choice((*[key] * 16, "wrong", "", "\xff", key + " ", key.upper()))
-    headers = [
-        ("Host", "h"),
-        ("Authorization", f"{chance.choice(('Bearer', 'bearer', 'Bearer', 'Basic'))} {token}"),
-    ]
+    scheme = chance.choice(("Bearer", "bearer", "Bearer", "Basic"))
+    headers = [("Host", "h"), ("Authorization", f"{scheme} {token}")]
     if chance.random() < 0.1:
         headers.pop()
     content = body(chance)

@@ -1,0 +1,81 @@
+"""The three routes as people write them: FastAPI, SQLite, a model a row, a quota a key. PORT FOLDER."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import time
+from typing import Annotated, Literal
+
+import uvicorn
+from fastapi import FastAPI, Header, HTTPException, Query, Response
+from pydantic import BaseModel
+
+Status = Literal["available", "pending", "sold"]
+app = FastAPI()
+db = sqlite3.connect(f"{sys.argv[2]}/plain.db", isolation_level=None, check_same_thread=False)
+
+
+class NewPet(BaseModel):
+    name: str
+    categoryId: int  # noqa: N815
+    status: Status | None = None
+
+
+class Pet(NewPet):
+    id: int
+
+
+def quota(response: Response, authorization: str | None) -> None:
+    if not authorization:
+        raise HTTPException(401)
+    now = int(time.time())
+    used = db.execute(
+        "INSERT INTO usage VALUES (?, ?, 1)"
+        " ON CONFLICT (key, minute) DO UPDATE SET used = used + 1 RETURNING used",
+        (authorization, now // 60),
+    ).fetchone()[0]
+    if used > 100_000_000:
+        raise HTTPException(429)
+    response.headers["X-RateLimit-Limit"] = "100000000"
+    response.headers["X-RateLimit-Remaining"] = str(100_000_000 - used)
+    response.headers["X-RateLimit-Reset"] = str((now // 60 + 1) * 60)
+
+
+@app.get("/v1/pets", response_model=list[Pet], response_model_exclude_none=True)
+async def list_pets(
+    response: Response,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    after: int = 0,
+    authorization: Annotated[str | None, Header()] = None,
+) -> list[dict[str, object]]:
+    quota(response, authorization)
+    rows = db.execute(
+        "SELECT id, name, category, status FROM pet WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
+    )
+    return [dict(zip(("id", "name", "categoryId", "status"), row, strict=True)) for row in rows]
+
+
+@app.post("/v1/pets", response_model=Pet, status_code=201, response_model_exclude_none=True)
+async def create_pet(
+    pet: NewPet, response: Response, authorization: Annotated[str | None, Header()] = None
+) -> dict[str, object]:
+    quota(response, authorization)
+    made = db.execute(
+        "INSERT INTO pet (name, category, status) VALUES (?, ?, ?)", (pet.name, pet.categoryId, pet.status)
+    )
+    return {"id": made.lastrowid, **pet.model_dump()}
+
+
+def main() -> None:
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")  # weaker than ours: a power loss may take acknowledged creates
+    db.execute("CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, category INTEGER, status TEXT)")
+    db.execute("CREATE TABLE usage (key TEXT, minute INTEGER, used INTEGER, PRIMARY KEY (key, minute))")
+    rows = [(f"Pet {n}", n % 7, "sold") for n in range(1_000)]
+    db.executemany("INSERT INTO pet (name, category, status) VALUES (?, ?, ?)", rows)
+    uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Faults on purpose, and the fixtures that other people's tests get."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from petstore_tools import Sandbox
+from petstore_tools.core.listing import Listing
+from petstore_tools.errors import ApiError, ProtocolError, TransportError
+from petstore_tools.testing import Fault
+
+STANDS = {"drop_before": 0, "drop_after": 1, "sick_before": 0, "sick_after": 1, "garbage": 1}
+
+
+@pytest.mark.case("P31", "P42")
+@pytest.mark.parametrize("kind", STANDS)
+def test_each_fault_does_what_it_says(kind: str) -> None:
+    """What the caller sees, and whether the animal stands."""
+    with Sandbox(animals=0, faults=[Fault(kind, method="POST", at=(1,))]) as box:  # type: ignore[arg-type]
+        with pytest.raises((TransportError, ApiError, ProtocolError)):
+            box.store.create_pet("Rex", category_id=1)
+        standing = len(box.store.list_pets())
+        box.store.create_pet("Mia", category_id=1)
+
+    assert standing == STANDS[kind]
+
+
+@pytest.mark.case("P31")
+def test_an_import_through_every_fault_ends_with_each_row_once(tmp_path: Path) -> None:
+    """Each fifth create goes wrong in one way or another, and listings too."""
+    path = tmp_path / "animals.csv"
+    path.write_text("name,categoryId\n" + "".join(f"Pet {n},1\n" for n in range(60)))
+    faults = [
+        *(Fault(kind, method="POST", at=(n, n + 20)) for n, kind in enumerate(STANDS, start=3)),  # type: ignore[arg-type]
+        Fault("sick_before", method="GET", every=3),
+    ]
+    with Sandbox(plan="1000/100000", animals=0, faults=faults) as box:
+        for _ in range(10):
+            result = box.store.import_pets(path, progress=False, known="send")
+            if result.complete:
+                break
+        box.faults.clear()
+        frame = box.store.list_pets()
+
+    assert result.complete
+    assert Listing.of(frame).complete
+    assert sorted(frame["name"]) == sorted(f"Pet {n}" for n in range(60))
+
+
+def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
+    """Of the machine's clock, not of the sandbox's."""
+    with Sandbox(animals=1, faults=[Fault("slow", seconds=0.3)]) as box:
+        began_at = time.monotonic()
+        box.store.list_pets()
+        slow_s = time.monotonic() - began_at
+        box.faults[:] = [Fault("garbage")]
+        with pytest.raises(ProtocolError, match="no list of animals"):
+            box.store.list_pets()
+
+    assert slow_s >= 0.3
+
+
+@pytest.mark.parametrize("wrong", [{"every": 0}, {"seconds": -1.0}])
+def test_a_fault_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
+    """The message says what is possible."""
+    with pytest.raises(ValueError, match="at least 1"):
+        Fault("slow", **wrong)  # type: ignore[arg-type]
+
+
+def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
+    """Installed with the toolkit; the marker's arguments are the sandbox's; each test has its own."""
+    (tmp_path / "test_theirs.py").write_text(
+        textwrap.dedent(
+            """
+            import pytest, requests
+            from petstore_tools.testing import Fault
+
+            def test_one(petstore_sandbox):
+                headers = {"Authorization": f"Bearer {petstore_sandbox.api_key}"}
+                got = requests.get(petstore_sandbox.base_url + "/pets?limit=5", headers=headers, timeout=5)
+                assert len(got.json()) == 5
+
+            @pytest.mark.petstore(animals=3, plan="60/1000", faults=[Fault("garbage", at=(2,))])
+            def test_two(petstore_store, petstore_sandbox):
+                assert petstore_store is petstore_sandbox.store
+                assert len(petstore_store.list_pets()) == 3
+                with pytest.raises(Exception):
+                    petstore_store.list_pets()
+            """
+        )
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-W", "error", "-p", "no:nbval"]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
+
+    assert "2 passed" in done.stdout, done.stdout
+
+
+def test_an_idle_plugin_loads_nothing_of_the_toolkit(tmp_path: Path) -> None:
+    """Whoever has the toolkit installed pays nothing in tests that do not use it."""
+    (tmp_path / "test_any.py").write_text(
+        "import sys\ndef test_any(): assert not {'pandas', 'requests', 'uvicorn'} & set(sys.modules)\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-p", "no:hypothesispytest"]
+    done = subprocess.run(
+        [*command, "-p", "no:schemathesis", "-p", "no:anyio", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_the_sandbox_runs_on_postgresql_too(postgres: object) -> None:
+    """The same service, the same clock that is turned."""
+    with Sandbox(plan="60/5", animals=3, database=postgres.database()) as box:  # type: ignore[attr-defined]
+        assert len(box.store.list_pets()) == 3
+        box.change(1, status="sold")
+        headers = {"Authorization": f"Bearer {box.api_key}"}
+        asked = requests.get(f"{box.base_url}/pets", headers=headers, timeout=5)
+        assert asked.json()[0]["status"] == "sold"
+        box.advance(days=1)
+        assert box.store.quota().day.left == 5
