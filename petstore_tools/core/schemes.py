@@ -95,15 +95,22 @@ def parse(told: str) -> Scheme | None:
 
 def probe(ids: Sequence[int]) -> dict[str, int]:
     """Return the ask that would land at another place of this page by each scheme."""
-    count = len(ids)
+    by_name = {scheme: place for place, scheme in _places(len(ids)).items()}
     return {
-        "limit": count - 1,
+        "limit": len(ids) - 1,
         PAGE.parameter: 2,
-        OFFSET.parameter: count - 2,
-        SKIP.parameter: count - 3,
-        AFTER.parameter: ids[count - 5],
-        STARTING_AFTER.parameter: ids[count - 6],
+        OFFSET.parameter: by_name[OFFSET],
+        SKIP.parameter: by_name[SKIP],
+        AFTER.parameter: ids[by_name[AFTER] - 1],
+        STARTING_AFTER.parameter: ids[by_name[STARTING_AFTER] - 1],
     }
+
+
+def _places(count: int) -> dict[int, Scheme]:
+    """Return where each scheme would land: too far apart for an animal that comes or goes to confuse them."""
+    apart = max(1, count // 12)
+    last = count - 1  # where the second page of one animal less begins
+    return {last - apart * n: s for n, s in enumerate((PAGE, OFFSET, SKIP, AFTER, STARTING_AFTER))}
 
 
 def landed(ids: Sequence[int], answer: Sequence[int]) -> int | None:
@@ -119,5 +126,4 @@ def spoken(ids: Sequence[int], place: int | None) -> Scheme | None:
     """Return the scheme whose value in `probe` lands at this place."""
     if place is None:
         return None
-    places = {1: PAGE, 2: OFFSET, 3: SKIP, 4: AFTER, 5: STARTING_AFTER}
-    return places.get(len(ids) - place)
+    return _places(len(ids)).get(place)

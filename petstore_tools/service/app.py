@@ -13,6 +13,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
+from functools import lru_cache
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -41,6 +42,9 @@ MOST_AT_ONCE: Final = 256  # requests in one commit
 MOST_PAGES: Final = 2_000  # full pages whose bytes are kept
 MOST_VERDICTS: Final = 1_000  # last verdicts kept for answers that could not be counted
 _LIST, _PETS = spec.PATH_PREFIX + spec.PETS_PATH, spec.PATH_PREFIX + spec.PETS_PATH + "/"
+_LIMIT, _REMAINING, _RESET = (
+    name.lower().encode() for name in (spec.HEADER_LIMIT, spec.HEADER_REMAINING, spec.HEADER_RESET)
+)
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _log = logging.getLogger(__name__)
 _access = logging.getLogger("petstore_tools.access")
@@ -151,11 +155,13 @@ class Service:
         self, asked: Asked, answer: Answer, now: float, verdict: Verdict | None, key_id: str | None
     ) -> Answer:
         """Add what every answer carries, and write it down."""
-        answer.add("Date", formatdate(now, usegmt=True))
+        answer.headers.append((b"date", _date(int(now))))
         if verdict is not None:
-            answer.add(spec.HEADER_LIMIT, verdict.limit)
-            answer.add(spec.HEADER_REMAINING, verdict.remaining)
-            answer.add(spec.HEADER_RESET, verdict.reset)
+            answer.headers += (
+                (_LIMIT, b"%d" % verdict.limit),
+                (_REMAINING, b"%d" % verdict.remaining),
+                (_RESET, b"%d" % verdict.reset),
+            )
             if asked.key and key_id:
                 if len(self._last) >= MOST_VERDICTS:
                     self._last.clear()
@@ -246,6 +252,11 @@ class Service:
         answer.add("Deprecation", f"@{DEPRECATED_SINCE}")
         answer.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
         return answer.add("Link", '<../pets>; rel="successor-version"')
+
+
+@lru_cache(maxsize=2)
+def _date(second: int) -> bytes:
+    return formatdate(second, usegmt=True).encode()
 
 
 def _wrong_method(allowed: str) -> Answer:
