@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
@@ -12,16 +14,18 @@ from petstore_tools import spec
 from petstore_tools.admission import Manner
 from petstore_tools.client import Client
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import IncompleteListingError
+from petstore_tools.errors import IncompleteListingError, MissingExtraError
 from petstore_tools.listed import Listed, Wanted
 from petstore_tools.models import Pet
 from petstore_tools.notebook import page_progress
 from petstore_tools.pull import Puller
 from petstore_tools.snapshots import Shelf, Snapshot, Snapshots
-from petstore_tools.words import counted
+from petstore_tools.words import counted, seconds_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from petstore_tools.report import StatusReport
 
 
 class Reading:
@@ -175,6 +179,60 @@ class Reading:
         check_status(status)
         return self._shelf.all(status)
 
+    def status_report(
+        self,
+        *,
+        status: str | None = None,
+        categories: Mapping[int, str] | None = None,
+        since: str | datetime | None = None,
+        partial: bool = False,
+        wait: bool = False,
+    ) -> StatusReport:
+        """
+        List the inventory, keep it as a snapshot where Parquet can be written, and report on it.
+
+        `petstore_tools.status_report` takes a frame that you have.
+
+        Args:
+            status: One of the three values, None for all.
+            categories: Labels by categoryId.
+            since: Compare with an earlier snapshot: `last`, an age such as `7d`, or a date; where none is
+                that old, with the oldest, and the report says so. Needs the extra `parquet`.
+            partial: Report on a listing that is not whole; the report says so.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Raises:
+            ValueError: Status or `since` is none of these.
+            IncompleteListingError: The listing is not whole, and `partial` is not set.
+            MissingExtraError: `since` without the extra `parquet`.
+
+        Spec: §2.3, §4.1.
+        """
+        from petstore_tools import compare
+        from petstore_tools.report import status_report
+
+        check_status(status)
+        now = self._client.clock.now()
+        older, note = (None, "") if since is None else self._shelf.since(since, status=status, now=now)
+        frame = self.list_pets(status=status, require=None if partial else "complete", wait=wait)
+        history = None
+        if Listing.of(frame).complete:
+            with suppress(MissingExtraError):
+                self._shelf.keep(frame)
+                kept = self._shelf.all(status)
+                if len(kept) > 1:
+                    history = compare.history((s.listing.ended_at, s.statuses()) for s in kept)
+        else:
+            older, note = None, note and "not whole, so compared with nothing"
+        report = status_report(
+            frame,
+            partial=partial,
+            categories=categories,
+            since=None if older is None else older.frame(),
+            history=history,
+        )
+        return replace(report, notes=(note,)) if note else report
+
     def get_pet(self, pet_id: int) -> Pet:
         """
         Fetch one animal by its id.
@@ -206,12 +264,13 @@ def check_status(status: str | None) -> None:
 
 
 def _age(given: str | float | timedelta) -> timedelta:
-    import pandas as pd
-
-    try:
-        age = pd.Timedelta(seconds=given) if isinstance(given, int | float) else pd.Timedelta(given)
-    except ValueError:
-        age = None
-    if age is None or not age.total_seconds() >= 0:
+    match given:
+        case timedelta():
+            seconds: float | None = given.total_seconds()
+        case str():
+            seconds = seconds_of(given)
+        case _:
+            seconds = given
+    if seconds is None or not seconds >= 0:
         raise ValueError(f"max_age is an age such as '1h', '30min' or '2d', not {given!r}")
-    return age.to_pytimedelta()
+    return timedelta(seconds=seconds)

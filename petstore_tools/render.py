@@ -48,6 +48,11 @@ def markdown_table(header: Sequence[str], rows: Rows) -> str:
     return "\n".join([line(header), rule, *(line([shown(v) for v in row]) for row in rows)])
 
 
+def markdown_text(text: str) -> str:
+    """Return a line of Markdown in which nothing is markup."""
+    return "".join("\\" + c if c in "\\`*_[]<>#|" else c for c in text).replace("\n", " ")
+
+
 def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "") -> str:
     """Return a small HTML table with a caption and a note, fit for a notebook in any theme."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header)

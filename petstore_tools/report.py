@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools import frames, render, spec
+from petstore_tools import compare, frames, render, report_files, spec
 from petstore_tools._version import __version__
 from petstore_tools.adapters.files import replace_file
 from petstore_tools.core.listing import Listing
@@ -17,8 +17,10 @@ from petstore_tools.words import counted, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
+_HEADER: Final = ("status", "count", "share")
+TOP: Final = 20  # categories, and moved animals, that a page shows
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class StatusReport:
             `unset`), columns `count` (int64) and `share` (float64, 0 to 1). Zero rows are kept.
         by_category: Index `categoryId` (int64, ascending), one int64 column per status and `total`, and
             `label` (string) in front where labels were given.
+        since: The older listing it is compared with, None for none.
+        changes: Index `status`, columns `before`, `now`, `change` (int64); None without an older listing.
+        moved: Animals whose status differs, are new or gone: `id`, `name`, `categoryId`, `from`, `to`.
+        history: Index `as_of` (datetime, UTC), an int64 column per status; None without snapshots.
+        notes: What else stands on its face.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
@@ -39,6 +46,11 @@ class StatusReport:
     listing: Listing
     breakdown: pd.DataFrame
     by_category: pd.DataFrame
+    since: Listing | None = None
+    changes: pd.DataFrame | None = None
+    moved: pd.DataFrame | None = None
+    history: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def face(self) -> str:
@@ -48,40 +60,78 @@ class StatusReport:
             return f"Complete: {counted(listing.rows, 'animal')} of {listing.of_what}"
         return f"Not complete ({listing.verdict}): {counted(listing.rows, 'animal')} of {listing.of_what}"
 
+    @property
+    def cost(self) -> str:
+        """What it cost, in words."""
+        return f"{counted(self.listing.requests, 'request')} spent"
+
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
         return self._write(path, self._html())
 
+    def to_excel(self, path: str | Path) -> None:
+        """Write a workbook: real numbers, a native chart, text that no spreadsheet runs; or nothing."""
+        report_files.to_excel(self, Path(path))
+
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return Markdown; write it whole where asked."""
-        by_category = render.markdown_table(self._category_header(), self._category_rows())
-        return self._write(
-            path,
-            f"# Status report\n\n{self.face}  \n{self.listing.reason}  \nAs of "
-            f"{utc_text(self.listing.ended_at)}, {counted(self.listing.requests, 'request')}.\n\n"
-            f"{render.markdown_table(('status', 'count', 'share'), self._rows())}\n\n{by_category}\n",
-        )
+        facts = [self.face, self.listing.reason, *self.notes]
+        parts = [
+            "# Status report",
+            "  \n".join(map(render.markdown_text, facts)),
+            f"As of {utc_text(self.listing.ended_at)}, {self.cost}.",
+            render.markdown_table(_HEADER, self._rows()),
+            render.markdown_table(self._category_header(), self._category_rows()),
+        ]
+        if self.since is not None:
+            parts += [
+                f"## Since {utc_text(self.since.ended_at)}",
+                render.markdown_table(("status", "before", "now", "change"), self._changes()),
+                render.markdown_table(("from", "to", "animals"), self._moves()),
+            ]
+        return self._write(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return JSON with the same numbers; write it whole where asked."""
-        document = {
+        document: dict[str, Any] = {
             "as_of": utc_text(self.listing.ended_at),
             "complete": self.listing.complete,
             "listing": self.listing.to_dict(),
-            "breakdown": [
-                {"status": status, "count": count, "share": share} for status, count, share in self._rows()
-            ],
+            "notes": list(self.notes),
+            "breakdown": [dict(zip(_HEADER, row, strict=True)) for row in self._rows()],
             "by_category": [
                 dict(zip(self._category_header(), row, strict=True))
                 for row in self._category_rows(whole=True)
             ],
         }
+        if self.since is not None and self.changes is not None and self.moved is not None:
+            document["since"] = utc_text(self.since.ended_at)
+            document["changes"] = self.changes.reset_index().to_dict("records")
+            document["moved"] = self.moved.to_dict("records")
+        if self.history is not None:
+            rows = zip(self.history.index, self.history.to_dict("records"), strict=True)
+            document["history"] = [{"as_of": utc_text(at.timestamp()), **counts} for at, counts in rows]
         return self._write(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
+    def figure(self) -> Figure:
+        """
+        Draw the shares, and the history where there is one.
+
+        Raises:
+            MissingExtraError: The extra `plot` is not installed.
+        """
+        return report_files.figure(self)
+
     def to_text(self) -> str:
-        """Return the breakdown for a terminal."""
-        table = render.text_table(("status", "count", "share"), self._rows())
-        return f"{self.face}\n{self.listing.reason}; as of {utc_text(self.listing.ended_at)}\n\n{table}"
+        """Return the breakdown for a terminal, with what changed."""
+        parts = [f"{self.face}\n{self.listing.reason}; as of {utc_text(self.listing.ended_at)}", *self.notes]
+        parts.append(render.text_table(_HEADER, self._rows()))
+        if self.since is not None:
+            table = render.text_table(("status", "before", "now", "change"), self._changes())
+            parts.append(f"Since {utc_text(self.since.ended_at)}:\n\n{table}")
+            if moves := self._moves():
+                parts.append(render.text_table(("from", "to", "animals"), moves))
+        return "\n\n".join(parts)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{status} {count:,}" for status, count, _ in self._rows())
@@ -89,7 +139,23 @@ class StatusReport:
 
     def _repr_html_(self) -> str:
         note = f"{self.listing.reason}; as of {utc_text(self.listing.ended_at)}"
-        return render.html_table(self.face, ("status", "count", "share"), self._rows(), note=note)
+        header: tuple[str, ...] = _HEADER
+        rows: list[tuple[object, ...]] = [*self._rows()]
+        if self.since is not None:
+            change = {name: text for name, _, _, text in self._changes()}
+            header, rows = (*header, "change"), [(*row, change[row[0]]) for row in self._rows()]
+            note += f"; change since {utc_text(self.since.ended_at)}"
+        return render.html_table(self.face, header, rows, note="; ".join([note, *self.notes]))
+
+    def _changes(self) -> list[tuple[str, int, int, str]]:
+        if self.changes is None:
+            return []
+        columns = [self.changes[name].tolist() for name in ("before", "now", "change")]
+        rows = zip(self.changes.index.tolist(), *columns, strict=True)
+        return [(name, before, now, f"{change:+,}") for name, before, now, change in rows]
+
+    def _moves(self) -> list[tuple[str, str, int]]:
+        return [] if self.moved is None else compare.moves(self.moved)
 
     def _rows(self) -> list[tuple[str, int, float]]:
         counts, shares = self.breakdown["count"].tolist(), self.breakdown["share"].tolist()
@@ -105,25 +171,35 @@ class StatusReport:
         return [[i if whole else str(i), *values] for i, *values in zip(ids, *columns, strict=True)]
 
     def _html(self) -> str:
-        known = {*spec.STATUSES, UNSET}
+        moved = [] if self.moved is None else self.moved.head(TOP).to_numpy().tolist()
+        whole = self._category_rows()
+        most = sorted(whole, key=lambda row: -int(str(row[-1])))[:TOP]
         return render.page(
             "report.html",
             title="Status report",
             face=self.face,
             verdict=self.listing.verdict,
             reason=self.listing.reason,
-            notes=self.listing.notes,
+            notes=[*self.notes, *self.listing.notes],
             environment=self.listing.environment,
             rows=self.listing.rows,
             requests=self.listing.requests,
             started=utc_text(self.listing.started_at),
             as_of=utc_text(self.listing.ended_at),
             breakdown=[
-                {"status": s, "count": n, "share": share, "css": s if s in known else "other"}
-                for s, n, share in self._rows()
+                {"status": name, "count": count, "share": share, "css": _css(name)}
+                for name, count, share in self._rows()
             ],
             category_header=self._category_header(),
-            categories=self._category_rows(),
+            categories=whole,
+            top=most if len(whole) > TOP else [],
+            since=None if self.since is None else utc_text(self.since.ended_at),
+            changes=self._changes(),
+            moves=self._moves(),
+            moved=moved,
+            moved_in_all=0 if self.moved is None else len(self.moved),
+            areas=_areas(self.history),
+            history=[] if self.history is None else [utc_text(at.timestamp()) for at in self.history.index],
             version=__version__,
         )
 
@@ -134,8 +210,36 @@ class StatusReport:
         return text
 
 
+def _css(status: str) -> str:
+    return status if status in (*spec.STATUSES, compare.UNSET) else "other"
+
+
+def _areas(history: pd.DataFrame | None) -> list[dict[str, str]]:
+    """Return the history as stacked polygons in a box of 100 by 100."""
+    if history is None or len(history) < 2:
+        return []
+    times = [at.timestamp() for at in history.index]
+    span, highest = times[-1] - times[0] or 1.0, int(history.sum(axis=1).max()) or 1
+    across = [100 * (at - times[0]) / span for at in times]
+    below = [0.0] * len(times)
+    areas = []
+    for name in history.columns:
+        above = [low + 100 * n / highest for low, n in zip(below, history[name].tolist(), strict=True)]
+        there = zip(across, above, strict=True)
+        back = zip(reversed(across), reversed(below), strict=True)
+        points = " ".join(f"{x:.2f},{100 - y:.2f}" for x, y in (*there, *back))
+        areas.append({"css": _css(name), "status": name, "points": points})
+        below = above
+    return areas
+
+
 def status_report(
-    pets: pd.DataFrame, *, partial: bool = False, categories: Mapping[int, str] | None = None
+    pets: pd.DataFrame,
+    *,
+    partial: bool = False,
+    categories: Mapping[int, str] | None = None,
+    since: pd.DataFrame | None = None,
+    history: pd.DataFrame | None = None,
 ) -> StatusReport:
     """
     Report on a listed frame.
@@ -144,10 +248,12 @@ def status_report(
         pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
         partial: Report on a frame that is not the whole of what was listed; the report says so.
         categories: Labels by categoryId (ours; §2.6 shows no category record).
+        since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
+        history: Counts of many listings, as `compare.history` makes them.
 
     Raises:
-        FrameError: A column is missing or has another dtype, the frame carries no listing, or it is
-            not whole and `partial` is not set.
+        FrameError: A column is missing or has another dtype, the frame carries no listing, it is
+            not whole and `partial` is not set, or the older one is of something else.
 
     Spec: §2.3, §4.1.
     """
@@ -157,48 +263,21 @@ def status_report(
             f"this frame is not whole ({listing.verdict}: {listing.reason}); "
             "pass partial=True for a report that says so"
         )
-    return StatusReport(listing, _breakdown(pets), _by_category(pets, categories or {}))
-
-
-def _codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
-    """Return a code per row and the name of each code; the last is `unset`."""
-    import pandas as pd
-
-    status = pets["status"]
-    found = status if isinstance(status.dtype, pd.CategoricalDtype) else status.astype("category")
-    others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
-    names = [*spec.STATUSES, *others, UNSET]
-    categories = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
-    codes = found.astype(categories).cat.codes.to_numpy().astype("int64")
-    codes[codes < 0] = len(names) - 1
-    return codes, names
-
-
-def _breakdown(pets: pd.DataFrame) -> pd.DataFrame:
-    import numpy as np
-    import pandas as pd
-
-    codes, names = _codes(pets)
-    counts = np.bincount(codes, minlength=len(names)).astype("int64")
-    shares = counts / len(pets) if len(pets) else np.zeros(len(names))
-    index = pd.Index(names, name="status", dtype="str")
-    return pd.DataFrame({"count": counts, "share": shares}, index=index)
-
-
-def _by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
-    import numpy as np
-    import pandas as pd
-
-    codes, names = _codes(pets)
-    ids, places = np.unique(pets["categoryId"].to_numpy(), return_inverse=True)
-    cells = np.bincount(places * len(names) + codes, minlength=len(ids) * len(names))
-    table = pd.DataFrame(
-        cells.reshape(len(ids), len(names)).astype("int64"),
-        index=pd.Index(ids, name="categoryId", dtype="int64"),
-        columns=names,
+    counts = compare.breakdown(pets)
+    categories_counted = compare.by_category(pets, categories or {})
+    if since is None:
+        return StatusReport(listing, counts, categories_counted, history=history)
+    older = frames.listing_of(since)
+    if not older.complete or (older.status, older.environment) != (listing.status, listing.environment):
+        raise FrameError(f"nothing to compare with: the older frame is {older}")
+    if not listing.complete:
+        raise FrameError("a part cannot be compared with a whole: what is missing would look gone")
+    return StatusReport(
+        listing,
+        counts,
+        categories_counted,
+        older,
+        compare.changes(compare.breakdown(since), counts),
+        compare.moved(since, pets),
+        history,
     )
-    table["total"] = table.sum(axis=1)
-    if labels:
-        named = [labels.get(i, "") for i in ids.tolist()]
-        table.insert(0, "label", pd.Series(named, index=table.index, dtype="str"))
-    return table

@@ -24,7 +24,7 @@ from petstore_tools import spec
 from petstore_tools.adapters.files import replace_file
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError, IncompleteListingError, MissingExtraError
-from petstore_tools.words import counted, utc_text
+from petstore_tools.words import counted, seconds_of, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +60,10 @@ class Snapshot:
             FrameError: The file is damaged.
         """
         return _read(self.path)
+
+    def statuses(self) -> pd.DataFrame:
+        """Read the column `status` alone: what a history needs."""
+        return _read(self.path, ("status",))
 
     def __repr__(self) -> str:
         of = "" if self.listing.status is None else f", {self.listing.status}"
@@ -162,6 +166,28 @@ class Shelf:
                 return frame if of == status else _only(frame, snapshot.listing, str(status))
         return None
 
+    def since(self, given: str | datetime, *, status: str | None, now: float) -> tuple[Snapshot | None, str]:
+        """
+        Return the snapshot to compare with, and what there is to say about it.
+
+        Args:
+            given: `last`, an age such as `7d`, or a date or time (UTC; of a date its end): the newest
+                snapshot that is not younger, else the oldest.
+            status: The filter.
+            now: Unix seconds.
+
+        Raises:
+            ValueError: It is none of these.
+        """
+        until = instant(given, now)
+        kept = [s for s in self.all(status) if s.listing.ended_at < now or given == "last"]
+        if not kept:
+            return None, "no earlier snapshot to compare with"
+        old = [s for s in kept if s.listing.ended_at <= until]
+        if old:
+            return old[-1], ""
+        return kept[0], f"no snapshot is as old as {given}: compared with the oldest"
+
     def keep_begun(self, frame: pd.DataFrame, state: dict[str, Any]) -> None:
         """Keep what an interrupted pull has, where Parquet can be written."""
         with suppress(MissingExtraError, OSError):
@@ -199,6 +225,28 @@ def _parquet() -> Any:
     return pyarrow.parquet
 
 
+def instant(given: str | datetime, now: float) -> float:
+    """
+    Return the Unix seconds that `last`, an age, a date (its end) or a time means.
+
+    Raises:
+        ValueError: It is none of these.
+    """
+    import pandas as pd
+
+    if given == "last":
+        return now
+    try:
+        if isinstance(given, str) and (age := seconds_of(given)) is not None:
+            return now - age
+        at = pd.Timestamp(given)
+        at = at.tz_localize("UTC") if at.tzinfo is None else at
+        day = isinstance(given, str) and len(given.strip()) == len("2026-01-05")
+        return float(at.timestamp()) + (86_400 - 1e-6 if day else 0.0)
+    except ValueError as error:
+        raise ValueError(f"since is 'last', an age such as '7d' or a date, not {given!r}") from error
+
+
 def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] = _NOTHING) -> bytes:
     """
     Return a listing as Parquet: its columns, and `as_of` (UTC) for whoever reads many files as one.
@@ -231,11 +279,11 @@ def _listing(path: Path) -> Listing:
         raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _read(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFrame:
     listing = _listing(path)
     try:
         # the file alone: read_table would take the folder's day for a column
-        table = _parquet().ParquetFile(path).read(columns=list(spec.COLUMNS))
+        table = _parquet().ParquetFile(path).read(columns=list(columns))
     except (OSError, ValueError) as error:
         raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
     frame: pd.DataFrame = table.to_pandas()

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from petstore_tools.bulk import ImportPreview, ImportResult, Order, Progress
     from petstore_tools.bulk.order import Known
     from petstore_tools.quota import Quota
-    from petstore_tools.report import StatusReport
 
 
 class PetStore(Reading):
@@ -263,14 +262,6 @@ class PetStore(Reading):
         result = self._import(order, announce, progress)
         assert result is not None
         return result
-
-    def status_report(
-        self, *, status: str | None = None, categories: Mapping[int, str] | None = None
-    ) -> StatusReport:
-        """List the inventory and report on it; `petstore_tools.status_report` takes a frame you have."""
-        from petstore_tools.report import status_report
-
-        return status_report(self.list_pets(status=status), categories=categories)
 
     def close(self) -> None:
         """Close connections and files."""

@@ -9,6 +9,7 @@ import click
 from petstore_tools import export, spec
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
+from petstore_tools.errors import IncompleteListingError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.words import counted, utc_text
@@ -90,36 +91,47 @@ def list_(
 
 @click.command("report")
 @click.option("--status", type=Choice, help="Report on animals with this status only.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A .html, .md or .json file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="A .html, .xlsx, .md or .json file.")
+@click.option("--since", metavar="last|AGE|DATE", help="What changed since a snapshot: last, 7d, 2026-01-05.")
 @click.option("--partial", is_flag=True, help="Report on a listing that is not whole, and say so.")
 @ENVIRONMENT
 @WAIT
 def report_(
-    status: str | None, output: Path | None, environment: str | None, *, partial: bool, wait: bool
+    status: str | None,
+    output: Path | None,
+    since: str | None,
+    environment: str | None,
+    *,
+    partial: bool,
+    wait: bool,
 ) -> int:
     """
-    Count the inventory by status and category.
+    Count the inventory by status and category; each complete listing is kept as a snapshot.
 
     \b
     Examples:
       petstore-tools report
-      petstore-tools report -o report.html
+      petstore-tools report -o report.html --since last
+      petstore-tools report -o report.xlsx --since 7d
     """
-    from petstore_tools.report import status_report
-
-    _writable(output, (".html", ".md", ".json"))
+    _writable(output, (".html", ".xlsx", ".md", ".json"))
     with PetStore(environment=environment) as store:
-        frame = store.list_pets(status=status, wait=wait)
-    if not Listing.of(frame).complete and not partial:
-        click.echo(f"Error: not whole: {Listing.of(frame)}; --partial reports on it all the same", err=True)
-        return exits.PARTLY
-    report = status_report(frame, partial=partial)
+        try:
+            report = store.status_report(status=status, since=since, partial=partial, wait=wait)
+        except IncompleteListingError as error:
+            click.echo(f"Error: {error}; --partial reports on it all the same", err=True)
+            return exits.PARTLY
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
     if output is None:
         click.echo(report.to_text())
     else:
         write = {".html": report.to_html, ".md": report.to_markdown, ".json": report.to_json}
-        write[output.suffix.casefold()](output)
+        ending = output.suffix.casefold()
+        report.to_excel(output) if ending == ".xlsx" else write[ending](output)
         click.echo(f"{report.face}; report in {output}", err=True)
+        for note in report.notes:
+            click.echo(f"Note: {note}", err=True)
     return exits.DONE if report.listing.complete else exits.PARTLY
 
 

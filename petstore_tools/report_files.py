@@ -1,0 +1,138 @@
+"""A status report as a workbook and as a chart."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_tools.adapters.files import replace_file
+from petstore_tools.adapters.workbooks import LONGEST_CELL
+from petstore_tools.compare import UNSET
+from petstore_tools.core.rows import EXACT
+from petstore_tools.errors import MissingExtraError
+from petstore_tools.words import counted, utc_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from petstore_tools.report import StatusReport
+
+COLOURS: Final = {"available": "#2f7d5b", "pending": "#c98a1b", "sold": "#4a6fa5", UNSET: "#9aa3af"}
+OTHER: Final = "#8b5e9b"
+MOST_ROWS: Final = 1_048_000  # of a sheet
+
+
+def to_excel(report: StatusReport, path: Path) -> None:
+    """Write a workbook: facts, breakdown and a native chart; categories, changes and history on sheets."""
+    import xlsxwriter
+
+    memory = io.BytesIO()
+    with xlsxwriter.Workbook(memory, {"in_memory": True}) as book:
+        formats = {
+            "title": book.add_format({"bold": True, "font_size": 16}),
+            "head": book.add_format({"bold": True, "bottom": 1}),
+            "warn": book.add_format({"bold": True, "font_color": "#8a4b00", "bg_color": "#fff3e0"}),
+            "int": book.add_format({"num_format": "#,##0"}),
+            "share": book.add_format({"num_format": "0.0%"}),
+            "change": book.add_format({"num_format": "+#,##0;-#,##0;0"}),
+            "time": book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+        }
+        _front(book, formats, report)
+        _sheet(book, formats, "By category", report.by_category.reset_index())
+        if report.changes is not None and report.moved is not None:
+            _sheet(book, formats, "Changes", report.changes.reset_index(), change="change")
+            _sheet(book, formats, "Moved", report.moved.head(MOST_ROWS))
+        if report.history is not None:
+            told = report.history.reset_index()
+            told["as_of"] = told["as_of"].dt.tz_localize(None)
+            _sheet(book, formats, "History", told)
+    replace_file(path, memory.getvalue())
+
+
+def _front(book: Any, formats: dict[str, Any], report: StatusReport) -> None:
+    sheet, listing = book.add_worksheet("Report"), report.listing
+    sheet.set_column(0, 0, 28)
+    sheet.set_column(1, 2, 14)
+    _cell(sheet, 0, 0, "Status report", formats["title"])
+    _cell(sheet, 1, 0, report.face, None if listing.complete else formats["warn"])
+    _cell(sheet, 2, 0, f"{listing.reason}; as of {utc_text(listing.ended_at)}, {report.cost}")
+    _table(sheet, formats, 4, report.breakdown.reset_index(), {"share": formats["share"]})
+    rows = len(report.breakdown)
+    sheet.write_string(5 + rows, 0, "total", formats["head"])
+    sheet.write_number(5 + rows, 1, listing.rows, formats["int"])
+    chart = book.add_chart({"type": "bar"})
+    chart.add_series(
+        {
+            "categories": ["Report", 5, 0, 4 + rows, 0],
+            "values": ["Report", 5, 1, 4 + rows, 1],
+            "points": [{"fill": {"color": COLOURS.get(name, OTHER)}} for name in report.breakdown.index],
+            "data_labels": {"value": True},
+        }
+    )
+    chart.set_title({"name": "Animals by status"})
+    chart.set_legend({"none": True})
+    chart.set_y_axis({"reverse": True})
+    sheet.insert_chart(4, 4, chart)
+    sheet.freeze_panes(5, 0)
+
+
+def _sheet(book: Any, formats: dict[str, Any], name: str, table: pd.DataFrame, *, change: str = "") -> None:
+    sheet = book.add_worksheet(name)
+    _table(sheet, formats, 0, table, {change: formats["change"]} if change else {})
+    sheet.freeze_panes(1, 1)
+    sheet.autofit()
+
+
+def _table(
+    sheet: Any, formats: dict[str, Any], top: int, table: pd.DataFrame, special: dict[str, Any]
+) -> None:
+    for column, name in enumerate(table.columns):
+        _cell(sheet, top, column, str(name), formats["head"])
+        number = special.get(str(name), formats["int"])
+        exact = None if str(name) in ("id", "categoryId") else number
+        for row, value in enumerate(table[name].tolist(), start=top + 1):
+            _cell(sheet, row, column, value, formats["time"] if hasattr(value, "year") else exact)
+
+
+def _cell(sheet: Any, row: int, column: int, value: object, style: Any = None) -> None:
+    """Write a number as a number, a time as a time, and all else as text that no spreadsheet runs."""
+    if isinstance(value, int | float) and abs(value) <= EXACT:
+        sheet.write_number(row, column, value, style)
+    elif hasattr(value, "year"):
+        sheet.write_datetime(row, column, value, style)
+    else:
+        sheet.write_string(row, column, str(value)[:LONGEST_CELL], None if isinstance(value, int) else style)
+
+
+def figure(report: StatusReport) -> Figure:
+    """Draw the shares as bars, and the history as areas where there is one."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("plot", "a figure") from error
+    has_history = report.history is not None and len(report.history) > 1
+    drawn = Figure(figsize=(8, 6 if has_history else 3), layout="constrained")
+    axes: Any = drawn.subplots(2 if has_history else 1, 1, squeeze=False)[:, 0]
+    counts = report.breakdown["count"]
+    colours = [COLOURS.get(name, OTHER) for name in counts.index]
+    bars = axes[0].barh(counts.index.tolist(), counts.to_numpy(), color=colours)
+    shares = report.breakdown["share"]
+    axes[0].bar_label(bars, [f"{n:,} ({s:.1%})" for n, s in zip(counts, shares, strict=True)])
+    axes[0].invert_yaxis()
+    axes[0].margins(x=0.2)
+    axes[0].set(title=report.face, xlabel=f"animals, as of {utc_text(report.listing.ended_at)}")
+    if has_history and report.history is not None:
+        table = report.history
+        axes[1].stackplot(
+            table.index.to_numpy(),
+            *(table[name].to_numpy() for name in table.columns),
+            labels=table.columns.tolist(),
+            colors=[COLOURS.get(name, OTHER) for name in table.columns],
+        )
+        axes[1].set(title=f"{counted(len(table), 'snapshot')}", ylabel="animals")
+        axes[1].legend(loc="upper left", ncols=len(table.columns), fontsize="small")
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+    return drawn

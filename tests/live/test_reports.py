@@ -1,0 +1,189 @@
+"""Reports that carry what changed: over snapshots of the real service, in every format the same numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import python_calamine
+
+from petstore_tools import Sandbox, compare, samples, status_report
+from petstore_tools.errors import FrameError, IncompleteListingError
+from petstore_tools.report import StatusReport
+
+
+@pytest.fixture(scope="module")
+def report() -> StatusReport:
+    """Three days of an inventory in which animals were sold, removed and added."""
+    with Sandbox(animals=250) as box:
+        box.store.status_report()
+        box.advance(days=1)
+        box.change(5, status="sold")  # from available
+        box.change(3, status="pending")  # from unset
+        box.store.status_report()
+        box.advance(days=1)
+        box.change(9, status="sold")
+        box.remove(17)  # was pending
+        box.store.create_pet("=NEW()|<b>", category_id=99, status="available")
+        return box.store.status_report(since="2d", categories={**samples.CATEGORIES, 99: "<i>Odd</i>"})
+
+
+def test_changes_are_the_differences_of_two_breakdowns(report: StatusReport) -> None:
+    """Before, now, change; the sums are those of the inventories."""
+    assert report.changes is not None
+    assert report.since is not None
+    assert report.changes["before"].sum() == report.since.rows == 250
+    assert report.changes["now"].tolist() == report.breakdown["count"].tolist()
+    assert (report.changes["now"] - report.changes["before"]).tolist() == report.changes["change"].tolist()
+    assert report.changes["change"].sum() == 0
+
+
+def test_each_animal_that_moved_is_named_with_where_from_and_to(report: StatusReport) -> None:
+    """New and gone ones, too; nothing else."""
+    assert report.moved is not None
+    told = [tuple(row) for row in report.moved[["id", "from", "to"]].itertuples(index=False)]
+
+    assert told == [
+        (3, "unset", "pending"),
+        (5, "available", "sold"),
+        (9, "available", "sold"),
+        (17, "pending", "gone"),
+        (251, "new", "available"),
+    ]
+    assert [str(dtype) for dtype in report.moved.dtypes] == ["int64", "str", "int64", "str", "str"]
+
+
+def test_the_history_has_a_row_for_each_snapshot(report: StatusReport) -> None:
+    """In time order, and the last is this report."""
+    assert report.history is not None
+    assert [str(at.date()) for at in report.history.index] == ["2026-01-05", "2026-01-06", "2026-01-07"]
+    assert report.history.iloc[-1].tolist() == report.breakdown["count"].tolist()
+    assert report.history.sum(axis=1).tolist() == [250, 250, 250]
+
+
+@pytest.mark.case("P53")
+def test_every_format_tells_the_same_numbers(report: StatusReport, tmp_path: Path) -> None:
+    """HTML, Markdown, JSON, workbook, terminal, figure."""
+    counts = report.breakdown["count"].tolist()
+    assert report.changes is not None
+    changes = report.changes["change"].tolist()
+    told = json.loads(report.to_json())
+    html, markdown, text = report.to_html(), report.to_markdown(), report.to_text()
+    report.to_excel(tmp_path / "report.xlsx")
+    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "report.xlsx")
+    front = book.get_sheet_by_name("Report").to_python()
+    sheet = book.get_sheet_by_name("Changes").to_python()
+
+    assert [row["count"] for row in told["breakdown"]] == counts
+    assert [row["change"] for row in told["changes"]] == changes
+    for page in (html, markdown, text):
+        for count in counts:
+            assert f"{count:,}" in page
+    assert re.findall(r"<td>([+-]\d+)</td>", html) == [f"{change:+}" for change in changes]
+    assert [row[1] for row in front if row[0] in report.breakdown.index] == counts
+    assert [row[3] for row in sheet[1:]] == changes
+    assert [len(book.get_sheet_by_name(name).to_python()) - 1 for name in ("Moved", "History")] == [5, 3]
+    bars = [bar.get_width() for bar in report.figure().axes[0].patches]
+    assert bars == counts
+
+
+def test_what_came_from_outside_is_text_in_every_format(report: StatusReport, tmp_path: Path) -> None:
+    """A name that is a formula or markup, a label that is HTML."""
+    report.to_excel(tmp_path / "report.xlsx")
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "report.xlsx") as parts:
+        formulas = [part for part in parts.namelist() if b"<f>" in parts.read(part) and "sheet" in part]
+        charts = [part for part in parts.namelist() if "charts/chart" in part]
+
+    assert formulas == []
+    assert len(charts) == 1
+    assert "<b>" not in report.to_html() + report.to_markdown()
+    assert "<i>" not in report.to_html() + report.to_markdown() + report._repr_html_()
+    assert len(report._repr_html_()) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("since", "note"),
+    [
+        ("last", ""),
+        ("1d", ""),
+        ("2026-01-05", ""),
+        ("30d", "as old as 30d"),
+        ("2025-01-01", "compared with the oldest"),
+    ],
+)
+def test_since_takes_the_snapshot_that_is_meant_or_names_the_oldest(since: str, note: str) -> None:
+    """The last, one of an age, one of a date."""
+    with Sandbox(animals=10) as box:
+        box.store.status_report()
+        box.advance(days=1)
+        report = box.store.status_report(since=since)
+
+    assert report.since is not None
+    assert report.since.ended_at == 1_767_603_600.0
+    assert (note in " ".join(report.notes)) if note else not report.notes
+
+
+def test_without_an_earlier_snapshot_the_report_says_so() -> None:
+    """It is no error: tomorrow there is one."""
+    with Sandbox(animals=10) as box:
+        report = box.store.status_report(since="last")
+
+    assert report.changes is None
+    assert report.notes == ("no earlier snapshot to compare with",)
+    assert "no earlier snapshot" in report.to_html()
+
+
+def test_other_things_are_not_compared() -> None:
+    """A part with a whole, one filter with another."""
+    with Sandbox(animals=250) as box:
+        whole, sold = box.store.list_pets(), box.store.list_pets(status="sold")
+        with pytest.raises(FrameError, match="nothing to compare with"):
+            status_report(whole, since=sold)
+        with pytest.raises(FrameError, match="would look gone"):
+            status_report(whole.head(10), since=whole, partial=True)
+        with pytest.raises(ValueError, match="'7d' or a date"):
+            box.store.status_report(since="yesterday-ish")
+
+
+@pytest.mark.case("P53")
+def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
+    """And then the face says it."""
+    with Sandbox(plan="60/2", animals=250) as box:
+        listed = box.store._puller.pull
+        with pytest.raises(IncompleteListingError):
+            box.store.list_pets(max_requests=1, require="complete")
+        part = box.store.last_partial
+        assert part is not None
+        assert listed is not None
+        assert status_report(part, partial=True).face.startswith("Not complete (cut): 100 animals")
+
+
+def test_moves_of_statuses_the_document_does_not_name_are_told_too() -> None:
+    """They are further categories, not missing."""
+
+    def frame(statuses: list[str | None]) -> pd.DataFrame:
+        values = sorted({s for s in statuses if s})
+        return pd.DataFrame(
+            {
+                "id": range(1, len(statuses) + 1),
+                "name": ["Rex"] * len(statuses),
+                "categoryId": 1,
+                "status": pd.Categorical(statuses, values, ordered=True),
+            }
+        )
+
+    table = compare.moved(frame(["sold", "lost", None]), frame(["lost", "lost", "sold"]))
+
+    assert compare.moves(table) == [("sold", "lost", 1), ("unset", "sold", 1)]
+    assert compare.breakdown(frame(["sold", "lost", None]))["count"].to_dict() == {
+        "available": 0,
+        "pending": 0,
+        "sold": 1,
+        "lost": 1,
+        "unset": 1,
+    }
