@@ -129,6 +129,13 @@ class IncompleteListingError(PetstoreError):
         self.listing = listing
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, with a word on what was kept; a notebook shows that line in place of a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
 class LedgerError(PetstoreError):
     """The shared budget cannot be read or written; nothing was sent."""
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools.admission import Manner
 from petstore_tools.client import Client
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import PagingError
+from petstore_tools.errors import Interrupted, PagingError
 from petstore_tools.frames import Columns
 from petstore_tools.listed import Begun, Listed, Stale, Wanted
 from petstore_tools.snapshots import Shelf
+from petstore_tools.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +83,11 @@ class Puller:
             self.last_partial = columns.to_frame(listed.listing)
             if not isinstance(error, PagingError):
                 self._keep(columns, listed, wanted)
+            if isinstance(error, KeyboardInterrupt):
+                kept = counted(len(columns.ids), "animal")
+                raise Interrupted(
+                    f"Interrupted: {kept} so far, in last_partial; the same call goes on from there."
+                ) from None
             raise
         finally:
             self._client.admission.tell()

@@ -109,6 +109,7 @@ def _cell(sheet: Any, row: int, column: int, value: object, style: Any = None) -
 def figure(report: StatusReport) -> Figure:
     """Draw the shares as bars, and the history as areas where there is one."""
     try:
+        from matplotlib.dates import ConciseDateFormatter
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("plot", "a figure") from error
@@ -119,7 +120,7 @@ def figure(report: StatusReport) -> Figure:
     colours = [COLOURS.get(name, OTHER) for name in counts.index]
     bars = axes[0].barh(counts.index.tolist(), counts.to_numpy(), color=colours)
     shares = report.breakdown["share"]
-    axes[0].bar_label(bars, [f"{n:,} ({s:.1%})" for n, s in zip(counts, shares, strict=True)])
+    axes[0].bar_label(bars, [f"{n:,} ({s:.1%})" for n, s in zip(counts, shares, strict=True)], padding=4)
     axes[0].invert_yaxis()
     axes[0].margins(x=0.2)
     axes[0].set(title=report.face, xlabel=f"animals, as of {utc_text(report.listing.ended_at)}")
@@ -132,7 +133,12 @@ def figure(report: StatusReport) -> Figure:
             colors=[COLOURS.get(name, OTHER) for name in table.columns],
         )
         axes[1].set(title=f"{counted(len(table), 'snapshot')}", ylabel="animals")
-        axes[1].legend(loc="upper left", ncols=len(table.columns), fontsize="small")
+        axes[1].legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(table.columns), frameon=False
+        )
+        concise: Any = ConciseDateFormatter
+        axes[1].xaxis.set_major_formatter(concise(axes[1].xaxis.get_major_locator()))
+        axes[1].margins(x=0)
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     return drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from petstore_tools.bulk import ImportPreview, ImportResult, Order, Progress
     from petstore_tools.bulk.order import Known
+    from petstore_tools.doctor import Finding
     from petstore_tools.quota import Quota
 
 
@@ -263,6 +264,12 @@ class PetStore(Reading):
         assert result is not None
         return result
 
+    def examine(self) -> Iterator[Finding]:
+        """Look at budget, service, key, clock and plan with one request; yields what is found as it comes."""
+        from petstore_tools.doctor import examine
+
+        return examine(self._client, self._settings.plan)
+
     def close(self) -> None:
         """Close connections and files."""
         self._client.transport.close()
@@ -294,6 +301,13 @@ class PetStore(Reading):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _repr_html_(self) -> str:
+        from petstore_tools.render import html_table
+
+        plan = "learnt from headers" if self._settings.plan is None else str(self._settings.plan)
+        row = (self._settings.environment, self._client.host, plan, self._client.ledger.shared)
+        return html_table("PetStore", ("environment", "service", "plan", "budget counted"), [row])
 
     def __repr__(self) -> str:
         plan = "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)

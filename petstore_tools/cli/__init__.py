@@ -21,6 +21,8 @@ Settings come from PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or fro
 \b
 Begin here:
   petstore-tools demo                        the main job, without a service of yours
+  petstore-tools lab                         the notebooks, with a service of their own
+  petstore-tools doctor                      what is wrong, and what helps
   petstore-tools list --status available     what stands there
   petstore-tools import animals.csv          create animals, each once
   petstore-tools report -o report.html       the status report
@@ -43,9 +45,11 @@ class Lazy(click.Group):
     homes: dict[str, str] = {  # noqa: RUF012 - read only
         "configure": "petstore_tools.cli.configure",
         "demo": "petstore_tools.cli.demo",
+        "doctor": "petstore_tools.cli.tools",
         "import": "petstore_tools.cli.imports",
         "imports": "petstore_tools.cli.imports",
         "keys": "petstore_tools.cli.serving",
+        "lab": "petstore_tools.cli.tools",
         "list": "petstore_tools.cli.animals",
         "quota": "petstore_tools.cli.animals",
         "report": "petstore_tools.cli.animals",

@@ -6,6 +6,7 @@ import hashlib
 from array import array
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from html import escape
 from typing import Any, Literal, Self
 
 from petstore_tools.errors import FrameError
@@ -94,6 +95,11 @@ class Listing:
         """The inventory that was asked for, in words."""
         what = "the inventory of" if self.status is None else f"those with status {self.status} in"
         return f"{what} {self.environment}"
+
+    def _repr_html_(self) -> str:
+        told = [f"{self.verdict}: {counted(self.rows, 'row')} of {self.of_what}", self.reason]
+        told += [f"{counted(self.requests, 'request')}, as of {utc_text(self.ended_at)}", *self.notes]
+        return f"<div><strong>{escape(told[0])}</strong><br>{'<br>'.join(map(escape, told[1:]))}</div>"
 
     def __str__(self) -> str:
         return (

@@ -32,7 +32,16 @@ def test_public_names_are_pinned() -> None:
     """A name that comes or goes is a decision, and a line in the README's changes."""
     assert petstore_tools.__all__ == ["PetStore", "Plan", "Sandbox", "status_report"]
     assert public(PetStore) == [
-        *("close", "create_pet", "get_pet", "import_pets", "last_partial", "list_pets", "listing_price"),
+        *(
+            "close",
+            "create_pet",
+            "examine",
+            "get_pet",
+            "import_pets",
+            "last_partial",
+            "list_pets",
+            "listing_price",
+        ),
         *("pages", "pets", "preview_import", "quota", "snapshot", "snapshots", "status_report"),
     ]
     assert public(Sandbox) == ["advance", "change", "close", "invite", "join", "remove", "traffic"]

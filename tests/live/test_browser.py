@@ -1,0 +1,105 @@
+"""What people look at, looked at: the report and the notebooks in a real browser, by day and by night."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+import zlib
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from petstore_tools import Sandbox, samples
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSERS_OWN = re.compile(r"^https?://[^/]*\.(google|googleapis|gvt1|gstatic)\.com/")  # it asks for updates
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
+
+
+def look(page: Path, folder: Path, *, dark: bool, width: int = 900) -> tuple[bytes, str, list[str]]:
+    """Open a page; return its screenshot as pixels, what it wrote to the console, and addresses it asked."""
+    shot, net = folder / f"{dark}.png", folder / "net.json"
+    done = subprocess.run(
+        [
+            *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+            *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
+            *("--enable-logging=stderr", f"--log-net-log={net}", f"--user-data-dir={folder / 'profile'}"),
+            *(f"--blink-settings=preferredColorScheme={0 if dark else 1}", f"--window-size={width},1600"),
+            *(f"--screenshot={shot}", page.as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    console = "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+    text = net.read_text(errors="replace").rstrip().rstrip(",")
+    events = json.loads(text if text.endswith("}") else text + "]}")["events"]
+    urls = {event.get("params", {}).get("url", "") for event in events}
+    asked = {url for url in urls if url.startswith(("http", "ws")) and not BROWSERS_OWN.search(url)}
+    return pixels(shot.read_bytes()), console, sorted(asked)
+
+
+def pixels(png: bytes) -> bytes:
+    """Return the raw lines of a PNG, filter bytes included: enough to see colours come and go."""
+    at, data = 8, b""
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        if png[at + 4 : at + 8] == b"IDAT":
+            data += png[at + 8 : at + 8 + length]
+        at += length + 12
+    return zlib.decompress(data)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report with changes and a history."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    with Sandbox(animals=250) as box:
+        for day in range(3):
+            box.store.status_report()
+            box.advance(days=1)
+            box.change(5 + day * 4, status="sold")
+        box.store.create_pet("<script>alert(1)</script>", category_id=1)
+        box.store.status_report(since="last", categories=samples.CATEGORIES).to_html(path)
+    return path
+
+
+def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
+    report: Path, tmp_path: Path
+) -> None:
+    """No console line, no network request; the dark page is another picture; a phone is wide enough."""
+    light, console, urls = look(report, tmp_path, dark=False)
+    dark, dark_console, dark_urls = look(report, tmp_path, dark=True)
+    phone, _, _ = look(report, tmp_path, dark=False, width=400)
+
+    assert (console, dark_console, urls, dark_urls) == ("", "", [], [])
+    assert len(set(light)) > 50
+    assert (light[1:4].hex(), dark[1:4].hex()) == ("ffffff", "161b22")  # the corner: paper by day, by night
+    assert len(phone) < len(light)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebooks_outputs_are_drawn_without_error(path: Path, tmp_path: Path) -> None:
+    """Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the network."""
+    notebook = nbformat.read(path, 4)
+    parts = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            held = output.get("data", {})
+            if "image/png" in held:
+                parts.append(f'<img src="data:image/png;base64,{held["image/png"]}">')
+            elif "text/html" in held:
+                parts.append(held["text/html"])
+    page = tmp_path / "outputs.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8><body>{''.join(parts)}</body>", encoding="utf-8")
+
+    drawn, console, urls = look(page, tmp_path, dark=False)
+
+    assert parts
+    assert (console, urls) == ("", [])
+    assert len(set(drawn)) > 10
