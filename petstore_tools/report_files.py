@@ -33,6 +33,7 @@ def to_excel(report: StatusReport, path: Path) -> None:
         formats = {
             "title": book.add_format({"bold": True, "font_size": 16}),
             "head": book.add_format({"bold": True, "bottom": 1}),
+            "number head": book.add_format({"bold": True, "bottom": 1, "align": "right"}),
             "warn": book.add_format({"bold": True, "font_color": "#8a4b00", "bg_color": "#fff3e0"}),
             "int": book.add_format({"num_format": "#,##0"}),
             "share": book.add_format({"num_format": "0.0%"}),
@@ -74,7 +75,9 @@ def _front(book: Any, formats: dict[str, Any], report: StatusReport) -> None:
     chart.set_title({"name": "Animals by status"})
     chart.set_legend({"none": True})
     chart.set_y_axis({"reverse": True})
-    sheet.insert_chart(4, 4, chart)
+    sheet.insert_chart(8 + rows, 0, chart)
+    sheet.set_landscape()
+    sheet.fit_to_pages(1, 0)
     sheet.freeze_panes(5, 0)
 
 
@@ -88,8 +91,11 @@ def _sheet(book: Any, formats: dict[str, Any], name: str, table: pd.DataFrame, *
 def _table(
     sheet: Any, formats: dict[str, Any], top: int, table: pd.DataFrame, special: dict[str, Any]
 ) -> None:
+    import pandas as pd
+
     for column, name in enumerate(table.columns):
-        _cell(sheet, top, column, str(name), formats["head"])
+        text = pd.api.types.is_string_dtype(table[name])
+        _cell(sheet, top, column, str(name), formats["head" if text else "number head"])
         number = special.get(str(name), formats["int"])
         exact = None if str(name) in ("id", "categoryId") else number
         for row, value in enumerate(table[name].tolist(), start=top + 1):

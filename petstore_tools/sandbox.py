@@ -41,7 +41,8 @@ class Sandbox:
             `system`: the machine's.
         animals: How many sample animals stand there.
         faults: What goes wrong (`petstore_tools.testing.Fault`).
-        database: `postgresql://` address of an empty database, None for SQLite in a temporary folder.
+        database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals are put
+            where none stand.
 
     Attributes:
         store: Wired to it.
@@ -81,7 +82,8 @@ class Sandbox:
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         where = database or folder / "service.db"
         served = Database(where, durability="OFF", own_time=clock == "system")
-        served.add_many(samples.animals(animals))
+        if not served.page(after=spec.INT64_MIN, limit=1, status=None):
+            served.add_many(samples.animals(animals))
         _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
         self._staff = Database(where, durability="OFF")
         service = Service(served, self.clock, lambda *answer: self._seen.append(answer))

@@ -7,12 +7,14 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import postgres as postgres_
 import pytest
 
 from petstore_tools import Sandbox
 
+_FOR_NOTEBOOK: list[Any] = []  # the server that is running, if any
 CASES = Path(__file__).with_name("cases.txt")
 
 
@@ -38,6 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if wanted := config.getoption("--case"):
         items[:] = [item for item in items if any(wanted in mark.args for mark in item.iter_markers("case"))]
     if not config.getoption("--cases"):
+        _give_a_database(items)
         return
     held: dict[str, set[str]] = defaultdict(set)
     for item in items:
@@ -51,8 +54,22 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
 
 
+def _give_a_database(items: list[pytest.Item]) -> None:
+    """Let the notebook on PostgreSQL find one: its kernel sees the environment, never a fixture."""
+    those = [item for item in items if item.path.name.startswith("05_")]
+    if those and (why := postgres_.absent()):
+        for item in those:
+            item.add_marker(pytest.mark.skip(reason=f"no PostgreSQL: {why}"))
+    elif those:
+        running = postgres_.running()
+        _FOR_NOTEBOOK.append(running)
+        os.environ["PETSTORE_DATABASE_URL"] = running.__enter__().database()
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Where all parts must be there, a skipped test is a failed one."""
+    for running in _FOR_NOTEBOOK:
+        running.__exit__(None, None, None)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("PETSTORE_REQUIRE_ALL") and reporter and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -62,6 +79,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PETSTORE_CONFIG", str(tmp_path / "config.toml"))
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.delenv("PETSTORE_DATABASE_URL", raising=False)
 
 
 @pytest.fixture

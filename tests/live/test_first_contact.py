@@ -1,0 +1,186 @@
+"""What a newcomer meets: doctor, lab, the nightly notebook, an interrupted cell."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from petstore_tools import Sandbox
+from petstore_tools.errors import Interrupted, SettingsError
+from petstore_tools.notebook import only
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*arguments: str, box: Sandbox | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of ours, on a sandbox where one is given."""
+    told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key} if box else {}
+    command = [sys.executable, "-m", "petstore_tools", *arguments]
+    environment = {**os.environ, **told, **env}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+
+
+def test_doctor_finds_all_well_and_says_what_it_looked_at() -> None:
+    """One request; settings, state, budget, service, key, clock, plan, extras."""
+    with Sandbox(plan="pro", clock="system") as box:
+        done = run("doctor", box=box, PETSTORE_PLAN="pro")
+        asked = len(box.traffic())
+
+    assert done.returncode == 0
+    assert asked == 1
+    words = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("ok")]
+    assert words == ["state", "settings", "budget", "service", "key", "clock", "plan", "extras"]
+    assert box.api_key not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("env", "code", "said"),
+    [
+        ({"PETSTORE_API_KEY": "wrong"}, 3, "copy the key again"),
+        ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1"}, 5, "petstore-tools serve"),
+        ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v2"}, 2, "must end in /v1"),
+        ({"PETSTORE_API_KEY": ""}, 2, "PETSTORE_API_KEY"),
+        ({"PETSTORE_PLAN": "gold"}, 2, "unknown plan"),
+        ({"PETSTORE_STATE_DIR": "/proc/none"}, 2, "PETSTORE_STATE_DIR"),
+        ({"PETSTORE_PLAN": "free"}, 0, "is PETSTORE_PLAN that of this key?"),
+    ],
+)
+def test_doctor_names_what_is_wrong_and_what_helps(env: dict[str, str], code: int, said: str) -> None:
+    """Missing or wrong key, service down, wrong address, unknown plan, a folder that cannot be written."""
+    with Sandbox(plan="600/5000", clock="system") as box:
+        done = run("doctor", box=box, **env)
+
+    assert said in done.stdout + done.stderr
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_sees_a_clock_that_is_wrong() -> None:
+    """The throttle bears it; it is worth a word."""
+    with Sandbox(plan="pro") as box:  # its clock stands in January
+        done = run("doctor", box=box, PETSTORE_PLAN="pro")
+
+    assert "behind this machine's" in done.stdout
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for another process")
+def test_lab_opens_the_notebooks_with_a_service_that_answers(tmp_path: Path) -> None:
+    """JupyterLab is up, the service too; both end together."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "petstore_tools", "lab", str(ROOT / "notebooks"), "--no-browser"]
+    lab = subprocess.Popen(
+        [*command, "--port", str(port), "--allow-root", "--IdentityProvider.token=t"],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        start_new_session=True,
+    )
+    try:
+        give_up_at = time.monotonic() + 50
+        while True:
+            assert time.monotonic() < give_up_at
+            assert lab.poll() is None
+            try:
+                up = requests.get(f"http://127.0.0.1:{port}/api/contents?token=t", timeout=5)
+                break
+            except requests.ConnectionError:
+                time.sleep(0.2)
+        listed = {entry["name"] for entry in up.json()["content"]}
+        assert lab.stderr is not None
+        said = lab.stderr.readline()
+        service = said.split(" answers at ")[1].split(" until")[0]
+        assert requests.get(f"{service}/health", timeout=5).status_code == 200
+    finally:
+        os.killpg(lab.pid, signal.SIGTERM)
+        lab.communicate(timeout=20)
+
+    assert "01_explore_inventory.ipynb" in listed
+
+
+@pytest.mark.case("P55")
+@pytest.mark.parametrize(
+    ("parameters", "code", "said"),
+    [(("STATUS", "sold"), 0, ""), (("STATSU", "sold"), 1, "unknown parameter STATSU")],
+)
+def test_the_report_notebook_runs_every_night_with_parameters(
+    parameters: tuple[str, str], code: int, said: str, tmp_path: Path
+) -> None:
+    """Against the service that the environment names; a misspelt parameter stops it."""
+    made = tmp_path / "tonight.ipynb"
+    with Sandbox(plan="pro", clock="system", animals=120) as box:
+        told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key, "PETSTORE_PLAN": "pro"}
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "papermill", ROOT / "notebooks" / "03_status_report.ipynb", made),
+                *("-p", *parameters, "--cwd", tmp_path, "--no-progress-bar"),
+            ],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **told},
+        )
+        created = (box.traffic()["method"] == "POST").sum()
+
+    assert done.returncode == code, done.stderr[-2_000:]
+    assert said in done.stderr
+    assert created == 0
+    assert ("those with status sold" in made.read_text("utf-8")) == (code == 0)
+
+
+def test_only_lets_known_parameters_pass() -> None:
+    """Modules, functions and private names are none of its business."""
+    only({"A": 1, "_x": 2, "os": os, "Path": Path, "In": []}, "A", "B")
+    with pytest.raises(SettingsError, match="unknown parameter a_stranger"):
+        only({"A": 1, "a_stranger": None}, "A")
+
+
+@pytest.mark.case("P10")
+def test_an_interrupted_cell_shows_one_line() -> None:
+    """What was kept, and that the same call goes on; in a notebook in place of a traceback."""
+    with Sandbox(animals=350) as box:
+        real = box.store._client.call
+        asked: list[str] = []
+
+        def interrupted(method: str, url: str, **how: object) -> object:
+            asked.append(url)
+            if len(asked) == 3:
+                raise KeyboardInterrupt
+            return real(method, url, **how)  # type: ignore[arg-type]
+
+        box.store._client.call = interrupted  # type: ignore[assignment,method-assign]
+        with pytest.raises(Interrupted) as caught:
+            box.store.list_pets()
+
+    assert caught.value._render_traceback_() == [
+        "Interrupted: 200 animals so far, in last_partial; the same call goes on from there."
+    ]
+    assert isinstance(caught.value, KeyboardInterrupt)
+
+
+def test_what_a_notebook_shows_is_small_escaped_and_without_a_key() -> None:
+    """Store, listing, quota, preview, report."""
+    from petstore_tools.core.listing import Listing
+
+    with Sandbox(animals=30) as box:
+        shown = [
+            box.store._repr_html_(),
+            Listing.of(box.store.list_pets())._repr_html_(),
+            box.store.quota()._repr_html_(),
+            box.store.status_report(categories={1: "<b>"})._repr_html_(),
+        ]
+
+    for html in shown:
+        assert html.startswith("<div>")
+        assert 50 < len(html) < 10_000
+        assert box.api_key not in html
+        assert "<b>" not in html
+        assert "style=" not in html
