@@ -48,12 +48,11 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     import pandas as pd
 
     found, names = codes(pets)
-    status = found.astype("int64")
-    status[status < 0] = len(names) - 1
-    ids, places = np.unique(pets["categoryId"].to_numpy(), return_inverse=True)
-    cells = np.bincount(places * len(names) + status, minlength=len(ids) * len(names))
+    places, ids = pd.factorize(pets["categoryId"].to_numpy(), sort=True)
+    width = len(names)
+    cells = np.bincount(places * width + found + 1, minlength=len(ids) * width)  # unset, at -1, comes first
     table = pd.DataFrame(
-        cells.reshape(len(ids), len(names)).astype("int64"),
+        np.roll(cells.reshape(len(ids), width), -1, axis=1).astype("int64"),
         index=pd.Index(ids, name="categoryId", dtype="int64"),
         columns=names,
     )
