@@ -215,6 +215,7 @@ class Listed:
             ended_at=self._ended_at,
             environment=self._service.environment,
             notes=tuple(notes),
+            holes_suspected=self._pager.moved or self._pager.doubles > 0,
         )
 
     def state(self) -> dict[str, Any] | None:

@@ -138,7 +138,14 @@ def report_(
 @click.command("quota")
 @ENVIRONMENT
 def quota_(environment: str | None) -> int:
-    """Show what is left of the minute and the day; costs no request."""
+    """
+    Show what is left of the minute and the day; costs no request.
+
+    \b
+    Examples:
+      petstore-tools quota
+      petstore-tools quota --environment staging
+    """
     with PetStore(environment=environment) as store:
         quota = store.quota()
     click.echo(quota.to_text())

@@ -17,7 +17,13 @@ from petstore_tools.store import PetStore
 
 @click.command("configure")
 def configure_() -> int:
-    """Ask for base address, key and plan, keep them for this user, and check them with one request."""
+    """
+    Ask for base address, key and plan, keep them for this user, and check them with one request.
+
+    \b
+    Example:
+      petstore-tools configure
+    """
     base_url = settings.check_base_url(click.prompt("Base address (https://HOST/v1)", err=True))
     key = click.prompt("API key (not shown)", hide_input=True, err=True)
     plan = click.prompt("Plan (free, pro, business, PER_MINUTE/PER_DAY)", default="free", err=True)

@@ -174,7 +174,13 @@ def create_(
 @DATABASE
 @ENVIRONMENT
 def list_keys(database: str | None, environment: str) -> int:
-    """List the keys, without the keys themselves."""
+    """
+    List the keys, without the keys themselves.
+
+    \b
+    Example:
+      petstore-tools keys list --environment staging
+    """
     store = _open(database, environment)
     rows = [
         (key.id, key.label, str(key.plan), utc_text(key.created_at), _revoked(key.revoked_at))

@@ -98,6 +98,7 @@ class Service:
         try:
             answers = self._together(batch)
         except Exception:  # nothing was committed: one of them is at fault, or the database
+            self._state = (-1, -1)  # pages may hold what was not
             answers = [self._alone(asked) for asked in batch]
         for asked, answer in zip(batch, answers, strict=True):
             if not asked.answer.done():

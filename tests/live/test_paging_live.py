@@ -156,6 +156,7 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
         frame = store.list_pets()
 
     assert Listing.of(frame).verdict == "unproven"
+    assert Listing.of(frame).holes_suspected
 
 
 @pytest.mark.case("P10")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import textwrap
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ from petstore_tools.service import database as databases
 from petstore_tools.service import schema
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
+from petstore_tools.service.messages import Asked
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.shared_clock import ClockServer
 
@@ -173,6 +175,42 @@ def test_one_request_at_fault_does_not_take_its_commit_with_it(
         assert answer.status_code == 201 or answer.json()["code"] == "internal_error"
     assert "a fault of ours" in caplog.text
     caplog.clear()
+
+
+def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(tmp_path: Path) -> None:
+    """Also where the page was kept; and where the commit failed, what it kept is forgotten."""
+    database = Database(tmp_path / "service.db")
+    _, key = database.create_key(WIDE, label="", now=NOON)
+    service = Service(database, ManualClock(NOON))
+
+    async def ask(*asked: tuple[str, bytes]) -> list[bytes]:
+        made = asyncio.get_running_loop().create_future
+        pets, kind = "/v1/pets", "application/json"
+        batch = [Asked(m, pets, b"limit=9", key, kind, body, "h", made()) for m, body in asked]
+        service._pending = list(batch)
+        service._commit()
+        return [(await one.answer).body for one in batch]
+
+    rex = b'{"name":"Rex","categoryId":1}'
+    before, _, after = asyncio.run(ask(("GET", b""), ("POST", rex), ("GET", b"")))
+    assert (before, after.count(b"Rex")) == (b"[]", 1)
+
+    fails = iter([False, True, False])  # to find keys: for both, for the create, for the page
+    find_keys, save = database.find_keys, database.save
+
+    def found(digests: Iterable[str]) -> Any:
+        return 1 / 0 if next(fails) else find_keys(digests)
+
+    def saved_once_more(usages: Any, now: float) -> None:
+        database.save = save  # type: ignore[method-assign]
+        raise RuntimeError("the disk is full")
+
+    database.find_keys, database.save = found, saved_once_more  # type: ignore[method-assign]
+    refused, page = asyncio.run(ask(("POST", rex), ("GET", b"")))
+    database.close()
+
+    assert b"internal_error" in refused
+    assert page.count(b"Rex") == 1
 
 
 def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
