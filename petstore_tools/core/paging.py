@@ -20,6 +20,7 @@ from petstore_tools.core.pages import Ask, End, Page, Seen, links
 from petstore_tools.core.schemes import PAGE, PAGE_0, Scheme
 from petstore_tools.errors import PagingError
 
+PAGING: Final = frozenset({"first", "prev", "previous", "next", "last"})  # relations that speak of pages
 EMPTY_PAGES: Final = 50  # in a row, each promising more
 MORE_WHEN_LEARNING, MORE_WHEN_KNOWN = 3, 1  # requests beyond rows / page size, before an end is checked
 Stage = Literal["", "all", "page", "token"]  # of a trial
@@ -130,7 +131,7 @@ class Pager:
     def _read(self, page: Page) -> Ask | End:
         new = self._take(page)
         found = links(page.headers.get("Link"))
-        self._signs = self._signs or bool(found)
+        self._signs |= not PAGING.isdisjoint(found)
         if (
             self._first is not None
             and self.rows >= self._first
@@ -209,6 +210,8 @@ class Pager:
             return self._no_more(page)
         if not page.ids:
             return self._done("the service has none")
+        if self.total == self.rows:
+            return self._done(f"as many as the service counts, {self._how}")
         more = self.pages + 1 - ceil(self.rows / self._full)
         if not self._is_full(page) and more > self._allowed and not self._ragged:
             return self._done(f"a short page, {self._how}")
@@ -247,6 +250,8 @@ class Pager:
         """Ask once by all the usual parameters, where the page looks as if there were more."""
         if not page.ids:
             return self._done("the service has none")
+        if self.total == self.rows:
+            return self._done("as many as the service counts")
         looks_capped = len(page.ids) % 5 == 0
         if not self._is_full(page) and not looks_capped:
             return self._done(f"a page of {len(page.ids)} where {self._limit} were asked for")
@@ -320,6 +325,8 @@ class Pager:
                 )
                 + ", so others may be missing",
             )
+        if self.total is not None and self.total > self.rows:
+            return End("unproven", f"{why}, but it counts {self.total:,} animals, so it may be cut")
         return End("complete", why)
 
     def _with(self, query: Mapping[str, object]) -> str:

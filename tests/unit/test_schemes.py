@@ -240,6 +240,31 @@ def test_a_pass_goes_on_where_another_stopped(speaks: str, stop: int) -> None:
     assert list(second.ids) == [row["id"] for row in service.rows]
 
 
+@pytest.mark.case("P1")
+def test_a_total_that_the_service_tells_saves_a_request_and_gives_a_cut_away() -> None:
+    """As many as it counts is the end; fewer is none, whatever else looks like one."""
+    whole = PagingService(pets(200), "offset", total=True)
+    assert walk(whole, pager_of(scheme=schemes.OFFSET)).verdict == "complete"
+    one_page = PagingService(pets(100), "nothing", total=True)
+    assert (walk(one_page, pager_of()).verdict, len(one_page.asked)) == ("complete", 1)
+
+    end = pager_of().feed(Page("https://host/v1/pets?limit=100", tuple(range(37)), {"X-Total-Count": "250"}))
+
+    assert isinstance(end, End)
+    assert (end.verdict, "counts 250" in end.reason) == ("unproven", True)
+
+
+@pytest.mark.case("P1")
+def test_a_link_that_does_not_speak_of_pages_is_no_sign_of_paging() -> None:
+    """A full page with `describedby` may be cut like any other."""
+    link = {"Link": '<https://host/openapi.json>; rel="describedby"'}
+
+    step = pager_of().feed(Page("https://host/v1/pets?limit=100", tuple(range(100)), link))
+
+    assert isinstance(step, Ask)
+    assert step.trial
+
+
 @pytest.mark.parametrize("told", ["seek", "cursor=", ""])
 def test_an_unknown_scheme_is_refused_with_the_known_ones(told: str) -> None:
     """The message lists them."""
