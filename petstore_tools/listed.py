@@ -147,7 +147,7 @@ class Listed:
     def __init__(self, service: Service, wanted: Wanted, begun: Begun | None = None) -> None:
         self._service, self._wanted, self._begun = service, wanted, begun
         learnt = service.known.of(service.base_url)
-        told = service.pagination or learnt.scheme
+        told = service.pagination or learnt.known_scheme
         self._size = learnt.sizes.get(wanted.status or "")
         self._pager = Pager(
             f"{service.base_url}{spec.PETS_PATH}?{wanted.query}",
@@ -220,7 +220,7 @@ class Listed:
 
     def state(self) -> dict[str, Any] | None:
         """Return what a later pass needs to go on, None where it had better begin anew."""
-        return self._pager.state()
+        return None if self._others else self._pager.state()
 
     def _requests(self) -> int:
         return self._service.sent() - self._sent_before
@@ -234,9 +234,12 @@ class Listed:
         self._end = step
         whole = step.verdict == "complete"
         scheme = self._pager.scheme
+        learnt = self._service.known.of(self._service.base_url).scheme
+        if self._service.pagination is None:
+            learnt = None if scheme is None else scheme.name
         self._service.known.keep(
             self._service.base_url,
-            scheme=None if scheme is None else scheme.name,
+            scheme=learnt,
             status=self._wanted.status,
             rows=self._pager.rows if whole else None,
         )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools.admission import Manner
 from petstore_tools.client import Client
-from petstore_tools.core.listing import Listing
+from petstore_tools.core.listing import Listing, digest
 from petstore_tools.errors import Interrupted, PagingError
 from petstore_tools.frames import Columns
 from petstore_tools.listed import Begun, Listed, Stale, Wanted
@@ -80,7 +81,10 @@ class Puller:
         except Stale:
             raise
         except BaseException as error:
-            self.last_partial = columns.to_frame(listed.listing)
+            listing = listed.listing
+            if listing.rows != len(columns.ids):  # interrupted between a page and its columns
+                listing = replace(listing, rows=len(columns.ids), digest=digest(columns.ids))
+            self.last_partial = columns.to_frame(listing)
             if not isinstance(error, PagingError):
                 self._keep(columns, listed, wanted)
             if isinstance(error, KeyboardInterrupt):
@@ -98,7 +102,7 @@ class Puller:
 
     def _keep(self, columns: Columns, listed: Listed, wanted: Wanted) -> None:
         state = listed.state()
-        if state is None or wanted.first is not None:
+        if state is None or wanted.first is not None or listed.listing.rows != len(columns.ids):
             return
         frame = columns.to_frame(listed.listing)
         self._states[wanted.status] = frame, state

@@ -9,6 +9,8 @@ from pathlib import Path
 from pydantic import BaseModel, Field, RootModel, ValidationError
 
 from petstore_tools.adapters.files import replace_file
+from petstore_tools.core import schemes
+from petstore_tools.errors import SettingsError
 
 
 class Learnt(BaseModel):
@@ -22,6 +24,14 @@ class Learnt(BaseModel):
 
     scheme: str | None = None
     sizes: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def known_scheme(self) -> str | None:
+        """The scheme, where this program knows it: the file may come of another version."""
+        try:
+            return self.scheme if self.scheme and schemes.parse(self.scheme) else None
+        except SettingsError:
+            return None
 
 
 _File = RootModel[dict[str, Learnt]]

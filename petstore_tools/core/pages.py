@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 from petstore_tools.core.listing import Verdict
 
-_LINK = re.compile(r"<([^>]*)>((?:\s*;\s*[\w*]+\s*=\s*(?:\"[^\"]*\"|[^\s;,]*))*)")
-_REL = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))", re.IGNORECASE)
+_PARAMETER = r";\s*([^\s=;,<>\"]+)\s*(?:=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;,\"]*))?\s*"
+_LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
+_EACH = re.compile(_PARAMETER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ class End:
 def links(header: str | None) -> dict[str, str]:
     """Read a `Link` header into targets by relation; the first of each relation counts."""
     found: dict[str, str] = {}
-    for target, parameters in _LINK.findall(header or ""):
-        relation = _REL.search(parameters)
-        for name in (relation.group(1) or relation.group(2) or "").split() if relation else ():
+    for target, parameters, *_ in _LINK.findall(header or ""):
+        relation = next((v for name, v in _EACH.findall(parameters) if name.casefold() == "rel"), "")
+        for name in relation.strip('"').split():
             found.setdefault(name.casefold(), target)
     return found
 

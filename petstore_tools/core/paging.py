@@ -22,6 +22,7 @@ from petstore_tools.errors import PagingError
 
 PAGING: Final = frozenset({"first", "prev", "previous", "next", "last"})  # relations that speak of pages
 EMPTY_PAGES: Final = 50  # in a row, each promising more
+FEW_PAGES: Final = 12  # within which a short page may end a listing, so that it costs one request more
 MORE_WHEN_LEARNING, MORE_WHEN_KNOWN = 3, 1  # requests beyond rows / page size, before an end is checked
 Stage = Literal["", "all", "page", "token"]  # of a trial
 
@@ -56,6 +57,7 @@ class Pager:
         self._url, self._limit, self._first = url, limit, first
         self.scheme, self._told = scheme, told
         self._allowed = MORE_WHEN_KNOWN if scheme else MORE_WHEN_LEARNING
+        self._filtered = "status" in dict(parse_qsl(urlsplit(url).query))
         self._asked: set[str] = set()
         self._seen = Seen()
         self._last: tuple[int, ...] = ()  # the last page that brought something
@@ -68,6 +70,8 @@ class Pager:
         self._full = 0  # the longest page: what a service that clamps gives
         self._turned = 0  # pages of a proven scheme
         self._empty = 0
+        self._at = url  # the page that was read last
+        self._onward: str | None = None  # what follows it, while it is read again to go on from there
         self._signs = self._moved = self._ragged = self._repeated = False
         self.pages = self.doubles = 0
         self.total: int | None = None
@@ -97,6 +101,11 @@ class Pager:
         """
         self.pages += 1
         self._asked.add(page.url)
+        if self._onward is not None:
+            self._moved |= page.ids != self._last
+            self._next, self._onward = Ask(self._onward, trial=True), None
+            return self._next
+        self._at = page.url
         self._next = self._judge(page) if self._stage else self._read(page)
         return self._next
 
@@ -118,7 +127,8 @@ class Pager:
     @property
     def step(self) -> int:
         """New animals on a full page of the proven scheme."""
-        return self._full - 1 if self.scheme and self.scheme.counts == "rows" else self._full
+        repeats = self.scheme is not None and self.scheme.counts == "rows" and self._full > 1
+        return self._full - 1 if repeats else self._full
 
     def following(self, most: int) -> list[Ask]:
         """Return up to so many asks that will follow if each page is full and nothing moves."""
@@ -213,15 +223,16 @@ class Pager:
         if self.total == self.rows:
             return self._done(f"as many as the service counts, {self._how}")
         more = self.pages + 1 - ceil(self.rows / self._full)
-        if not self._is_full(page) and more > self._allowed and not self._ragged:
+        spent = more > self._allowed and self.pages <= FEW_PAGES
+        if not self._is_full(page) and spent and not self._ragged:
             return self._done(f"a short page, {self._how}")
         return self._ask_scheme(self.rows, self._turned)
 
     def _ask_scheme(self, rows: int, turned: int) -> Ask:
         assert self.scheme is not None
-        self._overlap = 1 if self.scheme.counts == "rows" else 0
+        self._overlap = 1 if self.scheme.counts == "rows" and self._full > 1 else 0
         last_id = self._last[-1] if self._last else 0
-        value = self.scheme.value(rows=rows, pages=turned, last_id=last_id)
+        value = self.scheme.value(rows=rows - self._overlap, pages=turned, last_id=last_id)
         return Ask(self._with({self.scheme.parameter: str(value)}), trial=turned == 1)
 
     def _no_more(self, page: Page) -> Ask | End:
@@ -252,7 +263,8 @@ class Pager:
             return self._done("the service has none")
         if self.total == self.rows:
             return self._done("as many as the service counts")
-        looks_capped = len(page.ids) % 5 == 0
+        # a filter may thin out a page that was cut before, as a cap does
+        looks_capped = len(page.ids) % 5 == 0 or (self._filtered and len(page.ids) >= schemes.PROBE_LEAST)
         if not self._is_full(page) and not looks_capped:
             return self._done(f"a page of {len(page.ids)} where {self._limit} were asked for")
         if self._told or self._tried or len(self._last) < schemes.PROBE_LEAST:
@@ -356,7 +368,8 @@ class Pager:
         return kept | {
             "scheme": self.scheme and self.scheme.name,
             "last": list(self._last),
-            "next": self._next.url,
+            "next": self._onward or self._next.url,
+            "at": self._at,
         }
 
     def resume(self, state: Mapping[str, Any], ids: Iterable[int]) -> None:
@@ -369,5 +382,9 @@ class Pager:
                 self._last = tuple(value)
             elif name == "next":
                 self._next = Ask(value, trial=True)
+            elif name == "at":
+                self._at = value
             else:
                 setattr(self, name, value)
+        if self.scheme is None or self.scheme.counts not in ("rows", "id"):  # those show by themselves
+            self._onward, self._next = state["next"], Ask(self._at, trial=True)

@@ -37,14 +37,10 @@ class Scheme:
     base: int = 0
 
     def value(self, *, rows: int, pages: int, last_id: int) -> int:
-        """
-        Return what asks for the page behind so many rows and pages.
-
-        By rows the last animal is asked for once more: it shows that nothing has moved.
-        """
+        """Return what asks for the page behind so many rows and pages, and this id."""
         match self.counts:
             case "rows":
-                return max(0, rows - 1)
+                return rows
             case "pages":
                 return pages + self.base
             case "id":

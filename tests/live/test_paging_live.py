@@ -18,6 +18,8 @@ from paging_server import PagingService, pets
 from petstore_tools import PetStore, Plan
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import IncompleteListingError, PagingError, TransportError
+from petstore_tools.frames import Columns
+from petstore_tools.models import PetRow
 from petstore_tools.service.server import ThreadedServer
 
 EVERY = ("link", "offset", "skip", "page", "page0", "after", "starting_after", "X-Next-Cursor=cursor")
@@ -195,6 +197,33 @@ def test_an_interrupted_pull_goes_on_where_it_stopped(speaks: str, disk: bool, t
         service.asked = []
         store.list_pets()
         assert len(service.asked) >= 7
+
+
+@pytest.mark.case("P10")
+@pytest.mark.parametrize("speaks", ["link", "offset", "page", "after"])
+def test_ctrl_c_between_a_page_and_its_columns_loses_no_row(
+    speaks: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the pager has and the frame has not would be missing for good: then it begins anew."""
+    told = {} if speaks == "link" else {"pagination": speaks}
+    with store_of(PagingService(pets(450), speaks), tmp_path, **told) as store:
+        add, calls = Columns.add, iter(range(9))
+
+        def interrupted(self: Columns, rows: list[PetRow]) -> None:
+            if next(calls) == 2:
+                raise KeyboardInterrupt
+            add(self, rows)
+
+        monkeypatch.setattr(Columns, "add", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.list_pets()
+        assert store.last_partial is not None
+        assert Listing.of(store.last_partial).rows == len(store.last_partial)
+        monkeypatch.setattr(Columns, "add", add)
+        frame = store.list_pets()
+
+    assert frame["id"].tolist() == list(range(1, 451))
+    assert Listing.of(frame).complete
 
 
 @pytest.mark.parametrize("speaks", ["link", "offset"])

@@ -31,6 +31,9 @@ def pager_of(limit: int = 100, **told: Any) -> Pager:
         ('<a>; rel="first", <b>;rel="NEXT"', {"first": "a", "next": "b"}),
         ("<a>; rel=prev , <b?x=1,2>; rel=next", {"prev": "a", "next": "b?x=1,2"}),
         ("nonsense", {}),
+        ('</a>; rel="first", <?c=1>; crossorigin; rel="next"', {"first": "/a", "next": "?c=1"}),
+        ('<?c=1>; title="a; rel=x"; rel="next"', {"next": "?c=1"}),
+        ('<?c=1>; title="a \\"b\\", <x>; rel=y"; rel=next', {"next": "?c=1"}),
     ],
 )
 def test_link_headers_in_their_forms(header: str | None, found: dict[str, str]) -> None:

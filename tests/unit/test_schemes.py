@@ -240,6 +240,67 @@ def test_a_pass_goes_on_where_another_stopped(speaks: str, stop: int) -> None:
     assert list(second.ids) == [row["id"] for row in service.rows]
 
 
+@pytest.mark.parametrize("speaks", ["offset", "page"])
+def test_a_late_short_page_is_no_end(speaks: str) -> None:
+    """Page 250 of 300 holds 60 animals only: paging goes on."""
+    service = PagingService(pets(30_000), speaks)
+    answer = service.answer
+
+    def thinned(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        service.cap = 60 if len(service.asked) == 250 and speaks == "offset" else 100
+        return answer(query)
+
+    service.answer = thinned  # type: ignore[method-assign]
+    pager = pager_of(scheme=schemes.parse(speaks))
+
+    assert (walk(service, pager).verdict, pager.rows) == ("complete", 30_000)
+
+
+@pytest.mark.case("P7")
+@pytest.mark.parametrize("speaks", ["offset", "page", "after"])
+def test_a_filtered_first_page_that_is_short_is_asked_about(speaks: str) -> None:
+    """The filter may work on the page that was cut: 33 of 100 is no end before the way to page is known."""
+    service = PagingService(pets(450), speaks, filtered=True)
+    pager = Pager("https://host/v1/pets?limit=100&status=sold", limit=100)
+
+    end = walk(service, pager)
+
+    assert pager.rows == 150 or end.verdict == "unproven"
+
+
+def test_a_page_size_of_one_is_paged_too() -> None:
+    """No animal is asked for again where a page holds but one."""
+    pager = pager_of(limit=1, scheme=schemes.OFFSET, told=True)
+
+    assert (walk(PagingService(pets(7), "offset"), pager).verdict, pager.rows) == ("complete", 7)
+    assert pager.step == 1
+
+
+@pytest.mark.case("P10")
+@pytest.mark.parametrize("speaks", ["page", "link", "X-Next-Cursor=cursor"])
+def test_a_pass_that_goes_on_where_pages_have_moved_says_so(speaks: str) -> None:
+    """The last page is read again first: animals deleted meanwhile would hide others."""
+    service = PagingService(pets(900), speaks)
+    first = pager_of(scheme=schemes.PAGE if speaks == "page" else None)
+    step = first.next
+    for _ in range(4):
+        assert isinstance(step, Ask)
+        _, headers, body = service.answer(dict(parse_qsl(urlsplit(step.url).query)))
+        ids = tuple(int(str(row["id"])) for row in json.loads(body))
+        step = first.feed(Page(step.url, ids, CaseInsensitiveDict(headers)))
+    del service.rows[:50]
+    state = first.state()
+    assert state is not None
+    second = pager_of()
+    second.resume(state, first.ids)
+
+    assert isinstance(second.next, Ask)
+    _, headers, body = service.answer(dict(parse_qsl(urlsplit(second.next.url).query)))
+    second.feed(Page(second.next.url, tuple(int(str(r["id"])) for r in json.loads(body)), headers))
+
+    assert second.moved
+
+
 @pytest.mark.case("P1")
 def test_a_total_that_the_service_tells_saves_a_request_and_gives_a_cut_away() -> None:
     """As many as it counts is the end; fewer is none, whatever else looks like one."""
