@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
+OURS: Final = frozenset({UNSET, "total", "label", "categoryId", "new", "gone"})  # names that tables have
 NEW, GONE = "new", "gone"  # where an animal moved from, or to, that stands in one listing only
 
 
@@ -22,10 +23,11 @@ def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     status = pets["status"]
     found = status if isinstance(status.dtype, pd.CategoricalDtype) else status.astype("category")
     others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
-    names = [*spec.STATUSES, *others, UNSET]
-    if list(found.cat.categories) != names[:-1]:
-        found = found.astype(pd.CategoricalDtype(names[:-1], ordered=True))
-    return found.cat.codes.to_numpy(), names
+    values = [*spec.STATUSES, *others]
+    if list(found.cat.categories) != values:
+        found = found.astype(pd.CategoricalDtype(values, ordered=True))
+    names = [f"{value!r} as sent" if value in OURS else value for value in values]
+    return found.cat.codes.to_numpy(), [*names, UNSET]
 
 
 def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
@@ -85,26 +87,27 @@ def moved(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     """
     import pandas as pd
 
-    either = pd.merge(
-        before.assign(status=_names(before)),
-        now.assign(status=_names(now)),
-        on="id",
-        how="outer",
-        indicator=True,
+    then, later = (
+        frame.assign(status=_names(frame)).set_index("id")[["name", "categoryId", "status"]]
+        for frame in (before, now)
     )
-    origin = either["status_x"].where(either["_merge"] != "right_only", NEW)
-    target = either["status_y"].where(either["_merge"] != "left_only", GONE)
-    table = pd.DataFrame(
-        {
-            "id": either["id"],
-            "name": _either(either, "name", "str"),
-            "categoryId": _either(either, "categoryId", "Int64"),
-            "from": origin.astype("str"),
-            "to": target.astype("str"),
-        }
-    )
-    table = table[table["from"] != table["to"]].sort_values("id", ignore_index=True)
-    return table.astype({"id": "int64", "categoryId": "int64", "name": "str"})
+    stayed = later.index.intersection(then.index)
+    changed = stayed[(later.loc[stayed, "status"] != then.loc[stayed, "status"]).to_numpy()]
+    new, gone = later.index.difference(then.index), then.index.difference(later.index)
+    was, becomes = then["status"], later["status"]
+    parts = [
+        _moving(later.loc[changed], was[changed], becomes[changed]),
+        _moving(later.loc[new], NEW, becomes[new]),
+        _moving(then.loc[gone], was[gone], GONE),
+    ]
+    table = pd.concat(parts).drop(columns="status").rename_axis("id").sort_index().reset_index()
+    dtypes = {"id": "int64", "categoryId": "int64", "name": "str", "from": "str", "to": "str"}
+    typed: pd.DataFrame = table.astype(dtypes)
+    return typed
+
+
+def _moving(pets: pd.DataFrame, origin: Any, target: Any) -> pd.DataFrame:
+    return pets.assign(**{"from": origin, "to": target})
 
 
 def moves(table: pd.DataFrame) -> list[tuple[str, str, int]]:
@@ -125,11 +128,6 @@ def history(listings: Iterable[tuple[float, pd.DataFrame]]) -> pd.DataFrame:
     rows = [counts.reindex([*names, UNSET], fill_value=0).tolist() for _, counts in counted]
     table = pd.DataFrame(rows, index=pd.DatetimeIndex(index, name="as_of"), columns=[*names, UNSET])
     return table.astype("int64")
-
-
-def _either(merged: Any, name: str, dtype: str) -> Any:
-    """Return a column as the later listing has it, else as the earlier had."""
-    return merged[f"{name}_y"].astype(dtype).fillna(merged[f"{name}_x"].astype(dtype))
 
 
 def _names(pets: pd.DataFrame) -> pd.Series:

@@ -15,7 +15,14 @@ from petstore_tools.adapters.replies import expect, read_rows
 from petstore_tools.client import Client
 from petstore_tools.core import plan as plans
 from petstore_tools.core.plan import Plan
-from petstore_tools.errors import LedgerError, PetstoreError, ProtocolError, UnauthorizedError
+from petstore_tools.errors import (
+    LedgerError,
+    PetstoreError,
+    ProtocolError,
+    QuotaError,
+    RateLimitedError,
+    UnauthorizedError,
+)
 
 SKEW_S: Final = 5.0  # of the service's clock, from which on it is worth a word
 EXTRAS: Final = {
@@ -72,6 +79,9 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
         yield Finding("service", "well", "it answers")
         yield Finding("key", "wrong", str(error), "copy the key again, or ask for a new one", error)
         return
+    except (QuotaError, RateLimitedError) as error:
+        yield Finding("service", "note", str(error), "all else can be looked at then", error)
+        return
     except PetstoreError as error:
         advice = "is the base address right, and the service running? Ours: petstore-tools serve"
         if isinstance(error, ProtocolError):
@@ -87,7 +97,7 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
 def _clock(date: str, now: float) -> Finding:
     try:
         ahead_s = parsedate_to_datetime(date).timestamp() - now
-    except ValueError:
+    except (ValueError, OverflowError, TypeError):
         return Finding(
             "clock", "note", "the service does not tell its time", "limits are counted by this machine's"
         )
@@ -99,7 +109,7 @@ def _clock(date: str, now: float) -> Finding:
 
 
 def _plan(limit: str, plan: Plan | None) -> Finding:
-    if not limit.isdecimal():
+    if not limit.isdecimal() or len(limit) > 15:
         return Finding(
             "plan", "note", "the service sends no rate headers", "name the plan: PETSTORE_PLAN=pro"
         )

@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from petstore_tools import spec
-from petstore_tools.adapters.delimited import guard
+from petstore_tools.adapters.delimited import guard, write_csv
 from petstore_tools.adapters.files import replace_file
 from petstore_tools.adapters.workbooks import write_xlsx
 from petstore_tools.core.listing import Listing
 from petstore_tools.core.rows import EXACT, Typed
+from petstore_tools.errors import SheetError
 from petstore_tools.snapshots import parquet_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SHEET_ROWS: Final = 1_048_575  # below the header
 ENDINGS: Final = (".csv", ".xlsx", ".json", ".jsonl", ".parquet")
 
 
@@ -33,21 +35,33 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
 
     Raises:
         MissingExtraError: Parquet needs the extra `parquet`.
-        SheetError: A name is too long for a workbook.
+        ValueError: Another ending.
+        SheetError: A name is too long for a workbook, or there are too many rows.
     """
     match path.suffix.casefold():
         case ".csv":
-            shown = frame.assign(name=frame["name"].map(guard)) if for_excel else frame
-            text = shown.to_csv(index=False, lineterminator="\r\n" if for_excel else "\n")
-            replace_file(path, text.encode("utf-8-sig" if for_excel else "utf-8"))
+            rows = _cells(frame)
+            if for_excel:
+                rows = ([pet_id, guard(name), *rest] for pet_id, name, *rest in rows)
+            write_csv(
+                path,
+                spec.COLUMNS,
+                rows,
+                encoding="utf-8-sig" if for_excel else "utf-8",
+                line_ending="\r\n" if for_excel else "\n",
+            )
         case ".xlsx":
+            if len(frame) > SHEET_ROWS:
+                raise SheetError(f"{len(frame):,} rows are more than a sheet holds: use CSV or Parquet")
             write_xlsx(path, spec.COLUMNS, _cells(frame), note=str(Listing.of(frame)))
         case ".json":
             replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
         case ".jsonl":
             replace_file(path, frame.to_json(orient="records", lines=True, force_ascii=False).encode())
-        case _:
+        case ".parquet":
             replace_file(path, parquet_bytes(frame, Listing.of(frame)))
+        case _:
+            raise ValueError(f"cannot write {path.name!r}: use one of {', '.join(ENDINGS)}")
 
 
 def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:

@@ -47,7 +47,7 @@ class Fault:
 
 class Faulty:
     """
-    An ASGI application in which requests go wrong.
+    An ASGI application, served by uvicorn, in which requests go wrong.
 
     Args:
         app: Answers.

@@ -36,7 +36,7 @@ class PageOfPets:
     One page of a listing, doubles left out.
 
     Attributes:
-        number: From 1.
+        number: Of the answers so far, those that taught how to page included.
         rows: Animals as plain dicts with the document's names.
     """
 

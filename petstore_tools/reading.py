@@ -80,8 +80,8 @@ class Reading:
         """
         Fetch the inventory as a frame that says whether it is whole.
 
-        A pull that was interrupted or met the day's quota keeps its pages: the same call within a day goes
-        on, and the frame says that it was stitched over a pause.
+        A pull that was interrupted or met the day's quota keeps its pages: the same call within 26 hours
+        goes on, and the frame says that it was stitched over a pause.
 
         Args:
             status: One of the three values, None for all.
@@ -146,7 +146,7 @@ class Reading:
 
     @property
     def last_partial(self) -> pd.DataFrame | None:
-        """What the last listing had when it was interrupted, labelled as cut; None where it ended."""
+        """What the last listing had that was interrupted or not whole as required; None where it ended."""
         return self._puller.last_partial
 
     def snapshot(self, *, status: str | None = None, wait: bool = False) -> Snapshot:
@@ -223,7 +223,7 @@ class Reading:
                 if len(kept) > 1:
                     history = compare.history((s.listing.ended_at, s.statuses()) for s in kept)
         else:
-            older, note = None, note and "not whole, so compared with nothing"
+            older, note = None, "" if since is None else "not whole, so compared with nothing"
         report = status_report(
             frame,
             partial=partial,
@@ -271,6 +271,6 @@ def _age(given: str | float | timedelta) -> timedelta:
             seconds = seconds_of(given)
         case _:
             seconds = given
-    if seconds is None or not seconds >= 0:
+    if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:
         raise ValueError(f"max_age is an age such as '1h', '30min' or '2d', not {given!r}")
     return timedelta(seconds=seconds)

@@ -23,9 +23,14 @@ def shown(value: object) -> str:
     return "-" if value is None else str(value)
 
 
+def printable(text: str) -> str:
+    """Return text that moves no cursor and rings no bell: what is not printable is spelt out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def text_table(header: Sequence[str], rows: Rows) -> str:
     """Return a table for a terminal: text to the left, numbers to the right."""
-    cells = [[shown(value) for value in row] for row in rows]
+    cells = [[printable(shown(value)) for value in row] for row in rows]
     widths = [max(len(line[at]) for line in [list(header), *cells]) for at in range(len(header))]
     numeric = [all(isinstance(row[at], int | float) for row in rows) for at in range(len(header))]
 
@@ -41,7 +46,7 @@ def markdown_table(header: Sequence[str], rows: Rows) -> str:
     numeric = [all(isinstance(row[at], int | float) for row in rows) for at in range(len(header))]
 
     def line(values: Sequence[str]) -> str:
-        safe = [escape(v, quote=False).replace("|", "\\|").replace("\n", " ") for v in values]
+        safe = [markdown_text(v) for v in values]
         return f"| {' | '.join(safe)} |"
 
     rule = "|" + "|".join("---:" if n else "---" for n in numeric) + "|"
@@ -49,8 +54,9 @@ def markdown_table(header: Sequence[str], rows: Rows) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return a line of Markdown in which nothing is markup."""
-    return "".join("\\" + c if c in "\\`*_[]<>#|" else c for c in text).replace("\n", " ")
+    """Return a line of Markdown in which nothing is markup, and no HTML."""
+    safe = "".join("\\" + c if c in "\\`*_[]#|" else c for c in text)
+    return escape(" ".join(safe.splitlines()), quote=False)
 
 
 def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "") -> str:

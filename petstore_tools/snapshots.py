@@ -11,6 +11,8 @@ Only complete listings are kept as history, so whoever reads a folder of it read
 from __future__ import annotations
 
 import json
+import secrets
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -145,10 +147,8 @@ class Shelf:
         at = datetime.fromtimestamp(listing.ended_at, UTC)
         folder = self._folder / _named(listing.status) / f"day={at:%Y-%m-%d}"
         folder.mkdir(parents=True, exist_ok=True)
-        name, path, copies = f"{at:%H%M%S-%f}", folder / f"{at:%H%M%S-%f}.parquet", 1
-        while path.exists():
-            copies += 1
-            path = folder / f"{name}-{copies}.parquet"
+        # what comes behind the second makes two of the same instant two files, in the order they were made
+        path = folder / f"{at:%H%M%S}-{time.time_ns():016x}{secrets.token_hex(2)}.parquet"
         replace_file(path, parquet_bytes(frame, listing))
         return Snapshot(listing, path)
 
@@ -158,12 +158,17 @@ class Shelf:
 
         A filter is answered from a whole inventory, too.
         """
-        for of in dict.fromkeys((status, None)):
-            for snapshot in reversed(self.all(of)):
-                if not 0 <= now - snapshot.listing.ended_at <= age.total_seconds():
-                    continue
+        young = [
+            snapshot
+            for of in dict.fromkeys((status, None))
+            for snapshot in self.all(of)
+            if 0 <= now - snapshot.listing.ended_at <= age.total_seconds()
+        ]
+        for snapshot in sorted(young, key=lambda s: s.listing.ended_at, reverse=True):
+            with suppress(FrameError):  # a damaged one is as good as none
                 frame = snapshot.frame()
-                return frame if of == status else _only(frame, snapshot.listing, str(status))
+                kept = snapshot.listing
+                return frame if kept.status == status else _only(frame, kept, str(status))
         return None
 
     def since(self, given: str | datetime, *, status: str | None, now: float) -> tuple[Snapshot | None, str]:

@@ -9,7 +9,7 @@ import click
 from petstore_tools import export, spec
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import IncompleteListingError
+from petstore_tools.errors import IncompleteListingError, PetstoreError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.words import counted, utc_text
@@ -52,7 +52,7 @@ def list_(
     """
     Show the inventory, or write it to a file.
 
-    An interrupted listing keeps its pages: the same command within a day goes on.
+    An interrupted listing keeps its pages: the same command within 26 hours goes on.
 
     \b
     Examples:
@@ -70,6 +70,8 @@ def list_(
             frame = store.list_pets(
                 status=status, first=first, max_age=max_age, max_requests=max_requests, wait=wait
             )
+        except PetstoreError:  # some of them are ValueErrors, too
+            raise
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     listing = Listing.of(frame)
@@ -121,6 +123,8 @@ def report_(
         except IncompleteListingError as error:
             click.echo(f"Error: {error}; --partial reports on it all the same", err=True)
             return exits.PARTLY
+        except PetstoreError:
+            raise
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     if output is None:

@@ -85,7 +85,7 @@ def serve_(
     Examples:
       petstore-tools keys create --plan pro
       petstore-tools serve
-      petstore-tools serve --workers 4 --trust-proxy 10.0.0.1   # PETSTORE_DATABASE_URL=postgresql://...
+      petstore-tools serve --workers 4 --trust-proxy 192.0.2.1   # PETSTORE_DATABASE_URL=postgresql://...
     """
     where = _where(database, environment)
     on_postgres = urlsplit(where).scheme.startswith("postgres")

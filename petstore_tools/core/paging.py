@@ -40,7 +40,7 @@ class Pager:
             tries.
 
     Attributes:
-        scheme: What the answers have proved, None as long as they have not.
+        scheme: What the answers have proved, what is told or remembered until then, None where nothing is.
         pages, doubles: Requests that were answered; animals that came twice.
         total: How many animals the service says there are, None where it does not.
     """

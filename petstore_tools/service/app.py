@@ -35,11 +35,11 @@ from petstore_tools.service.messages import (
     read,
 )
 
-DEPRECATED_SINCE: Final = 1_764_547_200  # 2025-12-01; a constant of ours, §4.3 states none
+DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 MOST_AT_ONCE: Final = 256  # requests in one commit
-MOST_PAGES: Final = 2_000  # full pages whose bytes are kept
+MOST_BYTES: Final = 64 << 20  # of pages that are kept
 MOST_VERDICTS: Final = 1_000  # last verdicts kept for answers that could not be counted
 _LIST, _PETS = spec.PATH_PREFIX + spec.PETS_PATH, spec.PATH_PREFIX + spec.PETS_PATH + "/"
 _LIMIT, _REMAINING, _RESET = (
@@ -74,7 +74,7 @@ class Service:
         self._pending: list[Asked] = []
         self._pages: dict[bytes, Answer] = {}  # with a next one: creates come behind them
         self._ends: dict[bytes, Answer] = {}  # without: as they are until the next create
-        self._state = (-1, -1)
+        self._state, self._kept_bytes = (-1, -1), 0
         self._last: dict[str, Verdict] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,9 +97,12 @@ class Service:
             asyncio.get_running_loop().call_soon(self._commit)
         try:
             answers = self._together(batch)
-        except Exception:  # nothing was committed: one of them is at fault, or the database
-            self._state = (-1, -1)  # pages may hold what was not
-            answers = [self._alone(asked) for asked in batch]
+        except Exception as failed:
+            self._state = (-1, -1)  # pages may hold what was not committed
+            if self._database.is_lost(failed):  # a create may stand: it is not made again
+                answers = [self._failed(asked, "whether it was done is not known") for asked in batch]
+            else:  # nothing was committed: one of them is at fault
+                answers = [self._alone(asked) for asked in batch]
         for asked, answer in zip(batch, answers, strict=True):
             if not asked.answer.done():
                 asked.answer.set_result(answer)
@@ -108,11 +111,16 @@ class Service:
         try:
             return self._together([asked])[0]
         except Exception:
-            _log.exception("%s %s failed", asked.method, asked.path)
-            now = self._clock.now()
-            failed = error(500, "internal_error", "the service failed; nothing was changed")
-            verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
-            return self._finish(asked, failed, now, verdict, None)
+            return self._failed(asked, "nothing was changed")
+
+    def _failed(self, asked: Asked, what: str) -> Answer:
+        """Answer a request that could not be counted; called where an exception is at hand."""
+        _log.exception("%s %s failed", asked.method, asked.path)
+        now = self._clock.now()
+        failed = error(500, "internal_error", f"the service failed; {what}")
+        verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
+        self._on_answer(now, asked.method, asked.path, failed.status)
+        return self._finish(asked, failed, now, verdict, None)
 
     def _together(self, batch: Sequence[Asked]) -> list[Answer]:
         """Count requests and answer them; all that they change is committed together."""
@@ -146,9 +154,11 @@ class Service:
 
     def _forget_pages(self, state: tuple[int, int]) -> None:
         """Drop the bytes of pages that are no longer so."""
-        if state[0] != self._state[0] or len(self._pages) > MOST_PAGES:
+        too_many = self._kept_bytes > MOST_BYTES
+        if state[0] != self._state[0] or too_many:
             self._pages.clear()
-        if state != self._state or len(self._ends) > MOST_PAGES:
+            self._kept_bytes = 0
+        if state != self._state or too_many:
             self._ends.clear()
         self._state = state
 
@@ -176,7 +186,7 @@ class Service:
     def _free(self, asked: Asked) -> Answer:
         """Answer what is not in the document, costs nothing and needs no key."""
         if asked.method != "GET":
-            return error(405, "method_not_allowed", "use GET").add("Allow", "GET")
+            return _wrong_method("GET")
         if asked.path == HEALTH_PATH:
             return Answer(200, bodies.dump({"status": "ok"}))
         return Answer(200, openapi.document())
@@ -228,6 +238,7 @@ class Service:
             links.append(f'<?{urlencode(onward)}>; rel="next"')
             kept = self._pages
         answer.add("Link", ", ".join(links))
+        self._kept_bytes += len(answer.body) + len(asked.query)
         kept[asked.query] = Answer(200, answer.body, answer.headers.copy())
         return answer
 

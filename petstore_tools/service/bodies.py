@@ -122,7 +122,8 @@ def read_cursor(text: str | None, status: str | None) -> int:
         return spec.INT64_MIN
     try:
         after, _, seal = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")
-        if re.fullmatch(r"-?[0-9]{1,19}", after) and seal == _seal(int(after), status):
+        known = re.fullmatch(r"-?[0-9]{1,19}", after) and seal == _seal(int(after), status)
+        if known and spec.INT64_MIN <= int(after) <= spec.INT64_MAX:
             return int(after)
     except (binascii.Error, UnicodeDecodeError, ValueError):
         pass

@@ -96,6 +96,10 @@ class Database:
         """Close it."""
         self._db.close()
 
+    def is_lost(self, error: Exception) -> bool:
+        """Say whether the database went away, so that nobody knows what became of a commit."""
+        return self._db.is_lost(error)
+
     def time(self) -> float | None:
         """Return the database's Unix seconds where it is the clock of all, else None."""
         return self._db.time()

@@ -46,6 +46,9 @@ class Engine(Protocol):
     def serialise_ids(self) -> None:
         """Let nobody else assign an id until this transaction ends: ids become visible in order."""
 
+    def is_lost(self, error: Exception) -> bool:
+        """Say whether the database went away, so that nobody knows what became of a commit."""
+
     def time(self) -> float | None:
         """Return the database's Unix seconds where many machines share it, None where one does."""
 
@@ -73,6 +76,7 @@ class SqliteEngine:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite.connect(path, durability=durability)
+            self._db.execute(f"PRAGMA busy_timeout = {int(sqlite.BUSY_S * 1000)}")  # staff beside the service
             with sqlite.transaction(self._db):
                 (version,) = self._db.execute("PRAGMA user_version").fetchone()
                 for statement in schema.missing(version, path.name, schema.SQLITE):
@@ -102,6 +106,10 @@ class SqliteEngine:
 
     def serialise_ids(self) -> None:
         """Let nobody else assign an id: SQLite has one writer at a time."""
+
+    def is_lost(self, error: Exception) -> bool:  # noqa: ARG002
+        """Return False: what a file did not commit is undone."""
+        return False
 
     def time(self) -> None:
         """Return None: the service's own clock counts."""
@@ -173,6 +181,10 @@ class PostgresEngine:
         """Let nobody else assign an id until this transaction ends: a keyset reader misses none."""
         self.execute("SELECT pg_advisory_xact_lock(?, 2)", (_ORDER,))
 
+    def is_lost(self, error: Exception) -> bool:
+        """Say whether the server went away without a word of its own."""
+        return isinstance(error, self._psycopg.OperationalError) and error.sqlstate is None
+
     def time(self) -> float | None:
         """Return the database's Unix seconds, so that workers on many machines agree on windows."""
         if not self._own_time:
@@ -189,7 +201,7 @@ class PostgresEngine:
 
     def _connection(self) -> Any:
         if self._db is None:
-            self._db = self._psycopg.connect(self._url.get_secret_value(), autocommit=True, connect_timeout=5)
+            self._db = self._psycopg.connect(self._url.get_secret_value(), autocommit=True, connect_timeout=2)
         return self._db
 
 

@@ -29,11 +29,9 @@ _ERRORS: Final = {
     400: ("InvalidRequest", "Body or parameter invalid (§4.2; for listPets our choice).", "invalid_body"),
     401: ("Unauthorized", "The API key is missing or invalid (§5).", "unauthorized"),
     404: ("NotFound", "The animal cannot be found (§4.3).", "not_found"),
-    405: ("WrongMethod", "Another method is meant (our choice).", "method_not_allowed"),
     410: ("Gone", "The operation was removed as announced (§9; our choice).", "gone"),
     413: ("BodyTooLarge", "The body has more than a mebibyte (our choice).", "body_too_large"),
     429: ("TooManyRequests", "A limit is exceeded, or the key is banned (§8.4).", "rate_limited"),
-    501: ("NotImplemented", "Named by the document, not shown (§1).", "not_implemented"),
 }
 
 

@@ -22,7 +22,7 @@ ACCESS_LOG = "PETSTORE_ACCESS_LOG"
 
 
 def config(app: App | str, *, trusted: str = "", **more: Any) -> uvicorn.Config:
-    """Return uvicorn's settings for this service: its own `Date`, no lifespan, one process."""
+    """Return uvicorn's settings for this service: its own `Date`, no lifespan."""
     return uvicorn.Config(
         app,
         lifespan="off",
@@ -70,9 +70,9 @@ def worker() -> App:
 def log_access() -> None:
     """Write a line of JSON to stderr for each answer; no key is in it."""
     logger = logging.getLogger("petstore_tools.access")
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    logger.addHandler(handler)
+    lines = logging.StreamHandler()
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    logger.addHandler(lines)
     logger.setLevel(logging.INFO)
     logger.propagate = False
 

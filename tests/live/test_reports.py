@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pandas as pd
 import pytest
 import python_calamine
+from paging_server import PagingService, pets
+from requests.structures import CaseInsensitiveDict
 
 from petstore_tools import Sandbox, compare, samples, status_report
+from petstore_tools.adapters.http import Reply
+from petstore_tools.core.listing import Listing, digest
 from petstore_tools.errors import FrameError, IncompleteListingError
+from petstore_tools.frames import Columns
 from petstore_tools.report import StatusReport
 
 
@@ -153,14 +159,67 @@ def test_other_things_are_not_compared() -> None:
 @pytest.mark.case("P53")
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
     """And then the face says it."""
-    with Sandbox(plan="60/2", animals=250) as box:
-        listed = box.store._puller.pull
+    with Sandbox(animals=250) as box:
+        box.store.status_report()
+        server = PagingService(pets(250), "nothing")
+        box.store._client.transport, real = SilentPages(server), box.store._client.transport
         with pytest.raises(IncompleteListingError):
-            box.store.list_pets(max_requests=1, require="complete")
-        part = box.store.last_partial
-        assert part is not None
-        assert listed is not None
-        assert status_report(part, partial=True).face.startswith("Not complete (cut): 100 animals")
+            box.store.status_report()
+        with pytest.warns(UserWarning, match="not the whole inventory"):
+            report = box.store.status_report(partial=True, since="last")
+        box.store._client.transport = real
+
+        assert len(box.store.snapshots()) == 1
+    assert report.face.startswith("Not complete (unproven): 100 animals")
+    assert report.notes == ("not whole, so compared with nothing",)
+    assert report.changes is None
+
+
+class SilentPages:
+    """A transport to a service that shows no paging."""
+
+    fastest_s = None
+
+    def __init__(self, service: PagingService) -> None:
+        self._service = service
+
+    def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
+        _, headers, content = self._service.answer(dict(parse_qsl(urlsplit(url).query)))
+        return Reply(200, CaseInsensitiveDict(headers), content)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize("big", [2**53 + 1, 2**63 - 1, -(2**63)])
+def test_huge_numbers_move_as_they_are(big: int) -> None:
+    """Beside new and gone animals, too."""
+    keys = ("id", "name", "categoryId", "status")
+    before, now = Columns(), Columns()
+    before.add([dict(zip(keys, row, strict=True)) for row in ((1, "a", big, "sold"), (2, "b", big, None))])  # type: ignore[misc]
+    now.add([dict(zip(keys, row, strict=True)) for row in ((2, "b", big, "sold"), (big, "c", 1, None))])  # type: ignore[misc]
+    listing = Listing("complete", "told", None, 2, "", 1, 1, 0, 0.0, 0.0, "sandbox")
+
+    table = compare.moved(before.to_frame(listing), now.to_frame(listing))
+
+    told = [tuple(row) for row in table[["id", "categoryId", "from", "to"]].itertuples(index=False)]
+    assert sorted(told) == sorted(
+        [(1, big, "sold", "gone"), (2, big, "unset", "sold"), (big, 1, "new", "unset")]
+    )
+
+
+@pytest.mark.parametrize("sent", ["unset", "total", "label", "categoryId", "new", "gone"])
+def test_a_status_that_is_called_like_a_column_of_ours_is_kept_apart(sent: str, tmp_path: Path) -> None:
+    """In every format, and counted once."""
+    columns = Columns()
+    columns.add([{"id": n, "name": "Rex", "categoryId": 1, "status": s} for n, s in ((1, sent), (2, None))])
+    listing = Listing("complete", "told", None, 2, digest([1, 2]), 1, 1, 0, 0.0, 0.0, "sandbox")
+    report = status_report(columns.to_frame(listing), categories={1: "Dogs"})
+
+    for told in (report.to_html(), report.to_markdown(), report.to_json(), report.to_text()):
+        assert "as sent" in told
+    report.to_excel(tmp_path / "report.xlsx")
+    assert report.breakdown["count"].sum() == report.by_category["total"].sum() == 2
 
 
 def test_moves_of_statuses_the_document_does_not_name_are_told_too() -> None:
