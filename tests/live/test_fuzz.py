@@ -147,7 +147,7 @@ def test_fuzzed_requests_get_documented_answers_only(target: tuple[int, str], pa
             connection = socket.create_connection(("127.0.0.1", port), timeout=20)
     connection.close()
 
-    assert answers[200] > 100
-    assert answers[201] > 100
+    assert answers[200] > 50
+    assert answers[201] > 50
     assert answers[400] > 500
     assert answers[0] < A_PART * 0.2
