@@ -119,8 +119,15 @@ def figure(report: StatusReport) -> Figure:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("plot", "a figure") from error
+
+    class Drawn(Figure):
+        def _repr_png_(self) -> bytes:  # a notebook shows figures of pyplot only
+            memory = io.BytesIO()
+            self.savefig(memory, format="png")
+            return memory.getvalue()
+
     has_history = report.history is not None and len(report.history) > 1
-    drawn = Figure(figsize=(8, 6 if has_history else 3), layout="constrained")
+    drawn = Drawn(figsize=(8, 6 if has_history else 3), layout="constrained")
     axes: Any = drawn.subplots(2 if has_history else 1, 1, squeeze=False)[:, 0]
     counts = report.breakdown["count"]
     colours = [COLOURS.get(name, OTHER) for name in counts.index]

@@ -94,6 +94,7 @@ def test_every_format_tells_the_same_numbers(report: StatusReport, tmp_path: Pat
     assert [len(book.get_sheet_by_name(name).to_python()) - 1 for name in ("Moved", "History")] == [5, 3]
     bars = [bar.get_width() for bar in report.figure().axes[0].patches]
     assert bars == counts
+    assert report.figure()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
 
 def test_what_came_from_outside_is_text_in_every_format(report: StatusReport, tmp_path: Path) -> None:
