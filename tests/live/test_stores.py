@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 import requests
-from postgres import Postgres
+from postgres import Postgres, absent, running
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.core.plan import Plan
@@ -200,6 +200,22 @@ def test_a_commit_of_which_nobody_knows_is_not_made_again(postgres: Postgres) ->
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert "not known" in answer.json()["message"]
     assert len(standing) == 1
+
+
+@pytest.mark.skipif(bool(absent()), reason=f"no PostgreSQL: {absent()}")
+def test_a_database_that_restarts_costs_an_error_and_no_more() -> None:
+    """While it is gone there are Errors with rate headers; then the service goes on by itself."""
+    with running() as server, served(server.database()) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        assert post(client(key), base_url).status_code == 201
+        server.stop()
+        gone = post(client(key), base_url)
+        server.start()
+        back = post(client(key), base_url)
+
+    assert (gone.status_code, gone.headers["X-RateLimit-Limit"].isdecimal()) == (500, True)
+    assert "secret" not in gone.text
+    assert (back.status_code, back.json()["id"] >= 2) == (201, True)
 
 
 def test_the_stores_staff_and_a_busy_service_do_not_lock_each_other_out(tmp_path: Path) -> None:
