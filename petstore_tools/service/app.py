@@ -100,7 +100,7 @@ class Service:
         except Exception as failed:
             self._state = (-1, -1)  # pages may hold what was not committed
             if self._database.is_lost(failed):  # a create may stand: it is not made again
-                answers = [self._failed(asked, "whether it was done is not known") for asked in batch]
+                answers = [self._failed(asked, failed) for asked in batch]
             else:  # nothing was committed: one of them is at fault
                 answers = [self._alone(asked) for asked in batch]
         for asked, answer in zip(batch, answers, strict=True):
@@ -110,12 +110,14 @@ class Service:
     def _alone(self, asked: Asked) -> Answer:
         try:
             return self._together([asked])[0]
-        except Exception:
-            return self._failed(asked, "nothing was changed")
+        except Exception as failed:
+            return self._failed(asked, failed)
 
-    def _failed(self, asked: Asked, what: str) -> Answer:
-        """Answer a request that could not be counted; called where an exception is at hand."""
-        _log.exception("%s %s failed", asked.method, asked.path)
+    def _failed(self, asked: Asked, why: Exception) -> Answer:
+        """Answer a request that could not be counted."""
+        _log.error("%s %s failed", asked.method, asked.path, exc_info=why)
+        lost = self._database.is_lost(why)
+        what = "whether it was done is not known" if lost else "nothing was changed"
         now = self._clock.now()
         failed = error(500, "internal_error", f"the service failed; {what}")
         verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
