@@ -108,22 +108,14 @@ class Reading:
 
         Spec: §4.1.
         """
-        check_status(status)
-        for name, number in (("first", first), ("max_requests", max_requests)):
-            if number is not None and (type(number) is not int or number < 1):
-                raise ValueError(f"{name} is a whole number from 1 on, not {number!r}")
-        if require not in (None, "complete"):
-            raise ValueError(f"require is 'complete' or None, not {require!r}")
+        wanted = Wanted(status, first=first, max_requests=max_requests)
+        _check(wanted, require, max_age)
         if max_age is not None:
-            if first is not None or max_requests is not None:
-                raise ValueError("max_age is for whole listings: leave out first and max_requests")
             kept = self._shelf.younger(_age(max_age), status=status, now=self._client.clock.now())
             if kept is not None:
                 return kept
         with page_progress(self._progress) as show:
-            frame = self._puller.pull(
-                Wanted(status, first=first, max_requests=max_requests), wait=wait, resume=resume, show=show
-            )
+            frame = self._puller.pull(wanted, wait=wait, resume=resume, show=show)
         verdict = Listing.of(frame)
         if not verdict.complete and require is not None:
             self._puller.last_partial = frame
@@ -261,6 +253,17 @@ def check_status(status: str | None) -> None:
     """Refuse a status the document does not have (§2.3)."""
     if status is not None and status not in spec.STATUSES:
         raise ValueError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}")
+
+
+def _check(wanted: Wanted, require: str | None, max_age: object) -> None:
+    check_status(wanted.status)
+    for name, number in (("first", wanted.first), ("max_requests", wanted.max_requests)):
+        if number is not None and (type(number) is not int or number < 1):
+            raise ValueError(f"{name} is a whole number from 1 on, not {number!r}")
+    if require not in (None, "complete"):
+        raise ValueError(f"require is 'complete' or None, not {require!r}")
+    if max_age is not None and (wanted.first is not None or wanted.max_requests is not None):
+        raise ValueError("max_age is for whole listings: leave out first and max_requests")
 
 
 def _age(given: str | float | timedelta) -> timedelta:

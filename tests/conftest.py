@@ -12,9 +12,16 @@ from typing import Any
 import postgres as postgres_
 import pytest
 
-from petstore_tools import Sandbox
+from petstore_tools import Sandbox, spec
+from petstore_tools.clock import SystemClock
+from petstore_tools.core.plan import Plan
+from petstore_tools.core.windows import Window
+from petstore_tools.service.app import Service
+from petstore_tools.service.database import Database
+from petstore_tools.service.server import ThreadedServer
 
 _FOR_NOTEBOOK: list[Any] = []  # the server that is running, if any
+AMPLE = 1_000_000_000  # requests
 CASES = Path(__file__).with_name("cases.txt")
 
 
@@ -95,3 +102,15 @@ def postgres() -> Iterator[postgres_.Postgres]:
         pytest.skip(f"no PostgreSQL: {why}")
     with postgres_.running() as server:
         yield server
+
+
+@pytest.fixture
+def ample_service(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The service with quotas nobody reaches, without a key too: its address and a key."""
+    ample = (Window(AMPLE, spec.MINUTE_S), Window(AMPLE, spec.DAY_S))
+    database = Database(tmp_path / "service.db", durability="OFF")
+    _, key = database.create_key(Plan(AMPLE, AMPLE), label="", now=0.0)
+    server = ThreadedServer(Service(database, SystemClock(), without_key=ample)).start()
+    yield server.base_url, key
+    server.stop()
+    database.close()

@@ -67,7 +67,7 @@ def _text(description: str) -> dict[str, Any]:
     return {"description": description, "required": True, "schema": {"type": "string"}}
 
 
-def _paths() -> dict[str, Any]:
+def _list_pets() -> dict[str, Any]:
     limit = {
         "name": "limit",
         "in": "query",
@@ -86,64 +86,52 @@ def _paths() -> dict[str, Any]:
         "schema": {"$ref": f"{_REF}PetStatus"},
     }
     link = _text('`rel="next"` leads to the next page, relative to this one; without it this is the last.')
+    page = _good("A page of animals.", "Pets", [_REX], Link=link)
+    return {
+        "operationId": "listPets",
+        "summary": "List animals",
+        "parameters": [limit, status],
+        "responses": _responses({"200": page}, 400, 401, 429),
+    }
+
+
+def _create_pet() -> dict[str, Any]:
+    body = {"name": "Rex", "categoryId": 3, "status": "available"}
+    fetch = {"operationId": "getPet", "parameters": {"petId": "$response.body#/id"}}
+    added = _good("The animal was added.", "Pet", _REX) | {"links": {"getPet": fetch}}
+    content = {"application/json": {"schema": {"$ref": f"{_REF}NewPet"}, "example": body}}
+    return {
+        "operationId": "createPet",
+        "summary": "Add an animal",
+        "requestBody": {"required": True, "content": content},
+        "responses": _responses({"201": added}, 400, 401, 413, 429),
+    }
+
+
+def _get_pet() -> dict[str, Any]:
+    bounds = {"minimum": spec.INT64_MIN, "maximum": spec.INT64_MAX}
     pet_id = {
         "name": "petId",
         "in": "path",
         "required": True,
         "description": "Identifier of the animal; what is no int64 is 404 (our choice).",
-        "schema": {"type": "integer", "format": "int64"}
-        | {"minimum": spec.INT64_MIN, "maximum": spec.INT64_MAX},
+        "schema": {"type": "integer", "format": "int64"} | bounds,
     }
-    body = {"name": "Rex", "categoryId": 3, "status": "available"}
-    fetch = {"petId": "$response.body#/id"}
+    found = _good(
+        "The animal.",
+        "Pet",
+        _REX,
+        Deprecation=_text("Since when (our choice)."),
+        Sunset=_text(f"Removal announced for {spec.REMOVAL_OF_GET_PET} (§9)."),
+        Link=_text('`rel="successor-version"`: the operation to use in its place.'),
+    )
     return {
-        spec.PETS_PATH: {
-            "get": {
-                "operationId": "listPets",
-                "summary": "List animals",
-                "parameters": [limit, status],
-                "responses": _responses(
-                    {"200": _good("A page of animals.", "Pets", [_REX], Link=link)}, 400, 401, 429
-                ),
-            },
-            "post": {
-                "operationId": "createPet",
-                "summary": "Add an animal",
-                "requestBody": {
-                    "required": True,
-                    "content": {"application/json": {"schema": {"$ref": f"{_REF}NewPet"}, "example": body}},
-                },
-                "responses": _responses(
-                    {
-                        "201": _good("The animal was added.", "Pet", _REX)
-                        | {"links": {"getPet": {"operationId": "getPet", "parameters": fetch}}}
-                    },
-                    *(400, 401, 413, 429),
-                ),
-            },
-        },
-        f"{spec.PETS_PATH}/{{petId}}": {
-            "get": {
-                "operationId": "getPet",
-                "summary": "Get an animal",
-                "description": "Use listPets with the `status` filter in its place.",
-                "deprecated": True,
-                "parameters": [pet_id],
-                "responses": _responses(
-                    {
-                        "200": _good(
-                            "The animal.",
-                            "Pet",
-                            _REX,
-                            Deprecation=_text("Since when (our choice)."),
-                            Sunset=_text(f"Removal announced for {spec.REMOVAL_OF_GET_PET} (§9)."),
-                            Link=_text('`rel="successor-version"`: the operation to use in its place.'),
-                        )
-                    },
-                    *(401, 404, 410, 429),
-                ),
-            }
-        },
+        "operationId": "getPet",
+        "summary": "Get an animal",
+        "description": "Use listPets with the `status` filter in its place.",
+        "deprecated": True,
+        "parameters": [pet_id],
+        "responses": _responses({"200": found}, 401, 404, 410, 429),
     }
 
 
@@ -192,7 +180,10 @@ def tree() -> dict[str, Any]:
             for name, port in (("production", 8765), ("staging", 8766))
         ],
         "security": [{"bearer": []}],
-        "paths": _paths(),
+        "paths": {
+            spec.PETS_PATH: {"get": _list_pets(), "post": _create_pet()},
+            f"{spec.PETS_PATH}/{{petId}}": {"get": _get_pet()},
+        },
         "components": {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
             "responses": {name: _error(status) for status, (name, _, _) in _ERRORS.items()},

@@ -7,34 +7,11 @@ import json
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-
-from petstore_tools.clock import SystemClock
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.windows import Window
-from petstore_tools.service.app import Service
-from petstore_tools.service.database import Database
-from petstore_tools.service.server import ThreadedServer
-
-WIDE = 1_000_000_000
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[tuple[str, str]]:
-    """A service with ample quotas: its address and a key."""
-    database = Database(tmp_path / "service.db", durability="OFF")
-    _, key = database.create_key(Plan(WIDE, WIDE), label="", now=0.0)
-    ample = (Window(WIDE, 60), Window(WIDE, 86_400))
-    server = ThreadedServer(Service(database, SystemClock(), without_key=ample)).start()
-    yield server.base_url, key
-    server.stop()
-    database.close()
-
 
 # typed from INTERFACE.md: place in the document -> what stands there (§ of the interface)
 TABLE = {
@@ -96,9 +73,9 @@ def found(tree: Any, place: str) -> Any:
     return tree.removeprefix("#/components/") if isinstance(tree, str) else tree
 
 
-def test_the_document_says_what_the_interface_says(service: tuple[str, str]) -> None:
+def test_the_document_says_what_the_interface_says(ample_service: tuple[str, str]) -> None:
     """Field by field; and nothing beyond its operations and schemas."""
-    tree = requests.get(f"{service[0]}/openapi.json", timeout=5).json()
+    tree = requests.get(f"{ample_service[0]}/openapi.json", timeout=5).json()
 
     said = {place: found(tree, place) for place in TABLE}
 
@@ -112,9 +89,9 @@ def test_the_document_says_what_the_interface_says(service: tuple[str, str]) -> 
     assert "deprecated" not in tree["paths"]["/pets"]["get"]
 
 
-def test_each_answer_it_names_carries_the_rate_headers(service: tuple[str, str]) -> None:
+def test_each_answer_it_names_carries_the_rate_headers(ample_service: tuple[str, str]) -> None:
     """Every API response does (§8.3)."""
-    tree = requests.get(f"{service[0]}/openapi.json", timeout=5).json()
+    tree = requests.get(f"{ample_service[0]}/openapi.json", timeout=5).json()
     named = list(tree["components"]["responses"].values())
     named += [
         response
@@ -131,9 +108,9 @@ def test_each_answer_it_names_carries_the_rate_headers(service: tuple[str, str])
 
 
 @pytest.mark.case("P58", "P59")
-def test_schemathesis_finds_nothing(service: tuple[str, str], tmp_path: Path) -> None:
+def test_schemathesis_finds_nothing(ample_service: tuple[str, str], tmp_path: Path) -> None:
     """All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing but the document."""
-    base_url, key = service
+    base_url, key = ample_service
     done = subprocess.run(
         [
             *(Path(sys.executable).with_name("schemathesis"), "run", f"{base_url}/openapi.json"),
@@ -152,10 +129,10 @@ def test_schemathesis_finds_nothing(service: tuple[str, str], tmp_path: Path) ->
 
 
 def test_a_generated_client_creates_lists_and_pages(
-    service: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ample_service: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`openapi-python-client` makes one from the document; it works against the service."""
-    base_url, key = service
+    base_url, key = ample_service
     document = tmp_path / "openapi.json"
     document.write_bytes(requests.get(f"{base_url}/openapi.json", timeout=5).content)
     subprocess.run(
