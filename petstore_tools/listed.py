@@ -148,7 +148,7 @@ class Listed:
         self._service, self._wanted, self._begun = service, wanted, begun
         learnt = service.known.of(service.base_url)
         told = service.pagination or learnt.known_scheme
-        self._size = learnt.sizes.get(wanted.status or "")
+        self._learnt, self._size = learnt.scheme, learnt.sizes.get(wanted.status or "")
         self._pager = Pager(
             f"{service.base_url}{spec.PETS_PATH}?{wanted.query}",
             limit=wanted.limit if wanted.first is None else min(wanted.limit, wanted.first),
@@ -234,19 +234,17 @@ class Listed:
         self._end = step
         whole = step.verdict == "complete"
         scheme = self._pager.scheme
-        learnt = self._service.known.of(self._service.base_url).scheme
-        if self._service.pagination is None:
-            learnt = None if scheme is None else scheme.name
+        proved = None if scheme is None else scheme.name
         self._service.known.keep(
             self._service.base_url,
-            scheme=learnt,
+            scheme=proved if self._service.pagination is None else self._learnt,
             status=self._wanted.status,
             rows=self._pager.rows if whole else None,
         )
 
     def _following(self) -> list[str]:
         """Return the addresses to fetch ahead: as many as connections and what is known to be left allow."""
-        if self._wanted.max_requests is not None or not self._pager.following(1):
+        if self._wanted.max_requests is not None or not self._pager.rows:
             return []
         connections = self._service.connections()
         if connections == 1:

@@ -155,7 +155,7 @@ class Reading:
 
         Spec: §4.1.
         """
-        self._shelf.all(status)
+        self._shelf.check()
         return self._shelf.keep(self.list_pets(status=status, require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HEADER: Final = ("status", "count", "share")
+_CHANGES: Final = ("status", "before", "now", "change")
+_MOVES: Final = ("from", "to", "animals")
 TOP: Final = 20  # categories, and moved animals, that a page shows
 
 
@@ -86,8 +88,8 @@ class StatusReport:
         if self.since is not None:
             parts += [
                 f"## Since {utc_text(self.since.ended_at)}",
-                render.markdown_table(("status", "before", "now", "change"), self._changes()),
-                render.markdown_table(("from", "to", "animals"), self._moves()),
+                render.markdown_table(_CHANGES, self._changes()),
+                render.markdown_table(_MOVES, self._moves()),
             ]
         return self._write(path, "\n\n".join(parts) + "\n")
 
@@ -127,10 +129,10 @@ class StatusReport:
         parts = [f"{self.face}\n{self.listing.reason}; as of {utc_text(self.listing.ended_at)}", *self.notes]
         parts.append(render.text_table(_HEADER, self._rows()))
         if self.since is not None:
-            table = render.text_table(("status", "before", "now", "change"), self._changes())
+            table = render.text_table(_CHANGES, self._changes())
             parts.append(f"Since {utc_text(self.since.ended_at)}:\n\n{table}")
             if moves := self._moves():
-                parts.append(render.text_table(("from", "to", "animals"), moves))
+                parts.append(render.text_table(_MOVES, moves))
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:

@@ -117,6 +117,15 @@ class Shelf:
         place = sha256(base_url.encode()).hexdigest()[:12]
         self._folder = state_dir / "snapshots" / f"{environment}-{place}"
 
+    def check(self) -> None:
+        """
+        Check that snapshots can be kept.
+
+        Raises:
+            MissingExtraError: The extra `parquet` is not installed.
+        """
+        _parquet()
+
     def all(self, status: str | None = None) -> Snapshots:
         """
         Return the snapshots with this filter, oldest first; files that cannot be read are named and left out.
@@ -278,8 +287,7 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
 
 def _listing(path: Path) -> Listing:
     try:
-        told = json.loads(_parquet().read_schema(path).metadata[_LISTING])
-        return Listing(**{**told, "notes": tuple(told["notes"])})
+        return Listing.from_dict(json.loads(_parquet().read_schema(path).metadata[_LISTING]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
 

@@ -50,7 +50,7 @@ def _where(database: str | None, environment: str) -> str:
 def _named(where: str) -> str:
     """Name a database without its password."""
     parts = urlsplit(where)
-    return where if not parts.scheme.startswith("postgres") else f"{parts.hostname}{parts.path}"
+    return f"{parts.hostname}{parts.path}" if parts.hostname else where
 
 
 @click.command("serve")
@@ -88,8 +88,9 @@ def serve_(
       petstore-tools serve --workers 4 --trust-proxy 192.0.2.1   # PETSTORE_DATABASE_URL=postgresql://...
     """
     where = _where(database, environment)
-    on_postgres = urlsplit(where).scheme.startswith("postgres")
-    if workers > 1 and not on_postgres:
+    from petstore_tools.service.engines import POSTGRES
+
+    if workers > 1 and not where.startswith(POSTGRES):
         raise click.UsageError("--workers needs a postgresql:// database: SQLite serves one process")
     store = _open(database, environment)  # refused here, before anything listens
     from petstore_tools.clock import SystemClock

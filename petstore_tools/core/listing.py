@@ -69,9 +69,19 @@ class Listing:
         if not isinstance(carried, dict):
             raise FrameError("this frame carries no listing: take one from list_pets(), or keep its attrs")
         try:
-            return cls(**{**carried, "notes": tuple(carried.get("notes", ()))})
+            return cls.from_dict(carried)
         except TypeError as error:
             raise FrameError(f"the frame's listing cannot be read: {error}") from error
+
+    @classmethod
+    def from_dict(cls, told: dict[str, Any]) -> Self:
+        """
+        Undo `to_dict`.
+
+        Raises:
+            TypeError: A field is missing or unknown.
+        """
+        return cls(**{**told, "notes": tuple(told.get("notes", ()))})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain JSON values, as frames carry it."""

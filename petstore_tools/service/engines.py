@@ -26,12 +26,10 @@ class Engine(Protocol):
     Attributes:
         locking: What makes a SELECT hold its rows.
         bytes_for_names: Names are stored as UTF-8, since its text cannot hold a NUL.
-        faults: What it raises.
     """
 
     locking: str
     bytes_for_names: bool
-    faults: tuple[type[Exception], ...]
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Execute a statement with `?` for each value, and return its rows."""
