@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, NotRequired
+import operator
+from typing import Annotated, Any, Final, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, with_config
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, with_config
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
@@ -18,6 +19,16 @@ Int64 = Annotated[int, Field(ge=spec.INT64_MIN, le=spec.INT64_MAX)]
 def fault_text(fault: ErrorDetails) -> str:
     """Say what is wrong with a value in words: a pattern is none."""
     return "must not be blank" if fault["type"] == "string_pattern_mismatch" else fault["msg"]
+
+
+def whole(number: Any) -> Any:
+    """Return an integer of numpy or pandas as Python's own; all else, True and 7.0 included, as it is."""
+    if isinstance(number, (bool, int)):
+        return number
+    try:
+        return operator.index(number)
+    except TypeError:
+        return number
 
 
 class Pet(BaseModel):
@@ -63,7 +74,7 @@ class NewPet(BaseModel):
     )
 
     name: str = Field(pattern=NOT_BLANK)
-    category_id: Int64 = Field(alias="categoryId")
+    category_id: Annotated[Int64, BeforeValidator(whole)] = Field(alias="categoryId")
     status: spec.Status | None = None
 
     def wire(self) -> bytes:

@@ -16,7 +16,7 @@ from petstore_tools.client import Client
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import IncompleteListingError, MissingExtraError
 from petstore_tools.listed import Listed, Wanted
-from petstore_tools.models import Pet
+from petstore_tools.models import Pet, whole
 from petstore_tools.notebook import page_progress
 from petstore_tools.pull import Puller
 from petstore_tools.snapshots import Shelf, Snapshot, Snapshots
@@ -244,6 +244,7 @@ class Reading:
             DeprecationWarning,
             stacklevel=2,
         )
+        pet_id = whole(pet_id)
         if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
             raise ValueError(f"an id is a whole number in int64, not {pet_id!r}")
         return self._client.get(pet_id)

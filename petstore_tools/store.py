@@ -123,7 +123,7 @@ class PetStore(Reading):
 
         Args:
             name: Not blank.
-            category_id: int64.
+            category_id: int64; an integer of numpy or pandas is one, too.
             status: One of the three values, None to leave it unset.
 
         Raises:

@@ -1,0 +1,43 @@
+"""Integers as frames hold them are integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from petstore_tools import Sandbox
+
+
+@pytest.mark.parametrize(
+    "category",
+    [np.int64(7), np.int32(7), np.uint8(7), pd.Series([7]).iloc[0], pd.array([7], dtype="Int64")[0]],
+    ids=["int64", "int32", "uint8", "Series", "Int64"],
+)
+def test_a_category_as_a_frame_holds_it_is_a_whole_number(sandbox: Sandbox, category: int) -> None:
+    """It is sent as 7, and comes back as Python's own integer."""
+    pet = sandbox.store.create_pet("Rex", category_id=category)
+
+    assert (pet.category_id, type(pet.category_id)) == (7, int)
+
+
+@pytest.mark.parametrize(
+    "category", [np.True_, True, np.float64(7), 7.5, pd.NA, np.uint64(2**63)], ids=lambda value: repr(value)
+)
+def test_what_is_no_whole_number_is_still_refused(sandbox: Sandbox, category: int) -> None:
+    """A truth value, a decimal number, a missing one, one beyond int64: nothing is sent."""
+    with pytest.raises(ValueError, match="category_id: Input should be"):
+        sandbox.store.create_pet("Rex", category_id=category)
+
+    assert sandbox.store._client.sent == 0
+
+
+def test_the_id_of_a_row_fetches_its_animal(sandbox: Sandbox) -> None:
+    """`df["id"].iloc[0]` is an integer of numpy."""
+    sandbox.store.create_pet("Rex", category_id=3)
+    frame = sandbox.store.list_pets()
+
+    with pytest.warns(DeprecationWarning, match="get_pet is deprecated"):
+        pet = sandbox.store.get_pet(frame["id"].iloc[0])
+
+    assert pet.name == "Rex"
