@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools.adapters.delimited import guard, unguard, write_csv
 from petstore_tools.adapters.workbooks import text_of
-from petstore_tools.core.rows import Broken, Typed
+from petstore_tools.core.rows import EXACT, Broken, Typed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_EXACT: Final = {2: 2**11, 4: 2**24}  # by bytes of a float
+_LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
 
 
 @dataclass(frozen=True)
@@ -53,11 +57,21 @@ class Framed:
 
 def _texts(column: pd.Series[Any]) -> list[str]:
     missing = column.isna().tolist()
-    return ["" if gone else _text(value) for gone, value in zip(missing, column.tolist(), strict=True)]
+    exact = _exact(column.dtype)
+    return ["" if gone else _text(value, exact) for gone, value in zip(missing, column.tolist(), strict=True)]
 
 
-def _text(value: Any) -> str:
+def _exact(dtype: Any) -> int:
+    """Return the number from which on a float of this type cannot be told from its neighbours."""
+    return _EXACT.get(dtype.itemsize, EXACT) if getattr(dtype, "kind", "") == "f" else EXACT
+
+
+def _text(value: Any, exact: int) -> str:
     """Return a value as text; a whole number of a frame is exact, whatever its size."""
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and value == value.to_integral_value() and abs(value) < _LONG
+        return Typed(str(int(value) if whole else value), "a number")
     if isinstance(value, Integral) and not isinstance(value, bool):
-        return Typed(str(int(value)), "a number")
-    return text_of(value)
+        number = int(value)
+        return Typed(str(number if abs(number) < _LONG else Decimal(number)), "a number")
+    return text_of(value, _exact(value.dtype) if hasattr(value, "dtype") else exact)

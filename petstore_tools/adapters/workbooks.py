@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import re
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +19,8 @@ from petstore_tools.errors import SheetError
 
 SUFFIXES: Final = (".xlsx", ".ods")
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
+_BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
+_BOOLEAN_VALUE: Final = re.compile(rb'\boffice:(?:boolean-)?value="([^"]*)"')
 
 
 @dataclass(frozen=True)
@@ -52,17 +56,23 @@ class Worksheet:
         write_xlsx(path, header, rows)
 
 
-def text_of(value: Any) -> str:
-    """Return a cell's value as text; one that was no text keeps what it was (`core.rows.Typed`)."""
+def text_of(value: Any, exact: int = EXACT) -> str:
+    """
+    Return a cell's value as text; one that was no text keeps what it was (`core.rows.Typed`).
+
+    Args:
+        value: As the reader gave it.
+        exact: The number from which on its neighbours cannot be told apart.
+    """
     match value:
         case str():
             return str(value)
         case bool():
             return Typed("TRUE" if value else "FALSE", "a boolean")
-        case Real() | Decimal():
+        case Real():
             number = float(value)
-            if abs(number) > EXACT:
-                return Typed(f"{number:.0f}", "a number that may have been rounded")
+            if abs(number) >= exact:
+                return Typed(f"{number:.1f}", "a number that may have been rounded")  # never mere digits
             return Typed(str(int(number)) if number.is_integer() else repr(number), "a number")
         case datetime() | date():
             return Typed(value.isoformat(), "a date")
@@ -81,7 +91,8 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
     import python_calamine
 
     try:
-        book = python_calamine.CalamineWorkbook.from_path(path)
+        content = path if path.suffix.casefold() != ".ods" else _with_plain_booleans(path)
+        book = python_calamine.CalamineWorkbook.from_object(content)
     except python_calamine.PasswordError as error:
         raise SheetError(f"{path.name} is protected by a password: save it without one") from error
     except (python_calamine.CalamineError, python_calamine.ZipError) as error:
@@ -94,6 +105,32 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
         what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         raise SheetError(f"{path.name} has {what}; it has {listed}: name one (sheet=, --sheet)")
     return [_read(book, name, [n for n in book.sheet_names if n != name]) for name in names]
+
+
+def _with_plain_booleans(path: Path) -> Path | io.BytesIO:
+    """Write booleans as OpenDocument says: some programs write `value="1"`, which reads as a number."""
+    try:
+        with zipfile.ZipFile(path) as book:
+            content = book.read("content.xml")
+            plain = _BOOLEAN_CELL.sub(_plain_boolean, content)
+            if plain == content:
+                return path
+            parts = {part: book.read(part) for part in book.namelist()} | {"content.xml": plain}
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):
+        return path  # its reader says what is wrong with it
+    memory = io.BytesIO()
+    with zipfile.ZipFile(memory, "w") as book:
+        for part, content in parts.items():
+            book.writestr(part, content)
+    memory.seek(0)
+    return memory
+
+
+def _plain_boolean(cell: re.Match[bytes]) -> bytes:
+    return _BOOLEAN_VALUE.sub(
+        lambda value: b'office:boolean-value="%s"' % (b"true" if value[1] in (b"1", b"true") else b"false"),
+        cell[0],
+    )
 
 
 def _read(book: Any, name: str, others: list[str]) -> Worksheet:

@@ -12,7 +12,7 @@ from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.words import counted
 
-EXACT: Final = 2**53  # a spreadsheet's number above this was rounded when it was typed
+EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
 _ALIASES: Final = {
     "name": ("name", "petname", "animalname"),
     "categoryId": ("categoryid", "category"),
@@ -256,7 +256,7 @@ def _category_id(number: int, at: int, cell: str) -> int | RowProblem:
     if len(text) > 400:
         return problem("is beyond int64", "give a smaller number")
     value = int(decimal.group(1) if decimal else text)
-    if decimal and abs(value) > EXACT:
+    if decimal and abs(value) >= EXACT:
         return problem("may have been rounded", _AS_TEXT)
     if not spec.INT64_MIN <= value <= spec.INT64_MAX:
         return problem("is beyond int64", "give a smaller number")
