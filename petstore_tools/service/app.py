@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 import re
+import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from functools import lru_cache
@@ -41,6 +42,10 @@ OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 MOST_AT_ONCE: Final = 256  # requests in one commit
 MOST_BYTES: Final = 64 << 20  # of pages that are kept
 MOST_VERDICTS: Final = 1_000  # last verdicts kept for answers that could not be counted
+REPORT_EVERY_S: Final = (
+    10.0  # an outage fails thousands of requests: each kind of failure is logged this often
+)
+PATH_LOGGED: Final = 200  # characters of a path in a log
 _LIST, _PETS = spec.PATH_PREFIX + spec.PETS_PATH, spec.PATH_PREFIX + spec.PETS_PATH + "/"
 _LIMIT, _REMAINING, _RESET = (
     name.lower().encode() for name in (spec.HEADER_LIMIT, spec.HEADER_REMAINING, spec.HEADER_RESET)
@@ -76,6 +81,7 @@ class Service:
         self._ends: dict[bytes, Answer] = {}  # without: as they are until the next create
         self._state, self._kept_bytes = (-1, -1), 0
         self._last: dict[str, Verdict] = {}
+        self._failures, self._quiet_until = 0, dict[type[Exception], float]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -115,14 +121,31 @@ class Service:
 
     def _failed(self, asked: Asked, why: Exception) -> Answer:
         """Answer a request that could not be counted."""
-        _log.error("%s %s failed", asked.method, asked.path, exc_info=why)
+        self._report(asked, why)
         lost = self._database.is_lost(why)
         what = "whether it was done is not known" if lost else "nothing was changed"
         now = self._clock.now()
         failed = error(500, "internal_error", f"the service failed; {what}")
         verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
-        self._on_answer(now, asked.method, asked.path, failed.status)
-        return self._finish(asked, failed, now, verdict, None)
+        answer = self._finish(asked, failed, now, verdict, None)
+        self._tell(asked, answer, now, None)
+        return answer
+
+    def _report(self, asked: Asked, why: Exception) -> None:
+        """Log a failure with its traceback, unless one of its kind was logged a moment ago."""
+        self._failures += 1
+        if time.monotonic() < self._quiet_until.get(type(why), 0.0):
+            return
+        self._quiet_until[type(why)] = time.monotonic() + REPORT_EVERY_S
+        path = ascii(asked.path[:PATH_LOGGED])  # a line break in it begins no line of the log
+        _log.error(
+            "%s %s failed (%d failed since the last such line)",
+            asked.method,
+            path,
+            self._failures,
+            exc_info=why,
+        )
+        self._failures = 0
 
     def _together(self, batch: Sequence[Asked]) -> list[Answer]:
         """Count requests and answer them; all that they change is committed together."""
@@ -150,9 +173,17 @@ class Service:
                 answer = self._judge(asked, verdict, now, known=key is not None)
                 answers.append(self._finish(asked, answer, now, verdict, key and key[0]))
             self._database.save(usages, now)
-        for asked, answer in zip(batch, answers, strict=True):
-            self._on_answer(now, asked.method, asked.path, answer.status)
+        for asked, answer, key in zip(batch, answers, callers, strict=True):
+            self._tell(asked, answer, now, key and key[0])
         return answers
+
+    def _tell(self, asked: Asked, answer: Answer, now: float, key_id: str | None) -> None:
+        """Write down an answer: after the commit, since until then another may take its place."""
+        self._on_answer(now, asked.method, asked.path, answer.status)
+        if _access.isEnabledFor(logging.INFO):
+            told = {"at": round(now, 3), "method": asked.method, "path": asked.path[:PATH_LOGGED]}
+            told |= {"status": answer.status, "bytes": len(answer.body), "key": key_id, "from": asked.address}
+            _access.info(json.dumps(told))
 
     def _forget_pages(self, state: tuple[int, int]) -> None:
         """Drop the bytes of pages that are no longer so."""
@@ -167,7 +198,7 @@ class Service:
     def _finish(
         self, asked: Asked, answer: Answer, now: float, verdict: Verdict | None, key_id: str | None
     ) -> Answer:
-        """Add what every answer carries, and write it down."""
+        """Add what every answer carries."""
         answer.headers.append((b"date", _date(int(now))))
         if verdict is not None:
             answer.headers += (
@@ -179,10 +210,6 @@ class Service:
                 if len(self._last) >= MOST_VERDICTS:
                     self._last.clear()
                 self._last[asked.key] = verdict
-        if _access.isEnabledFor(logging.INFO):
-            told = {"at": round(now, 3), "method": asked.method, "path": asked.path}
-            told |= {"status": answer.status, "bytes": len(answer.body), "key": key_id, "from": asked.address}
-            _access.info(json.dumps(told))
         return answer
 
     def _free(self, asked: Asked) -> Answer:
