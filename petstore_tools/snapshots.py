@@ -124,7 +124,7 @@ class Shelf:
         Raises:
             MissingExtraError: The extra `parquet` is not installed.
         """
-        _parquet()
+        load_parquet()
 
     def all(self, status: str | None = None) -> Snapshots:
         """
@@ -133,7 +133,7 @@ class Shelf:
         Raises:
             MissingExtraError: The extra `parquet` is not installed.
         """
-        _parquet()
+        load_parquet()
         folder, found = self._folder / _named(status), []
         for path in folder.glob("day=*/*.parquet"):
             try:
@@ -215,7 +215,7 @@ class Shelf:
         with suppress(MissingExtraError, FrameError, OSError, KeyError, ValueError):
             path = self._begun(status)
             if path.exists():
-                return _read(path), json.loads(_parquet().read_schema(path).metadata[_BEGUN])
+                return _read(path), json.loads(load_parquet().read_schema(path).metadata[_BEGUN])
         return None
 
     def forget_begun(self, status: str | None) -> None:
@@ -231,7 +231,13 @@ def _named(status: str | None) -> str:
     return "inventory" if status is None else f"status-{status}"
 
 
-def _parquet() -> Any:
+def load_parquet() -> Any:
+    """
+    Return the module that reads and writes Parquet.
+
+    Raises:
+        MissingExtraError: The extra `parquet` is not installed.
+    """
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -273,7 +279,7 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
     Raises:
         MissingExtraError: The extra `parquet` is not installed.
     """
-    parquet = _parquet()
+    parquet = load_parquet()
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -287,7 +293,7 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
 
 def _listing(path: Path) -> Listing:
     try:
-        return Listing.from_dict(json.loads(_parquet().read_schema(path).metadata[_LISTING]))
+        return Listing.from_dict(json.loads(load_parquet().read_schema(path).metadata[_LISTING]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
 
@@ -296,7 +302,7 @@ def _read(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFrame:
     listing = _listing(path)
     try:
         # the file alone: read_table would take the folder's day for a column
-        table = _parquet().ParquetFile(path).read(columns=list(columns))
+        table = load_parquet().ParquetFile(path).read(columns=list(columns))
     except (OSError, ValueError) as error:
         raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
     frame: pd.DataFrame = table.to_pandas()

@@ -7,6 +7,26 @@ import tempfile
 from pathlib import Path
 
 
+def check_writable(path: Path) -> None:
+    """
+    Try to write in the folder of a file, and leave nothing there: to be called before anything is paid for.
+
+    Raises:
+        OSError: The folder is missing or cannot be written, or the path is a folder; `str` is a sentence.
+    """
+    folder = path.parent.absolute()
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a file: name a file in it")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder} for {path.name}: make it, or name another one")
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"a disk that is full refuses this")
+    except OSError as error:
+        why = (error.strerror or str(error)).casefold()
+        raise type(error)(f"the folder {folder} cannot be written ({why}): choose another one") from error
+
+
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file beside its place and move it there: a reader sees the old one or the new one."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

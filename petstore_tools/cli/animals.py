@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 
 from petstore_tools import export, spec
+from petstore_tools.adapters.files import check_writable
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import IncompleteListingError, PetstoreError
 from petstore_tools.render import text_table
+from petstore_tools.snapshots import load_parquet
 from petstore_tools.store import PetStore
 from petstore_tools.words import counted, utc_text
 
@@ -22,11 +24,16 @@ ENVIRONMENT = click.option(
 WAIT = click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 
 
-def _writable(path: Path | None, endings: tuple[str, ...]) -> None:
-    if path is not None and path.suffix.casefold() not in endings:
+def _check_output(path: Path | None, endings: tuple[str, ...]) -> None:
+    """Check before the first request that the file of `-o` can be written."""
+    if path is None:
+        return
+    ending = path.suffix.casefold()
+    if ending not in endings:
         raise click.UsageError(f"cannot write {path.suffix or path.name!r}: use {', '.join(endings)}")
-    if path is not None and not path.resolve().parent.is_dir():
-        raise click.UsageError(f"there is no folder for {path.name}; nothing was asked of the service")
+    if ending == ".parquet":
+        load_parquet()
+    check_writable(path)
 
 
 @click.command("list")
@@ -60,7 +67,7 @@ def list_(
       petstore-tools list -o inventory.csv
       petstore-tools list -o inventory.parquet --max-age 1h
     """
-    _writable(output, export.ENDINGS)
+    _check_output(output, export.ENDINGS)
     if excel and (output is None or output.suffix.casefold() != ".csv"):
         raise click.UsageError("--excel is for -o FILE.csv")
     with PetStore(environment=environment) as store:
@@ -116,7 +123,7 @@ def report_(
       petstore-tools report -o report.html --since last
       petstore-tools report -o report.xlsx --since 7d
     """
-    _writable(output, (".html", ".xlsx", ".md", ".json"))
+    _check_output(output, (".html", ".xlsx", ".md", ".json"))
     with PetStore(environment=environment) as store:
         try:
             report = store.status_report(status=status, since=since, partial=partial, wait=wait)

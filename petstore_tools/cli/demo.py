@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from petstore_tools import samples
+from petstore_tools.adapters.files import check_writable
 from petstore_tools.cli import exits
 from petstore_tools.report import status_report
 from petstore_tools.sandbox import Sandbox
@@ -32,6 +33,7 @@ def demo_(output: Path) -> int:
     The service is real (HTTP, quotas, database); its clock is turned, so that the Pro plan's minutes
     pass at once. Nothing is kept but the report.
     """
+    check_writable(output)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Sandbox(plan="pro", animals=0) as sandbox:
         path = Path(folder) / "animals.csv"

@@ -1,0 +1,52 @@
+"""Files that cannot be written: said before the first request, and what is paid for is never lost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from petstore_tools import Sandbox
+from petstore_tools.adapters.files import check_writable
+
+BLOCKED = pytest.mark.skipif(sys.platform != "linux", reason="/proc takes no files, from root either")
+
+
+@BLOCKED
+@pytest.mark.parametrize(
+    "command", [("list", "-o", "x.csv"), ("report", "-o", "x.html"), ("demo", "-o", "x.html")]
+)
+def test_every_output_tests_its_folder_before_the_first_request(command: tuple[str, ...]) -> None:
+    """A folder that takes no file: one sentence, and nothing was asked (item 16)."""
+    with Sandbox(animals=3, clock="system") as box:
+        done = run(*command, box=box, cwd=Path("/proc"))
+        asked = len(box.traffic())
+
+    assert (done.returncode, done.stdout, asked) == (2, "", 0)
+    assert "Error: the folder /proc cannot be written (" in done.stderr
+
+
+def test_a_folder_that_is_missing_or_in_the_place_of_the_file_is_named(tmp_path: Path) -> None:
+    """And a folder that takes the file keeps nothing of the trial."""
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(OSError, match=r"report\.html is a folder, not a file"):
+        check_writable(tmp_path / "report.html")
+    with pytest.raises(OSError, match=r"there is no folder .*nowhere for a\.csv"):
+        check_writable(tmp_path / "nowhere" / "a.csv")
+
+    check_writable(tmp_path / "a.csv")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_parquet_that_is_not_installed_is_said_before_the_first_request(tmp_path: Path) -> None:
+    """`list -o FILE.parquet` (item 17)."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
+    with Sandbox(animals=3, clock="system") as box:
+        done = run("list", "-o", "x.parquet", box=box, cwd=tmp_path, PYTHONPATH=str(tmp_path))
+        asked = len(box.traffic())
+
+    assert (done.returncode, asked) == (2, 0)
+    assert "the extra 'parquet'" in done.stderr
