@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from math import ceil
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +14,7 @@ from petstore_tools import spec
 from petstore_tools.admission import Manner
 from petstore_tools.client import Client
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import IncompleteListingError, MissingExtraError
+from petstore_tools.errors import IncompleteListingError
 from petstore_tools.listed import Listed, Wanted
 from petstore_tools.models import Pet, whole
 from petstore_tools.notebook import page_progress
@@ -124,8 +124,8 @@ class Reading:
             warnings.warn(f"not the whole inventory: {verdict}", UserWarning, stacklevel=2)
         for note in verdict.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
-        if max_age is not None and verdict.complete:
-            self._shelf.keep(frame)
+        if max_age is not None and verdict.complete and (note := self._shelf.try_keep(frame)[1]):
+            warnings.warn(note, UserWarning, stacklevel=2)
         return frame
 
     def listing_price(self, *, status: str | None = None) -> str:
@@ -151,7 +151,8 @@ class Reading:
 
         Raises:
             IncompleteListingError: It is not whole, so it is not kept.
-            MissingExtraError: The extra `parquet` is not installed; nothing was asked.
+            MissingExtraError, OSError: Parquet is not installed, or its folder cannot be written; nothing
+                was asked.
 
         Spec: §4.1.
         """
@@ -176,7 +177,7 @@ class Reading:
         *,
         status: str | None = None,
         categories: Mapping[int, str] | None = None,
-        since: str | datetime | None = None,
+        since: str | date | None = None,
         partial: bool = False,
         wait: bool = False,
     ) -> StatusReport:
@@ -188,42 +189,37 @@ class Reading:
         Args:
             status: One of the three values, None for all.
             categories: Labels by categoryId.
-            since: Compare with an earlier snapshot: `last`, an age such as `7d`, or a date; where none is
-                that old, with the oldest, and the report says so. Needs the extra `parquet`.
+            since: Compare with an earlier listing: `last`, that of the last report which was written to a
+                file; or the newest snapshot that is as old as `7d`, or as a date or time (`2026-03-05`,
+                `05.03.2026`, `2026-03-05T14:00+01:00`, a datetime; UTC where it names no zone, of a date
+                its end). Where none is that old, with the oldest, and the report says so. Needs the extra
+                `parquet`.
             partial: Report on a listing that is not whole; the report says so.
             wait: Wait for the next day's quota in place of raising QuotaError.
 
         Raises:
-            ValueError: Status or `since` is none of these.
+            ValueError: Status or `since` is none of these, or in the future; nothing was asked.
             IncompleteListingError: The listing is not whole, and `partial` is not set.
             MissingExtraError: `since` without the extra `parquet`.
 
         Spec: §2.3, §4.1.
         """
-        from petstore_tools import compare
         from petstore_tools.report import status_report
 
         check_status(status)
         now = self._client.clock.now()
-        older, note = (None, "") if since is None else self._shelf.since(since, status=status, now=now)
+        older, notes = (None, ()) if since is None else self._shelf.since(since, status=status, now=now)
         frame = self.list_pets(status=status, require=None if partial else "complete", wait=wait)
-        history = None
+        history = snapshot = None
         if Listing.of(frame).complete:
-            with suppress(MissingExtraError):
-                self._shelf.keep(frame)
-                kept = self._shelf.all(status)
-                if len(kept) > 1:
-                    history = compare.history((s.listing.ended_at, s.statuses()) for s in kept)
+            snapshot, note = self._shelf.try_keep(frame)
+            notes += (note,) if note else ()
+            history = None if snapshot is None else self._shelf.history(status)
         else:
-            older, note = None, "" if since is None else "not whole, so compared with nothing"
-        report = status_report(
-            frame,
-            partial=partial,
-            categories=categories,
-            since=None if older is None else older.frame(),
-            history=history,
-        )
-        return replace(report, notes=(note,)) if note else report
+            older, notes = None, () if since is None else ("not whole, so compared with nothing",)
+        report = status_report(frame, partial=partial, categories=categories, since=older, history=history)
+        mark = None if snapshot is None else functools.partial(self._shelf.mark_reported, snapshot)
+        return replace(report, notes=notes, mark=mark)
 
     def get_pet(self, pet_id: int) -> Pet:
         """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,6 +41,7 @@ class StatusReport:
         moved: Animals whose status differs, are new or gone: `id`, `name`, `categoryId`, `from`, `to`.
         history: Index `as_of` (datetime, UTC), an int64 column per status; None without snapshots.
         notes: What else stands on its face.
+        mark: Called when it was written to a file: from then on `since="last"` means its listing.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
@@ -53,6 +54,7 @@ class StatusReport:
     moved: pd.DataFrame | None = None
     history: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def face(self) -> str:
@@ -69,11 +71,11 @@ class StatusReport:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
-        return self._write(path, self._html())
+        return self._write_text(path, self._html())
 
     def to_excel(self, path: str | Path) -> None:
         """Write a workbook: real numbers, a native chart, text that no spreadsheet runs; or nothing."""
-        report_files.to_excel(self, Path(path))
+        self._write(path, report_files.to_excel(self))
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return Markdown; write it whole where asked."""
@@ -91,7 +93,7 @@ class StatusReport:
                 render.markdown_table(_CHANGES, self._changes()),
                 render.markdown_table(_MOVES, self._moves()),
             ]
-        return self._write(path, "\n\n".join(parts) + "\n")
+        return self._write_text(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return JSON with the same numbers; write it whole where asked."""
@@ -113,7 +115,7 @@ class StatusReport:
         if self.history is not None:
             rows = zip(self.history.index, self.history.to_dict("records"), strict=True)
             document["history"] = [{"as_of": utc_text(at.timestamp()), **counts} for at, counts in rows]
-        return self._write(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        return self._write_text(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
     def figure(self) -> Figure:
         """
@@ -205,11 +207,15 @@ class StatusReport:
             version=__version__,
         )
 
-    @staticmethod
-    def _write(path: str | Path | None, text: str) -> str:
+    def _write_text(self, path: str | Path | None, text: str) -> str:
         if path is not None:
-            replace_file(Path(path), text.encode())
+            self._write(path, text.encode())
         return text
+
+    def _write(self, path: str | Path, content: bytes) -> None:
+        replace_file(Path(path), content)
+        if self.mark is not None:
+            self.mark()
 
 
 def _css(status: str) -> str:

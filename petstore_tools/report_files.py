@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.adapters.files import replace_file
 from petstore_tools.adapters.workbooks import LONGEST_CELL
 from petstore_tools.compare import UNSET
 from petstore_tools.core.rows import EXACT
@@ -24,8 +22,8 @@ OTHER: Final = "#8b5e9b"
 MOST_ROWS: Final = 1_048_000  # of a sheet
 
 
-def to_excel(report: StatusReport, path: Path) -> None:
-    """Write a workbook: facts, breakdown and a native chart; categories, changes and history on sheets."""
+def to_excel(report: StatusReport) -> bytes:
+    """Make a workbook: facts, breakdown and a native chart; categories, changes and history on sheets."""
     import xlsxwriter
 
     memory = io.BytesIO()
@@ -49,7 +47,7 @@ def to_excel(report: StatusReport, path: Path) -> None:
             told = report.history.reset_index()
             told["as_of"] = told["as_of"].dt.tz_localize(None)
             _sheet(book, formats, "History", told)
-    replace_file(path, memory.getvalue())
+    return memory.getvalue()
 
 
 def _front(book: Any, formats: dict[str, Any], report: StatusReport) -> None:

@@ -4,6 +4,7 @@ Listings kept on disk, as Parquet that any tool reads: the history of the invent
     STATE/snapshots/production-3f2a.../inventory/day=2026-01-05/090000-000000.parquet    whole listings
     STATE/snapshots/production-3f2a.../status-sold/day=2026-01-05/091500-000000.parquet  by one status
     STATE/snapshots/production-3f2a.../begun/inventory.parquet                           a pull to go on with
+    STATE/snapshots/production-3f2a.../reported/inventory.txt                            what `last` means
 
 Only complete listings are kept as history, so whoever reads a folder of it reads wholes.
 """
@@ -17,13 +18,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, overload
 
-from petstore_tools import spec
-from petstore_tools.adapters.files import replace_file
+from petstore_tools import compare, spec
+from petstore_tools.adapters.files import check_writable, replace_file
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError, IncompleteListingError, MissingExtraError
 from petstore_tools.words import counted, seconds_of, utc_text
@@ -119,12 +120,15 @@ class Shelf:
 
     def check(self) -> None:
         """
-        Check that snapshots can be kept.
+        Check that snapshots can be kept, before anything is paid for.
 
         Raises:
             MissingExtraError: The extra `parquet` is not installed.
+            OSError: Their folder cannot be written.
         """
         load_parquet()
+        self._folder.mkdir(parents=True, exist_ok=True)
+        check_writable(self._folder / "any.parquet")
 
     def all(self, status: str | None = None) -> Snapshots:
         """
@@ -161,6 +165,24 @@ class Shelf:
         replace_file(path, parquet_bytes(frame, listing))
         return Snapshot(listing, path)
 
+    def try_keep(self, frame: pd.DataFrame) -> tuple[Snapshot | None, str]:
+        """Keep a complete frame where Parquet can be written, and say why where its folder cannot be."""
+        try:
+            return self.keep(frame), ""
+        except MissingExtraError:
+            return None, ""
+        except OSError as error:
+            why = (error.strerror or str(error)).casefold()
+            return None, f"this listing was not kept as a snapshot: its folder cannot be written ({why})"
+
+    def history(self, status: str | None) -> pd.DataFrame | None:
+        """Count each of the snapshots with this filter, by status; None where there are not two."""
+        counted_ones = []
+        for snapshot in self.all(status):
+            with suppress(FrameError):  # a damaged one
+                counted_ones.append((snapshot.listing.ended_at, snapshot.statuses()))
+        return compare.history(counted_ones) if len(counted_ones) > 1 else None
+
     def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
         """
         Return the newest snapshot that is not older than `age`, as a frame; None where there is none.
@@ -180,27 +202,54 @@ class Shelf:
                 return frame if kept.status == status else _only(frame, kept, str(status))
         return None
 
-    def since(self, given: str | datetime, *, status: str | None, now: float) -> tuple[Snapshot | None, str]:
+    def since(
+        self, given: str | date, *, status: str | None, now: float
+    ) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
         """
-        Return the snapshot to compare with, and what there is to say about it.
+        Return the listing to compare with, and what there is to say about it.
 
         Args:
-            given: `last`, an age such as `7d`, or a date or time (UTC; of a date its end): the newest
-                snapshot that is not younger, else the oldest.
+            given: `last`: the listing of the last report that was written to a file; or an age such as `7d`,
+                a date or a time (UTC; of a date its end): the newest snapshot that is not younger, else the
+                oldest.
             status: The filter.
             now: Unix seconds.
 
         Raises:
-            ValueError: It is none of these.
+            ValueError: It is none of these, or in the future.
         """
-        until = instant(given, now)
-        kept = [s for s in self.all(status) if s.listing.ended_at < now or given == "last"]
+        until = None if _is_last(given) else instant(given, now)
+        kept = [s for s in self.all(status) if until is None or s.listing.ended_at < now]
         if not kept:
-            return None, "no earlier snapshot to compare with"
-        old = [s for s in kept if s.listing.ended_at <= until]
-        if old:
-            return old[-1], ""
-        return kept[0], f"no snapshot is as old as {given}: compared with the oldest"
+            return None, ("no earlier snapshot to compare with",)
+        if until is None:
+            marked = _text(self._reported(status))
+            suitable = [s for s in kept if s.path.name == marked]
+            chosen, note = (
+                kept[-1],
+                "no report was written to a file before: compared with the newest snapshot",
+            )
+        else:
+            suitable = [s for s in kept if s.listing.ended_at <= until]
+            chosen, note = kept[0], f"no snapshot is as old as {given}: compared with the oldest"
+        if suitable:
+            chosen, note = suitable[-1], ""
+        try:
+            return chosen.frame(), (note,) if note else ()
+        except FrameError as error:
+            return None, (f"compared with nothing: {error}",)
+
+    def mark_reported(self, snapshot: Snapshot) -> None:
+        """Remember the listing of a report that was written to a file: `last` means it from now on."""
+        path = self._reported(snapshot.listing.status)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, snapshot.path.name.encode())
+        except OSError as error:  # the report itself is written
+            warnings.warn(f"`last` does not mean this report: {error}", UserWarning, stacklevel=4)
+
+    def _reported(self, status: str | None) -> Path:
+        return self._folder / "reported" / f"{_named(status)}.txt"
 
     def keep_begun(self, frame: pd.DataFrame, state: dict[str, Any]) -> None:
         """Keep what an interrupted pull has, where Parquet can be written."""
@@ -245,26 +294,49 @@ def load_parquet() -> Any:
     return pyarrow.parquet
 
 
-def instant(given: str | datetime, now: float) -> float:
+def _is_last(given: str | date) -> bool:
+    return isinstance(given, str) and given.strip().casefold() == "last"
+
+
+def _text(path: Path) -> str:
+    with suppress(OSError, UnicodeDecodeError):
+        return path.read_text(encoding="utf-8").strip()
+    return ""
+
+
+def instant(given: str | date, now: float) -> float:
     """
-    Return the Unix seconds that `last`, an age, a date (its end) or a time means.
+    Return the Unix seconds that an age, a date (its end) or a time means; UTC where it names no time zone.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: It is none of these, or in the future.
     """
-    import pandas as pd
+    if isinstance(given, str) and (age_s := seconds_of(given)) is not None:
+        return now - age_s
+    at = _date(given.strip()) if isinstance(given, str) else given
+    if not isinstance(at, date):
+        raise ValueError(
+            f"since {given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or 05.03.2026 "
+            "(day, month, year), an age such as 7d, or the word last"
+        )
+    whole_day = not isinstance(at, datetime)
+    moment = at if isinstance(at, datetime) else datetime(at.year, at.month, at.day)
+    begins_at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if begins_at > now:
+        raise ValueError(f"since {given} is in the future: it is {utc_text(now)} now")
+    return begins_at + (spec.DAY_S - 1e-6 if whole_day else 0.0)
 
-    if given == "last":
-        return now
-    try:
-        if isinstance(given, str) and (age := seconds_of(given)) is not None:
-            return now - age
-        at = pd.Timestamp(given)
-        at = at.tz_localize("UTC") if at.tzinfo is None else at
-        day = isinstance(given, str) and len(given.strip()) == len("2026-01-05")
-        return float(at.timestamp()) + (86_400 - 1e-6 if day else 0.0)
-    except ValueError as error:
-        raise ValueError(f"since is 'last', an age such as '7d' or a date, not {given!r}") from error
+
+def _date(text: str) -> date | None:
+    """Read `2026-03-05`, `2026-03-05T14:00+01:00` or `05.03.2026`; None for all else: nothing is guessed."""
+    for read in (date.fromisoformat, datetime.fromisoformat, _day_first):
+        with suppress(ValueError):
+            return read(text)
+    return None
+
+
+def _day_first(text: str) -> date:
+    return datetime.strptime(text, "%d.%m.%Y").date()
 
 
 def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] = _NOTHING) -> bytes:

@@ -101,7 +101,11 @@ def list_(
 @click.command("report")
 @click.option("--status", type=Choice, help="Report on animals with this status only.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A .html, .xlsx, .md or .json file.")
-@click.option("--since", metavar="last|AGE|DATE", help="What changed since a snapshot: last, 7d, 2026-01-05.")
+@click.option(
+    "--since",
+    metavar="last|AGE|DATE",
+    help="What changed since the last report written with -o, 7d ago, or 2026-01-05 (05.01.2026).",
+)
 @click.option("--partial", is_flag=True, help="Report on a listing that is not whole, and say so.")
 @ENVIRONMENT
 @WAIT
@@ -139,7 +143,11 @@ def report_(
     else:
         write = {".html": report.to_html, ".md": report.to_markdown, ".json": report.to_json}
         ending = output.suffix.casefold()
-        report.to_excel(output) if ending == ".xlsx" else write[ending](output)
+        try:
+            report.to_excel(output) if ending == ".xlsx" else write[ending](output)
+        except OSError:
+            click.echo(report.to_text())  # it is paid for, so it is not lost
+            raise
         click.echo(f"{report.face}; report in {output}", err=True)
         for note in report.notes:
             click.echo(f"Note: {note}", err=True)

@@ -50,3 +50,38 @@ def test_parquet_that_is_not_installed_is_said_before_the_first_request(tmp_path
 
     assert (done.returncode, asked) == (2, 0)
     assert "the extra 'parquet'" in done.stderr
+
+
+def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so(tmp_path: Path) -> None:
+    """The listing was paid for (item 15); so it is with a listing that was to be kept."""
+    with Sandbox(animals=12) as box:
+        box.state_dir.mkdir(exist_ok=True)
+        (box.state_dir / "snapshots").write_text("in the way")
+        report = box.store.status_report(since="last")
+        with pytest.warns(UserWarning, match="not kept as a snapshot"):
+            frame = box.store.list_pets(max_age="1h")
+        asked = len(box.traffic())
+        with pytest.raises(OSError, match="snapshots"):
+            box.store.snapshot()
+        assert len(box.traffic()) == asked
+
+    report.to_html(tmp_path / "report.html")
+    assert report.breakdown["count"].sum() == len(frame) == 12
+    assert "this listing was not kept as a snapshot: its folder cannot be written" in report.notes[-1]
+    assert "not kept as a snapshot" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_a_damaged_snapshot_costs_a_comparison_not_the_report() -> None:
+    """Found before the listing is paid for; the history goes on without it."""
+    with Sandbox(animals=300) as box:
+        damaged = box.store.snapshot().path
+        content = bytearray(damaged.read_bytes())
+        end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")  # what tells what it is stays
+        content[4:end] = bytes(end - 4)
+        damaged.write_bytes(content)
+        box.advance(days=1)
+        report = box.store.status_report(since="last")
+
+    assert report.breakdown["count"].sum() == 300
+    assert "compared with nothing: the snapshot day=2026-01-05/" in report.notes[0]
+    assert report.history is None

@@ -116,7 +116,7 @@ def test_what_came_from_outside_is_text_in_every_format(report: StatusReport, tm
 @pytest.mark.parametrize(
     ("since", "note"),
     [
-        ("last", ""),
+        ("last", "compared with the newest snapshot"),
         ("1d", ""),
         ("2026-01-05", ""),
         ("30d", "as old as 30d"),
@@ -153,7 +153,7 @@ def test_other_things_are_not_compared() -> None:
             status_report(whole, since=sold)
         with pytest.raises(FrameError, match="would look gone"):
             status_report(whole.head(10), since=whole, partial=True)
-        with pytest.raises(ValueError, match="'7d' or a date"):
+        with pytest.raises(ValueError, match="an age such as 7d"):
             box.store.status_report(since="yesterday-ish")
 
 
