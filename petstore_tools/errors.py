@@ -130,7 +130,16 @@ class IncompleteListingError(PetstoreError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, with a word on what was kept; a notebook shows that line in place of a traceback."""
+    """
+    Ctrl-C, with a word on what was kept; a notebook shows that line in place of a traceback.
+
+    Attributes:
+        result: The `ImportResult` of an import, else None.
+    """
+
+    def __init__(self, message: str, *, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

@@ -212,8 +212,7 @@ class PetStore(Reading):
 
         The preview is printed first. Good rows go, bad ones never do. Beside the input stand afterwards
         `NAME.created.csv`, `NAME.rejected.csv` (fix it and import it) and `NAME.unknown.csv`, as workbooks
-        for a workbook. A stop at the day's quota, a ban, a sick service or Ctrl-C is no exception:
-        `stopped` tells.
+        for a workbook. A stop at the day's quota, a ban or a sick service is no exception: `stopped` tells.
 
         Args:
             source: .csv, .tsv, .xlsx or .ods, or a DataFrame; delimiter, encoding and header row are found.
@@ -236,6 +235,8 @@ class PetStore(Reading):
             SheetError: The file cannot be used, or rows of it seem to stand already.
             JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
+            Interrupted: Ctrl-C, or the kernel was interrupted, so that nothing after this call runs; the
+                result files are written, and the result is its `result`.
 
         Spec: §4.2, §8.
         """

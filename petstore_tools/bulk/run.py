@@ -28,7 +28,7 @@ from petstore_tools.client import Client
 from petstore_tools.core.forecast import leave_per_day
 from petstore_tools.core.settle import Found
 from petstore_tools.core.throttle import Wait
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import Interrupted, SheetError
 
 IN_VAIN: Final = 3  # rounds that create nothing until a run ends
 
@@ -59,6 +59,7 @@ def run(
         JournalError: Another run is under way, or its record cannot be trusted.
         UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the result files are
             written, and no further row was sent.
+        Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
     table = order.read()
     target, now = target_of(client, order.path), client.clock.now()
@@ -87,13 +88,18 @@ def run(
         journal.adopt(checked.merged, now=client.clock.now())
         created_before = journal.states()["created"]
         if stopped is None:
-            stopped = _send_and_settle(client, journal, others, order, manner, watch.show)
+            try:
+                stopped = _send_and_settle(client, journal, others, order, manner, watch.show)
+            except KeyboardInterrupt:
+                stopped = INTERRUPTED
         journal.bury(now=client.clock.now())
         result = _result(
             client, order, checked, journal, stopped, sent_before=sent_before, created_before=created_before
         )
     if stopped is not None and stopped.error is not None:
         raise stopped.error
+    if stopped is not None and stopped.kind == "interrupted":
+        raise Interrupted(f"{result}; the same call goes on", result=result)
     return result
 
 
@@ -132,8 +138,6 @@ def _send_and_settle(
             verdicts = looks.settle_lost(client, journal, others, resend=order.resend, manner=manner)
         except STOPS as error:
             return Stopped.of(error)
-        except KeyboardInterrupt:
-            return INTERRUPTED
         finally:
             client.admission.tell()
         states = journal.states()

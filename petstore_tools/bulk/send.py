@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, Literal, Self, assert_never
 
@@ -50,14 +50,15 @@ class Stopped:
         kind: For programs.
         why: For people.
         resumes_at: Unix seconds from which it can go on, None where time alone does not help.
-        error: What to raise where going on is pointless: the key or our request is wrong.
+        error: What to raise where going on is pointless: the key or our request is wrong, or the program
+            was told to end.
         sick: Row after row came to nothing sure, so the service may be well again later.
     """
 
     kind: StopKind
     why: str
     resumes_at: float | None = None
-    error: Exception | None = None
+    error: BaseException | None = None
     sick: bool = False
 
     @classmethod
@@ -165,16 +166,16 @@ class Sender:
                 with self._changed:
                     self._changed.wait(TICK_S)
                 self._report()
+            self._report()
         except BaseException as error:
-            self._stop(INTERRUPTED)
-            if not isinstance(error, KeyboardInterrupt):
+            self._stop(replace(INTERRUPTED, error=error if isinstance(error, SystemExit) else None))
+            if not isinstance(error, KeyboardInterrupt | SystemExit):
                 self._crash = error
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         finally:
             self._ended = True
             self._client.admission.tell()
-        self._report()
         if self._crash is not None:
             raise self._crash
         return self._stopped

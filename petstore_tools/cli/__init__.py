@@ -96,7 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except PetstoreError as error:
         click.echo(f"Error: {error}", err=True)
         code = exits.of_error(error)
-    except (BrokenPipeError, SystemExit):  # click ends so when nobody reads stdout any more
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+            raise
+        # click ends so when nobody reads stdout any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
     except OSError as error:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -18,7 +19,7 @@ from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
-from petstore_tools.errors import SettingsError
+from petstore_tools.errors import Interrupted, SettingsError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.words import counted, local_text, utc_text
@@ -111,7 +112,10 @@ def import_(
 
 def _run(store: PetStore, order: Order, *, yes: bool, as_json: bool) -> int:
     """Import once it is agreed to, tell what became of it, and return the exit code."""
-    result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
+    try:
+        result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
+    except Interrupted as interrupt:
+        result = cast(ImportResult, interrupt.result)
     if result is None:
         click.echo("Nothing was sent.", err=True)
         return exits.DONE

@@ -820,7 +820,8 @@ def test_kill_9_two_thousand_times(tmp_path: Path, seed: int, settles_soon: None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process is POSIX; CI runs it on Linux")
-def test_ctrl_c_leaves_a_resumable_import_and_no_traceback(tmp_path: Path) -> None:
+@pytest.mark.case("P66")
+def test_ctrl_c_ends_a_script_and_leaves_a_resumable_import(tmp_path: Path) -> None:
     """The process ends by itself within two seconds, and the next run goes on."""
     path = tmp_path / "animals.csv"
     path.write_text(samples.animals_csv(3_000), encoding="utf-8")
@@ -838,7 +839,7 @@ def test_ctrl_c_leaves_a_resumable_import_and_no_traceback(tmp_path: Path) -> No
         preview = store.preview_import(path)
         store.close()
 
-        assert code == 0
+        assert code == 1
         assert took_s < 5
         assert 0 < preview.standing < 3_000
         assert preview.standing + preview.unknown == sum(standing(box).values())
