@@ -24,10 +24,11 @@ from petstore_tools.errors import SettingsError
 APP: Final = "petstore_tools"
 ENVIRONMENTS: Final = ("production", "staging")
 _HOW = """no {what}. Give it in one of these ways:
+  command    petstore-tools configure   (asks for it once and keeps it)
   argument   PetStore({argument}=...)
   variable   {variable}=...
   file       {file}: {line}
-  or try it without a service: petstore_tools.Sandbox().store"""
+Without a service of your own: petstore-tools demo, or in Python petstore_tools.Sandbox().store"""
 
 
 class SettingsFile(BaseModel):

@@ -69,6 +69,17 @@ class Lazy(click.Group):
         command: click.Command = getattr(import_module(self.homes[name]), f"{name}_")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; where there is none of that name, suggest the nearest."""
+        from difflib import get_close_matches
+
+        if not args[0].startswith("-") and args[0] not in self.homes:
+            near = "".join(f" Did you mean {name!r}?" for name in get_close_matches(args[0], self.homes, 1))
+            ctx.fail(f"No such command {args[0]!r}.{near}")
+        return super().resolve_command(ctx, args)
+
 
 @click.group(cls=Lazy, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
