@@ -23,6 +23,7 @@ from petstore_tools.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
+from petstore_tools.extras import install_line
 
 SKEW_S: Final = 5.0  # of the service's clock, from which on it is worth a word
 EXTRAS: Final = {
@@ -77,7 +78,13 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
         read_rows(expect(reply, HTTPStatus.OK, "GET", url), url)
     except UnauthorizedError as error:
         yield Finding("service", "well", "it answers")
-        yield Finding("key", "wrong", str(error), "copy the key again, or ask for a new one", error)
+        yield Finding(
+            "key",
+            "wrong",
+            str(error),
+            "copy the key again, or ask for a new one: petstore-tools configure",
+            error,
+        )
         return
     except (QuotaError, RateLimitedError) as error:
         yield Finding("service", "note", str(error), "all else can be looked at then", error)
@@ -129,9 +136,7 @@ def _extras() -> Finding:
     missing = [extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None]
     if not missing:
         return Finding("extras", "well", "all installed")
-    return Finding(
-        "extras", "note", f"not installed: {', '.join(missing)}", "pip install 'petstore-tools[all]'"
-    )
+    return Finding("extras", "note", f"not installed: {', '.join(missing)}", install_line("all"))
 
 
 def folder_is_writable(folder: os.PathLike[str]) -> Finding:

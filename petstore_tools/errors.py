@@ -19,17 +19,23 @@ The exception tree: one root, and branches that follow what a caller can do abou
     - FrameError               a frame lacks a column or has another dtype, also a ValueError
     - SettingsError            base address, key or plan is missing or wrong
     - MissingExtraError        an optional part is not installed, also an ImportError
+    - ArgumentError            an argument that cannot be used; nothing was asked; also a ValueError
 
-Times are Unix seconds. No message holds a key.
+A notebook shows each of them as one line, without a traceback: they are expected. Times are Unix seconds.
+No message holds a key.
 """
 
 from __future__ import annotations
 
+from petstore_tools.extras import install_line
 from petstore_tools.words import utc_text
 
 
 class PetstoreError(Exception):
     """Root of everything this package raises on purpose."""
+
+    def _render_traceback_(self) -> list[str]:  # what IPython shows in place of a traceback
+        return [f"{type(self).__name__}: {self}"]
 
 
 class TransportError(PetstoreError):
@@ -169,6 +175,8 @@ class MissingExtraError(PetstoreError, ImportError):
     """An optional part of the toolkit is not installed."""
 
     def __init__(self, extra: str, what: str) -> None:
-        super().__init__(
-            f"{what} needs the extra {extra!r}: pip install 'petstore-tools[{extra}]'", name=extra
-        )
+        super().__init__(f"{what} needs the extra {extra!r}. Install it: {install_line(extra)}", name=extra)
+
+
+class ArgumentError(PetstoreError, ValueError):
+    """An argument cannot be used; nothing was asked of the service."""

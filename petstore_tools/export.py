@@ -12,7 +12,7 @@ from petstore_tools.adapters.files import replace_file
 from petstore_tools.adapters.workbooks import write_xlsx
 from petstore_tools.core.listing import Listing
 from petstore_tools.core.rows import EXACT, Typed
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.snapshots import parquet_bytes
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
 
     Raises:
         MissingExtraError: Parquet needs the extra `parquet`.
-        ValueError: Another ending.
+        ArgumentError: Another ending.
         SheetError: A name is too long for a workbook, or there are too many rows.
     """
     match path.suffix.casefold():
@@ -61,7 +61,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
         case ".parquet":
             replace_file(path, parquet_bytes(frame, Listing.of(frame)))
         case _:
-            raise ValueError(f"cannot write {path.name!r}: use one of {', '.join(ENDINGS)}")
+            raise ArgumentError(f"cannot write {path.name!r}: use one of {', '.join(ENDINGS)}")
 
 
 def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from petstore_tools import compare, spec
 from petstore_tools.adapters.files import check_writable, replace_file
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, MissingExtraError
 from petstore_tools.words import counted, seconds_of, utc_text
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class Shelf:
             now: Unix seconds.
 
         Raises:
-            ValueError: It is none of these, or in the future.
+            ArgumentError: It is none of these, or in the future.
         """
         until = None if _is_last(given) else instant(given, now)
         kept = [s for s in self.all(status) if until is None or s.listing.ended_at < now]
@@ -309,13 +309,13 @@ def instant(given: str | date, now: float) -> float:
     Return the Unix seconds that an age, a date (its end) or a time means; UTC where it names no time zone.
 
     Raises:
-        ValueError: It is none of these, or in the future.
+        ArgumentError: It is none of these, or in the future.
     """
     if isinstance(given, str) and (age_s := seconds_of(given)) is not None:
         return now - age_s
     at = _date(given.strip()) if isinstance(given, str) else given
     if not isinstance(at, date):
-        raise ValueError(
+        raise ArgumentError(
             f"since {given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or 05.03.2026 "
             "(day, month, year), an age such as 7d, or the word last"
         )
@@ -323,7 +323,7 @@ def instant(given: str | date, now: float) -> float:
     moment = at if isinstance(at, datetime) else datetime(at.year, at.month, at.day)
     begins_at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     if begins_at > now:
-        raise ValueError(f"since {given} is in the future: it is {utc_text(now)} now")
+        raise ArgumentError(f"since {given} is in the future: it is {utc_text(now)} now")
     return begins_at + (spec.DAY_S - 1e-6 if whole_day else 0.0)
 
 

@@ -44,10 +44,15 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def petstore_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     """A `Sandbox` for this test, made with the arguments of the marker `petstore`."""
+    from petstore_tools.errors import MissingExtraError
     from petstore_tools.sandbox import Sandbox
 
     marker = request.node.get_closest_marker("petstore")
-    with Sandbox(**(marker.kwargs if marker else {})) as sandbox:
+    try:
+        sandbox = Sandbox(**(marker.kwargs if marker else {}))
+    except MissingExtraError as error:
+        pytest.fail(str(error), pytrace=False)
+    with sandbox:
         yield sandbox
 
 

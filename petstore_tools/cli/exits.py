@@ -6,6 +6,7 @@ from typing import Final
 
 from petstore_tools.bulk import ImportResult, Stopped
 from petstore_tools.errors import (
+    ArgumentError,
     FrameError,
     IncompleteListingError,
     JournalError,
@@ -32,7 +33,8 @@ INTERRUPTED: Final = 130
 def of_error(error: PetstoreError) -> int:
     """Return the exit code of an error."""
     kinds: tuple[tuple[tuple[type[PetstoreError], ...], int], ...] = (
-        ((SettingsError, LedgerError, SheetError, JournalError, FrameError, MissingExtraError), USAGE),
+        ((SettingsError, LedgerError, SheetError, JournalError, FrameError), USAGE),
+        ((MissingExtraError, ArgumentError), USAGE),
         ((IncompleteListingError,), PARTLY),
         ((UnauthorizedError,), KEY_REFUSED),
         ((QuotaError, RateLimitedError, KeyBannedError), AT_A_LIMIT),

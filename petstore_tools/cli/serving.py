@@ -36,10 +36,8 @@ ENVIRONMENT = click.option(
 
 
 def _open(database: str | None, environment: str) -> Any:
-    try:
-        from petstore_tools.service.database import Database
-    except ImportError as error:
-        raise MissingExtraError("server", "the service") from error
+    from petstore_tools.service.database import Database
+
     return Database(_where(database, environment))
 
 
@@ -87,6 +85,10 @@ def serve_(
       petstore-tools serve
       petstore-tools serve --workers 4 --trust-proxy 192.0.2.1   # PETSTORE_DATABASE_URL=postgresql://...
     """
+    try:
+        from petstore_tools.service import server
+    except ImportError as error:
+        raise MissingExtraError("server", "the service") from error
     where = _where(database, environment)
     from petstore_tools.service.engines import POSTGRES
 
@@ -94,7 +96,6 @@ def serve_(
         raise click.UsageError("--workers needs a postgresql:// database: SQLite serves one process")
     store = _open(database, environment)  # refused here, before anything listens
     from petstore_tools.clock import SystemClock
-    from petstore_tools.service import server
     from petstore_tools.service.app import Service
 
     listener = server.bind(host, port or PORTS[environment])

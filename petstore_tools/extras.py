@@ -1,0 +1,41 @@
+"""The command that installs an optional part, from where this installation came: a checkout or an index."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+_NAME: Final = "petstore-tools"
+
+
+def install_line(extra: str) -> str:
+    """Return the line that adds an extra to this installation, for a terminal in any folder."""
+    from urllib.request import url2pathname
+
+    pip = f"{shlex.quote(sys.executable)} -m pip" if find_spec("pip") else "pip"
+    origin = _origin()
+    url = str(origin.get("url", ""))
+    vcs = origin.get("vcs_info", {}).get("vcs")
+    if vcs:
+        return f"{pip} install {shlex.quote(f'{_NAME}[{extra}] @ {vcs}+{url}')}"
+    if not url.startswith("file:"):
+        return f"{pip} install {shlex.quote(f'{_NAME}[{extra}]')}"
+    editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
+    path = url2pathname(url.removeprefix("file://"))
+    return f"{pip} install {editable}{shlex.quote(f'{path}[{extra}]')}"
+
+
+def _origin() -> dict[str, Any]:
+    """Return what the installer noted of a folder, a file or a repository; {} where it was an index."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        noted = distribution(_NAME).read_text("direct_url.json")
+    except PackageNotFoundError:  # run from a checkout that was not installed
+        return {"url": Path(__file__).parents[1].as_uri(), "dir_info": {"editable": True}}
+    origin: dict[str, Any] = json.loads(noted or "{}")
+    return origin
