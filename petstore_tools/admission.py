@@ -23,7 +23,11 @@ from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError
 
 MAX_WAIT_S: Final = 90.0
 _HOST: Final = socket.gethostname()
-_URGENT: Final = (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS)  # told to all at once
+_URGENT: Final = (  # told to all at once
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
 T = TypeVar("T")
 
 

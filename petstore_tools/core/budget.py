@@ -118,7 +118,7 @@ class Budget:
         excused: Requests that a scout may send although our own count of a window is full, since the
             service said that something of it is free again.
         scout_until: End of the scout's lease.
-        gate_until, gate_why: After a 429 nothing goes before this time.
+        gate_until, gate_why: After a 429, or a 503 that names a time, nothing goes before this time.
         refusals: Answers of 429 in a row, those in flight together counted once.
         refused_at: When the last one was read.
         banned_until: The service said that the key is banned.

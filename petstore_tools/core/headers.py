@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Final
 
 from petstore_tools import spec
 
-LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # more is taken for nonsense: our choice
+LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # after a 429; more is taken for nonsense: our choice
+LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say how long
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,8 @@ class Answer:
         limit: X-RateLimit-Limit, None where absent or no whole number.
         remaining: X-RateLimit-Remaining, likewise.
         reset: X-RateLimit-Reset in the service's Unix seconds, not yet believed.
-        retry_after_s: Seconds from the answer on; None where absent, negative or nonsense.
+        retry_after_s: Seconds from the answer on, at most 300 after a 503; None where absent, negative or
+            nonsense.
         date: The service's clock, whole seconds rounded down.
         banned: The body says that the key is banned.
     """
@@ -46,7 +49,8 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
     Args:
         status: HTTP status code.
         headers: Case-insensitive mapping.
-        now: Unix seconds of the client, for a Retry-After that is a date when no `Date` came.
+        now: The service's Unix seconds as far as they are known, for a Retry-After that is a date when no
+            `Date` came.
         banned: The body's code names a ban.
 
     Spec: §8.3, §8.4.
@@ -57,7 +61,7 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
         _whole(headers.get(spec.HEADER_LIMIT)),
         _whole(headers.get(spec.HEADER_REMAINING)),
         _number(headers.get(spec.HEADER_RESET)),
-        _retry_after_s(headers.get(spec.HEADER_RETRY_AFTER), now if date is None else date),
+        _retry_after_s(status, headers.get(spec.HEADER_RETRY_AFTER), now if date is None else date),
         date,
         banned,
     )
@@ -76,14 +80,16 @@ def _whole(text: str | None) -> int | None:
     return int(number) if number is not None and number.is_integer() else None
 
 
-def _retry_after_s(text: str | None, now: float) -> float | None:
+def _retry_after_s(status: int, text: str | None, now: float) -> float | None:
     seconds = _number(text)
     if seconds is None:
         at = _http_date(text)
         seconds = None if at is None else at - now
-    if seconds is None or not 0 <= seconds <= LONGEST_RETRY_AFTER_S:
+    if seconds is None or seconds < 0:
         return None
-    return seconds
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return min(seconds, LONGEST_PAUSE_S)
+    return seconds if seconds <= LONGEST_RETRY_AFTER_S else None
 
 
 @lru_cache(maxsize=8)  # a second of answers says the same

@@ -13,7 +13,7 @@ a `Budget` that a ledger shares between threads, processes and restarts. Why it 
   answer.
 - *Turns.* A process that waits goes before any that began to wait later, people before bulk runs: with `n`
   processes and `L` requests in a window, each is served within `n / L` windows, rounded up.
-- *Gate.* After a 429 nothing goes before the time it named; then one scout does.
+- *Gate.* After a 429, or a 503 with a Retry-After, nothing goes before the time it named; then one scout.
 
 Strangers on the same key are seen in R; between two answers they can take what R promised, and no policy
 could know. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as the README's table says.
@@ -22,6 +22,7 @@ could know. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from math import inf
 from typing import Final
 
@@ -194,16 +195,19 @@ class Throttle:
         b = self.budget
         landed = self._landed(token)
         flight = landed or Flight("", now, 0, False, dict(b.unspoken))  # given up, so it is counted already
-        if answer.status == 401:  # its headers are not this key's (our choice, §5)
+        if answer.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's (our choice, §5)
             if landed:
                 self._count(now, spoken=None)
             return
         b.learn_skew(answer.date, sent_at=flight.sent_at, now=now)
         spoken = self._read(answer, flight, now)
         if landed:
-            self._count(now, spoken=spoken, refused=answer.status == 429)
-        if answer.status == 429:
+            self._count(now, spoken=spoken, refused=answer.status == HTTPStatus.TOO_MANY_REQUESTS)
+        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
             self._shut(answer, flight, now)
+            return
+        if answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
+            self._block(now + answer.retry_after_s, "the service asked for a pause (503)")
             return
         if flight.sent_at > b.refused_at:
             b.refusals = 0
@@ -368,13 +372,18 @@ class Throttle:
         wait_s, asked = self._refusal_wait(answer, now)
         again_s = max(wait_s, 1.0) * (2 ** min(b.refusals - 1, 10) - 1)
         wait_s += min(again_s, BACKOFF_LONGEST_S)
-        b.gate_until = max(b.gate_until, now + wait_s + GATE_MARGIN_S)
-        b.gate_why = "the service refused a request (429)"
+        self._block(now + wait_s, "the service refused a request (429)")
         if answer.banned:
             b.banned_until, b.gate_why = b.gate_until, "the service has banned this key (429)"
-        b.unsure = True
         if asked:
             b.excused = dict.fromkeys(PERIODS, 1)
+
+    def _block(self, until: float, why: str) -> None:
+        """Let nothing go before a time, and then one probe."""
+        b = self.budget
+        if until + GATE_MARGIN_S > b.gate_until:
+            b.gate_until, b.gate_why = until + GATE_MARGIN_S, why
+        b.unsure = True
 
     def _refusal_wait(self, answer: Answer, now: float) -> tuple[float, bool]:
         """Return seconds to wait, and whether the service named them."""
