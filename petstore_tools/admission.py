@@ -75,7 +75,9 @@ class Admission:
     def __init__(self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float) -> None:
         self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
         self._ample: set[str] = set()  # tokens whose answer may be told late
-        self._late: deque[Callable[[Throttle], None]] = deque()  # answers to tell with the next question
+        self._late: deque[Callable[[Throttle, float], None]] = (
+            deque()
+        )  # answers to tell with the next question
 
     @property
     def name(self) -> str:
@@ -124,10 +126,9 @@ class Admission:
         """Tell what came back: status, header fields, and a body that may name a ban."""
         banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in error_code(body).casefold()
 
-        now = self.now()
-
-        def tell(throttle: Throttle) -> None:
-            throttle.answered(token, now, headers.read(status, fields, now=now, banned=banned))
+        def tell(throttle: Throttle, now: float) -> None:
+            service_now = throttle.budget.service_time(now)
+            throttle.answered(token, now, headers.read(status, fields, now=service_now, banned=banned))
 
         late = token in self._ample and status not in _URGENT
         self._ample.discard(token)
@@ -135,9 +136,8 @@ class Admission:
 
     def failed(self, token: str, *, may_have_left: bool) -> None:
         """Tell that no answer came: spent, unless it is proven that nothing left."""
-        now = self.now()
         self._ample.discard(token)
-        self._tell(lambda t: t.lost(token, now) if may_have_left else t.unsent(token, now))
+        self._tell(lambda t, now: t.lost(token, now) if may_have_left else t.unsent(token, now))
 
     def now(self) -> float:
         """Return the ledger's Unix seconds."""
@@ -157,12 +157,12 @@ class Admission:
         return self._with(look)
 
     def pause(self, seconds: float, manner: Manner = ALONE) -> None:
-        """Sleep, unless the call is withdrawn."""
-        until = self._clock.now() + seconds
-        while self._clock.now() < until:
+        """Sleep, unless the call is withdrawn; a clock that is set back ends it early, never late."""
+        began_at = self._clock.now()
+        while began_at <= self._clock.now() < began_at + seconds:
             if manner.cancelled():
                 raise CallCancelled
-            self._clock.sleep_until(until)
+            self._clock.sleep_until(began_at + seconds)
 
     def tell(self) -> None:
         """Tell the answers that are not told yet: until then their requests count as under way."""
@@ -177,7 +177,7 @@ class Admission:
         self.tell()
         self.ledger.close()
 
-    def _tell(self, what: Callable[[Throttle], None], *, late: bool = False) -> None:
+    def _tell(self, what: Callable[[Throttle, float], None], *, late: bool = False) -> None:
         self._late.append(what)
         if late:
             self._clock.poke()
@@ -186,14 +186,14 @@ class Admission:
 
     def _with(self, do: Callable[[Throttle, float], T]) -> T:
         """Let `do` work on the budget; the time is read when the budget is ours, not before."""
-        told: list[Callable[[Throttle], None]] = []
+        told: list[Callable[[Throttle, float], None]] = []
 
         def work(budget: Budget) -> T:
-            throttle = Throttle(self._plan, budget)
+            throttle, now = Throttle(self._plan, budget), self.now()
             while self._late:
                 told.append(self._late.popleft())
-                told[-1](throttle)
-            return do(throttle, self.now())
+                told[-1](throttle, now)
+            return do(throttle, now)
 
         try:
             return self.ledger.update(work)

@@ -235,8 +235,9 @@ class PostgresLedger(_Stored):
         db = self._connection.get()
         with db.transaction():
             row = db.execute(
-                "SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM petstore_budget"
-                " WHERE subject = %s FOR UPDATE",
+                # in a subquery, so that the time is read when the row is ours, not before
+                "SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
+                " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS held",
                 (self._subject,),
             ).fetchone()
             assert row is not None

@@ -10,6 +10,7 @@ from petstore_tools.core.windows import PERIODS, Log, Window, WindowName
 
 Kind = Literal["minute", "day", "either"]
 SEEN_S: Final = 2.0  # a waiter that lives asks every half second
+SET_BACK_S: Final = 0.1  # a clock that shows so much less than before was set back
 _MINUTE, _DAY = (Window(1, period_s) for period_s in PERIODS.values())
 
 
@@ -130,6 +131,7 @@ class Budget:
         waiting: Processes that wait, by name.
         spent: Who spent what, by process, for people to see; no decision rests on it.
         tokens: How many grants there were.
+        seen_at: The latest time that was seen.
     """
 
     readings: dict[Kind, Reading] = field(default_factory=dict)
@@ -154,6 +156,35 @@ class Budget:
     waiting: dict[str, Waiter] = field(default_factory=dict)
     spent: dict[str, Spent] = field(default_factory=dict)
     tokens: int = 0
+    seen_at: float = 0.0
+
+    def follow(self, now: float) -> None:
+        """
+        Move all times along with a clock that was set back.
+
+        What was left of a block, a ban or a lease when the budget was last used is left still. So none lasts
+        longer than the service said, but for the time in which nobody asked.
+        """
+        back_s = self.seen_at - now
+        if back_s <= SET_BACK_S:
+            self.seen_at = max(self.seen_at, now)
+            return
+        self.seen_at = now
+        self.gate_until -= back_s
+        self.banned_until -= back_s
+        self.scout_until -= back_s
+        self.refused_at -= back_s
+        for flight in self.in_flight.values():
+            flight.sent_at -= back_s
+        for waiter in self.waiting.values():
+            waiter.since, waiter.seen, waiter.until = (
+                at - back_s for at in (waiter.since, waiter.seen, waiter.until)
+            )
+        self.asked = {name: at - back_s for name, at in self.asked.items()}
+        if self.hint is not None:
+            self.hint = self.hint[0], self.hint[1] - back_s
+        if self.skew_low is not None and self.skew_high is not None:
+            self.skew_low, self.skew_high = self.skew_low + back_s, self.skew_high + back_s
 
     def service_time(self, now: float) -> float:
         """Return the earliest that the service's clock can show at our `now`."""

@@ -193,6 +193,7 @@ class Throttle:
     def answered(self, token: str, now: float, answer: Answer) -> None:
         """Note what came back."""
         b = self.budget
+        b.follow(now)
         landed = self._landed(token)
         flight = landed or Flight("", now, 0, False, dict(b.unspoken))  # given up, so it is counted already
         if answer.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's (our choice, §5)
@@ -283,6 +284,7 @@ class Throttle:
     def settle(self, now: float) -> None:
         """Let time do its work: dead flights are spent, old counts go, readings past their reset go."""
         b = self.budget
+        b.follow(now)
         for token, flight in list(b.in_flight.items()):
             if not -LOST_AFTER_S < now - flight.sent_at < LOST_AFTER_S:
                 self.lost(token, now)

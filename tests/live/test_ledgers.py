@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -245,6 +246,34 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
         assert closed - other.now() == pytest.approx(30.5, abs=0.5)
         here.close()
         there.close()
+
+
+@pytest.mark.case("P17")
+def test_the_time_is_read_when_the_budget_is_ours(postgres: Postgres) -> None:
+    """One holds the row for half a second and changes nothing: the other's time is not half a second old."""
+    url = postgres.database()
+    one, two = opened(url), opened(url)
+    two.update(lambda budget: None)
+    held = threading.Event()
+
+    def hold(_: object) -> None:
+        held.set()
+        time.sleep(0.5)
+        raise LookupError
+
+    def holder() -> None:
+        with pytest.raises(LookupError):
+            one.update(hold)
+
+    thread = threading.Thread(target=holder)
+    thread.start()
+    held.wait(5)
+    two.update(lambda budget: None)
+    thread.join()
+
+    assert two.ahead_s == pytest.approx(0, abs=0.2)  # this database runs on this machine
+    one.close()
+    two.close()
 
 
 @pytest.mark.case("P24")
