@@ -10,6 +10,7 @@ from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from http import HTTPStatus
+from math import inf
 from typing import Final, TypeVar
 
 from petstore_tools.adapters.ledger import Ledger
@@ -93,7 +94,8 @@ class Admission:
             KeyBannedError: The service has banned the key.
             CallCancelled: The caller withdrew.
         """
-        asker = Asker(self.name, manner.bulk, manner.leave_per_day)
+        patience_s = inf if manner.wait else self._max_wait_s
+        asker = Asker(self.name, manner.bulk, manner.leave_per_day, patience_s)
         waited = False
         while True:
             if manner.cancelled():
@@ -116,7 +118,7 @@ class Admission:
                     )
                 case Wait(until, why):
                     wait = Wait(self.here(until), why)
-                    if not manner.wait and wait.until - self._clock.now() > self._max_wait_s:
+                    if wait.until - self._clock.now() > patience_s:
                         raise QuotaError(why, plan=str(self.room()[0]), resumes_at=wait.until)
                     waited = True
                     manner.on_wait(wait)

@@ -11,6 +11,9 @@ from petstore_tools.core.windows import PERIODS, Log, Window, WindowName
 Kind = Literal["minute", "day", "either"]
 SEEN_S: Final = 2.0  # a waiter that lives asks every half second
 SET_BACK_S: Final = 0.1  # a clock that shows so much less than before was set back
+PEOPLE_S: Final = 600.0  # how long a person counts as present after asking
+MOST_SPENDERS: Final = 20  # processes whose requests are counted apart
+FINISHED: Final = "finished processes"
 _MINUTE, _DAY = (Window(1, period_s) for period_s in PERIODS.values())
 
 
@@ -69,7 +72,12 @@ class Spent:
 
     def add(self, n: int, service_now: float) -> None:
         """Count `n` requests in both windows."""
-        self.minute, self.day = self.of("minute", service_now) + n, self.of("day", service_now) + n
+        self.include(Spent(_MINUTE.start(service_now), n, _DAY.start(service_now), n), service_now)
+
+    def include(self, other: Spent, service_now: float) -> None:
+        """Count what another process spent of the windows that hold `service_now`."""
+        self.minute = self.of("minute", service_now) + other.of("minute", service_now)
+        self.day = self.of("day", service_now) + other.of("day", service_now)
         self.minute_start, self.day_start = _MINUTE.start(service_now), _DAY.start(service_now)
 
     def of(self, window: WindowName, service_now: float) -> int:
@@ -129,7 +137,7 @@ class Budget:
         hint: A limit that would raise the learned plan, and when it was first seen.
         asked: Interactive callers by name, and when each asked last.
         waiting: Processes that wait, by name.
-        spent: Who spent what, by process, for people to see; no decision rests on it.
+        spent: Who spent what, by process, the last to send at the end; for people, no decision rests on it.
         tokens: How many grants there were.
         seen_at: The latest time that was seen.
     """
@@ -185,6 +193,25 @@ class Budget:
             self.hint = self.hint[0], self.hint[1] - back_s
         if self.skew_low is not None and self.skew_high is not None:
             self.skew_low, self.skew_high = self.skew_low + back_s, self.skew_high + back_s
+
+    def spend(self, name: str, now: float) -> None:
+        """Count a request of a process, and put the process last."""
+        spent = self.spent.pop(name, Spent())
+        spent.add(1, self.service_time(now))
+        self.spent[name] = spent
+
+    def forget(self, now: float) -> None:
+        """Drop who is gone; of the day's processes only those that sent last are told apart."""
+        recent = [(at, name) for name, at in self.asked.items() if abs(now - at) < PEOPLE_S]
+        self.asked = {name: at for at, name in sorted(recent)[-2:]}  # nobody asks for more than one other
+        self.waiting = {name: waiter for name, waiter in self.waiting.items() if not waiter.gone(now)}
+        service_now = self.service_time(now)
+        self.spent = {name: spent for name, spent in self.spent.items() if spent.of("day", service_now)}
+        if len(self.spent) > MOST_SPENDERS:
+            finished = self.spent.pop(FINISHED, Spent())
+            for name in list(self.spent)[: -MOST_SPENDERS // 2]:
+                finished.include(self.spent.pop(name), service_now)
+            self.spent[FINISHED] = finished
 
     def service_time(self, now: float) -> float:
         """Return the earliest that the service's clock can show at our `now`."""

@@ -28,7 +28,7 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.core import recognise
-from petstore_tools.core.budget import Budget, Flight, Kind, Reading, Spent, Waiter
+from petstore_tools.core.budget import Budget, Flight, Kind, Reading, Waiter
 from petstore_tools.core.headers import Answer
 from petstore_tools.core.plan import DOCUMENTED, Plan
 from petstore_tools.core.recognise import GUARD_S
@@ -40,7 +40,6 @@ POLL_S: Final = 0.05  # how soon to ask again when only an answer is missing
 GATE_MARGIN_S: Final = 0.5
 BACKOFF_BASE_S: Final = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S: Final = 900.0
-PEOPLE_S: Final = 600.0  # how long a person counts as present after asking
 TENTH: Final = 10  # the part of a minute that a bulk run leaves to people
 
 
@@ -86,11 +85,13 @@ class Asker:
         name: One name per process.
         bulk: A bulk run lets people go first.
         leave_per_day: Requests of the day that a bulk run leaves for others.
+        patience_s: Longest wait that it takes upon itself; told of a longer one it gives up its turn.
     """
 
     name: str = ""
     bulk: bool = False
     leave_per_day: int = 0
+    patience_s: float = inf
 
     @property
     def place(self) -> str:
@@ -140,7 +141,7 @@ class Throttle:
         b = self.budget
         if not asker.bulk:
             b.asked[asker.name] = now
-        if isinstance(decision, Wait):
+        if isinstance(decision, Wait) and decision.until - now <= asker.patience_s:
             since = b.waiting[asker.place].since if asker.place in b.waiting else now
             b.waiting[asker.place] = Waiter(since, now, decision.until, asker.bulk)
         else:
@@ -164,7 +165,7 @@ class Throttle:
             return Wait(max(longest.until, now + POLL_S), longest.why)
         b.tokens += 1
         token = str(b.tokens)
-        b.spent.setdefault(asker.name, Spent()).add(1, b.service_time(now))
+        b.spend(asker.name, now)
         b.in_flight[token] = Flight(asker.name, now, b.tokens, b.unsure, dict(b.unspoken))
         if b.unsure:
             b.scout_until = now + SCOUT_LEASE_S
@@ -291,9 +292,7 @@ class Throttle:
         for window in PERIODS:
             self._log(window).prune(now)
         service_now = b.service_time(now)
-        b.spent = {name: spent for name, spent in b.spent.items() if spent.of("day", service_now)}
-        b.asked = {name: at for name, at in b.asked.items() if abs(now - at) < PEOPLE_S}
-        b.waiting = {name: waiter for name, waiter in b.waiting.items() if not waiter.gone(now)}
+        b.forget(now)
         for kind, reading in list(b.readings.items()):
             ahead_s = reading.reset - service_now
             if -GUARD_S < ahead_s <= (spec.DAY_S if kind == "day" else spec.MINUTE_S) + 3 * GUARD_S:

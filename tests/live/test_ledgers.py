@@ -16,12 +16,14 @@ from pathlib import Path
 
 import pytest
 from postgres import Postgres, absent, running
-from pydantic import SecretStr
+from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import PetStore, Sandbox, sqlite
 from petstore_tools.adapters.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from petstore_tools.adapters.settings import Settings
 from petstore_tools.clock import ManualClock
+from petstore_tools.core.budget import Budget
+from petstore_tools.core.headers import Answer
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Asker, Go, Throttle, Wait
 from petstore_tools.errors import LedgerError, SettingsError
@@ -274,6 +276,28 @@ def test_the_time_is_read_when_the_budget_is_ours(postgres: Postgres) -> None:
     assert two.ahead_s == pytest.approx(0, abs=0.2)  # this database runs on this machine
     one.close()
     two.close()
+
+
+@pytest.mark.case("P21")
+def test_a_day_of_many_processes_costs_no_more_than_one_of_few(where: str) -> None:
+    """5,000 of them ask once each: the budget stays small, and what they spent is summed up."""
+    ledger = opened(where)
+
+    def a_day(budget: Budget) -> None:
+        throttle = Throttle(Plan(10_000, 100_000), budget)
+        for number in range(5_000):
+            decision = throttle.ask(T0 + number, Asker(f"process {number}"))
+            assert isinstance(decision, Go)
+            throttle.answered(decision.token, T0 + number, Answer(200))
+
+    ledger.update(a_day)
+
+    size = ledger.update(lambda budget: len(TypeAdapter(Budget).dump_json(budget)))
+    assert size < 8_000
+    spent = ledger.update(lambda budget: {name: spent.of("day", T0) for name, spent in budget.spent.items()})
+    assert sum(spent.values()) == 5_000
+    assert spent["process 4999"] == 1
+    ledger.close()
 
 
 @pytest.mark.case("P24")

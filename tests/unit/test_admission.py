@@ -58,3 +58,14 @@ def test_a_refusal_is_told_at_once_however_busy_the_caller_is(doors: tuple[Admis
 
     with pytest.raises(QuotaError, match="refused a request"):
         two.enter()
+
+
+def test_who_gives_up_keeps_no_turn(doors: tuple[Admission, Admission]) -> None:
+    """Its wait would be too long, so it raises an error: the others need not let it go first."""
+    one, _ = doors
+    one.answered(one.enter(), 429, {"Retry-After": "30"}, b"")
+
+    with pytest.raises(QuotaError):
+        one.enter()
+
+    assert one.room()[1].budget.waiting == {}
