@@ -71,6 +71,8 @@ class Journal:
     def entries(self, *, wanted: bool = False) -> list[Entry]:
         """Return all rows, or those that the file of this run holds, by their place in the sheet."""
         with self._using() as db:
+            facts = db.execute("SELECT name, value FROM about WHERE name LIKE 'titles:%'")
+            titles = {name.partition(":")[2]: tuple(json.loads(value)) for name, value in facts}
             rows = db.execute(
                 "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail,"
                 " changed_at, candidates FROM row WHERE wanted >= ? ORDER BY number, occurrence",
@@ -82,15 +84,17 @@ class Journal:
                     occurrence,
                     number,
                     state,
-                    tuple(json.loads(cells)),
+                    typed,
                     pet_id,
                     detail,
                     changed_at,
                     tuple(json.loads(candidates)),
+                    titles.get(titles_name, ()),
                 )
                 for name, category_id, status, occurrence, number, state, cells, pet_id, detail, changed_at, (
                     candidates
                 ) in rows
+                for titles_name, typed in [_unpacked(cells)]
             ]
 
     def states(self) -> Counter[str]:
@@ -100,14 +104,24 @@ class Journal:
                 dict(db.execute("SELECT state, count(*) FROM row WHERE wanted = 1 GROUP BY state"))
             )
 
-    def adopt(self, merged: Merge, *, now: float) -> None:
-        """Take in a file: new rows are pending, rejected ones pending again, places brought up to date."""
-        known = [(row.number, json.dumps(row.cells), *_identity(entry)) for entry, row in merged.known]
+    def adopt(self, merged: Merge, *, now: float, titles: Sequence[str] = ()) -> None:
+        """
+        Take in a file: new rows are pending, rejected ones pending again, places brought up to date.
+
+        Args:
+            merged: What it adds.
+            now: Unix seconds.
+            titles: Those of its cells; each row keeps the ones under which it was read last.
+        """
+        text = json.dumps(titles)
+        name = hashlib.sha256(text.encode()).hexdigest()[:8]
+        known = [(row.number, _packed(name, row.cells), *_identity(entry)) for entry, row in merged.known]
         new = [
-            (*row.content, occurrence, row.number, json.dumps(row.cells), now)
+            (*row.content, occurrence, row.number, _packed(name, row.cells), now)
             for row, occurrence in merged.new
         ]
         with self._using() as connection, sqlite.transaction(connection) as db:
+            db.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (f"titles:{name}", text))
             db.execute("UPDATE row SET wanted = 0")
             db.executemany(f"UPDATE row SET wanted = 1, number = ?, cells = ? WHERE {_IS}", known)
             db.executemany(
@@ -210,6 +224,17 @@ class Journal:
 
 
 _IS: Final = "name = ? AND category_id = ? AND ifnull(status, '') = ? AND occurrence = ?"
+
+
+def _packed(titles_name: str, cells: Sequence[str]) -> str:
+    return json.dumps({titles_name: cells})
+
+
+def _unpacked(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a row's titles and its cells; version 0.1 kept a list of cells alone."""
+    found = json.loads(text)
+    ((name, cells),) = found.items() if isinstance(found, dict) else [("", found)]
+    return name, tuple(cells)
 
 
 def _identity(entry: Entry) -> tuple[str, int, str, int]:

@@ -78,6 +78,12 @@ class Table:
     rejects_of: str
     notes: tuple[str, ...]
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The header without the columns that a rejects file of ours adds."""
+        header = self.columns.header
+        return header[: header.index(ROW_COLUMN)] if self.rejects_of else header
+
     def rows(self) -> Iterator[Row | list[RowProblem] | None]:
         """Yield each row below the header: to send, with problems, or None where it is blank."""
         if self.rejects_of:

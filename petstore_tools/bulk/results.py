@@ -183,25 +183,30 @@ def write(
         The files that were written.
     """
     table = checked.table
-    header = list(table.columns.header)
-    if table.rejects_of:
-        header = header[: header.index(sheets.ROW_COLUMN)]
+    header = list(table.titles)
     folder = path.resolve().parent if os.access(path.resolve().parent, os.W_OK) else Path.cwd()
     stem = (
         path.stem if path.suffix.casefold() in sheets.FORMATS else path.name
     )  # a frame's name may have dots
     stem = stem.removesuffix(".rejected") if table.rejects_of else stem
-    id_name = "id" if "id" not in header else "petstore_id"
     ours = [sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN]
+    created = [e for e in entries if e.state == "created"]
+    created_header, created_cells = _aligned(created, table.titles)
+    id_name = "id" if "id" not in created_header else "petstore_id"
+    unknown = [e for e in entries if e.state == "unknown"]
+    unknown_header, unknown_cells = _aligned(unknown, table.titles)
     contents: dict[str, tuple[list[str], list[list[str]]]] = {
-        "created": ([*header, id_name], [[*e.cells, str(e.pet_id)] for e in entries if e.state == "created"]),
+        "created": (
+            [*created_header, id_name],
+            [[*cells, str(e.pet_id)] for e, cells in zip(created, created_cells, strict=True)],
+        ),
         "rejected": (
             [*header, *ours, sheets.PROBLEM_COLUMN],
             _rejects(checked, wanted, journal, len(header)),
         ),
         "unknown": (
-            [*header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],
-            [[*e.cells, str(e.number), _doubt(e)] for e in entries if e.state == "unknown"],
+            [*unknown_header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],
+            [[*cells, str(e.number), _doubt(e)] for e, cells in zip(unknown, unknown_cells, strict=True)],
         ),
     }
     written: list[Path] = []
@@ -213,6 +218,21 @@ def write(
             table.source.write(place, columns, rows)
             written.append(place)
     return tuple(written)
+
+
+def _aligned(entries: Sequence[Entry], titles: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return a header, and the cells of rows under the titles they had when they were read."""
+    columns = {key: None for had in (titles, *{e.titles: None for e in entries}) for key in _numbered(had)}
+    rows = []
+    for entry in entries:
+        cells = dict(zip(_numbered(entry.titles or titles), entry.cells, strict=False))
+        rows.append([cells.get(column, "") for column in columns])
+    return [title for title, _ in columns], rows
+
+
+def _numbered(titles: Sequence[str]) -> list[tuple[str, int]]:
+    """Tell columns of the same title apart."""
+    return [(title, titles[:at].count(title)) for at, title in enumerate(titles)]
 
 
 def _doubt(entry: Entry) -> str:

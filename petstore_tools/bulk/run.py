@@ -85,7 +85,7 @@ def run(
                     raise SheetError(why)
             if seen is not None:
                 journal.keep_baseline((pet_id for pet_id, _ in seen), now=client.clock.now())
-        journal.adopt(checked.merged, now=client.clock.now())
+        journal.adopt(checked.merged, now=client.clock.now(), titles=table.titles)
         created_before = journal.states()["created"]
         if stopped is None:
             try:

@@ -111,6 +111,7 @@ class Entry:
         detail: Why it is rejected or unknown, or "".
         changed_at: Unix seconds of its last change of state.
         candidates: Ids of animals that may be this row, where it is unknown and a look could not tell.
+        titles: Those under which the cells were read, none where version 0.1 read them.
     """
 
     content: Content
@@ -122,6 +123,7 @@ class Entry:
     detail: str = ""
     changed_at: float = 0.0
     candidates: tuple[int, ...] = ()
+    titles: tuple[str, ...] = ()
 
     @property
     def may_be(self) -> str:
