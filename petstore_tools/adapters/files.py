@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import tempfile
 from pathlib import Path
 
@@ -29,19 +30,20 @@ def check_writable(path: Path) -> None:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file beside its place and move it there: a reader sees the old one or the new one."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    mode = path.stat().st_mode & 0o777 if path.exists() else None
+
+    def create(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o666 if mode is None else 0o600)  # the system takes the umask off
+
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb", opener=create) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if path.exists():
-            Path(temporary).chmod(path.stat().st_mode & 0o777)
-        else:
-            umask = os.umask(0)
-            os.umask(umask)
-            Path(temporary).chmod(0o666 & ~umask)
+        if mode is not None:
+            temporary.chmod(mode)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
