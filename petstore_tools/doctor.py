@@ -16,11 +16,11 @@ from petstore_tools.client import Client
 from petstore_tools.core import plan as plans
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import (
+    KeyBannedError,
     LedgerError,
     PetstoreError,
     ProtocolError,
     QuotaError,
-    RateLimitedError,
     UnauthorizedError,
 )
 from petstore_tools.extras import install_line
@@ -86,7 +86,7 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
             error,
         )
         return
-    except (QuotaError, RateLimitedError) as error:
+    except (QuotaError, KeyBannedError) as error:
         yield Finding("service", "note", str(error), "all else can be looked at then", error)
         return
     except PetstoreError as error:

@@ -8,9 +8,8 @@ The exception tree: one root, and branches that follow what a caller can do abou
         - BadRequestError      400, also a ValueError
         - UnauthorizedError    401
         - NotFoundError        404, also a LookupError
-        - RateLimitedError     429; `retry_at`
-            - KeyBannedError   429 that names a ban
-    - QuotaError               our own throttle would have to wait too long; `resumes_at`
+        - KeyBannedError       429 that names a ban; `retry_at`
+    - QuotaError               the plan, a 429 or a 503 asks for a longer wait than allowed; `resumes_at`
     - PagingError              the pages contradict each other
     - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
@@ -85,9 +84,11 @@ class NotFoundError(ApiError, LookupError):
     """404: the animal cannot be found (§4.3, §7)."""
 
 
-class RateLimitedError(ApiError):
+class KeyBannedError(ApiError):
     """
-    429: a limit was exceeded (§8.4).
+    429 that names a temporary ban of the key (§8.4).
+
+    Any other 429 is waited out, or is a QuotaError where the wait is longer than allowed.
 
     Attributes:
         retry_at: Unix seconds from which a request may go again.
@@ -98,13 +99,9 @@ class RateLimitedError(ApiError):
         self.retry_at = retry_at
 
 
-class KeyBannedError(RateLimitedError):
-    """429 that names a temporary ban of the key (§8.4.3)."""
-
-
 class QuotaError(PetstoreError):
     """
-    The plan leaves no request now, and the wait is longer than the caller allowed.
+    No request may go now, by the plan, a 429 or a 503 that named a time, and the wait is longer than allowed.
 
     Attributes:
         plan: The plan in force, in words.

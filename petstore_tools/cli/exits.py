@@ -15,7 +15,6 @@ from petstore_tools.errors import (
     MissingExtraError,
     PetstoreError,
     QuotaError,
-    RateLimitedError,
     SettingsError,
     SheetError,
     UnauthorizedError,
@@ -37,7 +36,7 @@ def of_error(error: PetstoreError) -> int:
         ((MissingExtraError, ArgumentError), USAGE),
         ((IncompleteListingError,), PARTLY),
         ((UnauthorizedError,), KEY_REFUSED),
-        ((QuotaError, RateLimitedError, KeyBannedError), AT_A_LIMIT),
+        ((QuotaError, KeyBannedError), AT_A_LIMIT),
     )
     return next((code for types, code in kinds if isinstance(error, types)), SERVICE)
 
