@@ -49,6 +49,8 @@ class Manner:
             next question, which halves the ledger's work. The caller ends with `Admission.tell`.
         cancelled: Asked before each attempt; True ends the call.
         on_wait: Called with each wait, and with None when it is over.
+        on_sent: Called with each request that may have reached the service.
+        may_retry: Asked before each retry; False ends the call with what came.
     """
 
     bulk: bool = False
@@ -57,6 +59,8 @@ class Manner:
     busy: bool = False
     cancelled: Callable[[], bool] = lambda: False
     on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
+    on_sent: Callable[[], None] = lambda: None
+    may_retry: Callable[[], bool] = lambda: True
 
 
 ALONE: Final = Manner()

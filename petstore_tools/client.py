@@ -6,7 +6,6 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
@@ -22,7 +21,7 @@ from petstore_tools.core import retry, schemes
 from petstore_tools.core.forecast import SLOW_S, connections
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import NotFoundError, TransportError
-from petstore_tools.listed import EVERYTHING, Begun, Listed, Service, Wanted
+from petstore_tools.listed import EVERYTHING, Begun, Listed, Service, Tally, Wanted
 from petstore_tools.models import NewPet, Pet
 
 SETTLE_AFTER_S: Final = 60.0
@@ -66,7 +65,7 @@ class Client:
         self.base_url, self.environment, self.clock = base_url, environment, clock
         self.max_wait_s, self.settle_after_s = max_wait_s, settle_after_s
         self.transport, self.ledger = transport, ledger
-        self.admission = Admission(ledger, plan, clock, max_wait_s=max_wait_s)
+        self.admission, self._plan = Admission(ledger, plan, clock, max_wait_s=max_wait_s), plan
         self.sent, self._counting = 0, threading.Lock()
         self._chance = chance or random.Random()
         self.known, self._pagination = known or KnownServices(), pagination
@@ -108,19 +107,27 @@ class Client:
         self, wanted: Wanted = EVERYTHING, *, manner: Manner = ALONE, begun: Begun | None = None
     ) -> Listed:
         """Begin a listing, or go on with one (§4.1); it asks as it is iterated."""
-        ended = threading.Event()
-        stoppable = replace(manner, cancelled=lambda: ended.is_set() or manner.cancelled())
-        service = Service(
-            call=lambda url: self.call("GET", url, manner=stoppable),
-            stop=ended.set,
-            sent=lambda: self.sent,
-            connections=self._side_by_side,
-            clock=self.clock,
-            base_url=self.base_url,
-            environment=self.environment,
-            known=self.known,
-            pagination=self._pagination,
-        )
+
+        def service() -> Service:
+            ended, tally = threading.Event(), Tally(wanted.max_requests)
+            own = replace(
+                manner,
+                cancelled=lambda: ended.is_set() or manner.cancelled(),
+                on_sent=tally.count,
+                may_retry=tally.may_retry,
+            )
+            return Service(
+                call=lambda url: self.call("GET", url, manner=own),
+                stop=ended.set,
+                tally=tally,
+                connections=self._side_by_side,
+                clock=self.clock,
+                base_url=self.base_url,
+                environment=self.environment,
+                known=self.known,
+                pagination=self._pagination,
+            )
+
         return Listed(service, wanted, begun)
 
     def _side_by_side(self) -> int:
@@ -128,12 +135,8 @@ class Client:
         latency_s = self.transport.fastest_s
         if latency_s is None or latency_s < SLOW_S:
             return 1
-        return connections(self.plan_per_minute, latency_s)
-
-    @cached_property
-    def plan_per_minute(self) -> int | None:
-        """Requests a minute by the plan in force, None where nobody knows."""
-        return self.admission.room()[0].per_minute
+        plan = self._plan or self.admission.room()[0]  # what the headers show may rise while it lists
+        return connections(plan.per_minute, latency_s)
 
     def call(self, method: str, url: str, body: bytes | None = None, *, manner: Manner = ALONE) -> Reply:
         """
@@ -155,14 +158,15 @@ class Client:
                     reply = self.attempt(method, url, body, manner=manner)
                 except TransportError as error:
                     failures += 1
-                    if failures >= retry.ATTEMPTS or (method != "GET" and error.may_have_left):
+                    safe = method == "GET" or not error.may_have_left
+                    if not safe or failures >= retry.ATTEMPTS or not manner.may_retry():
                         raise
                 else:
                     if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
                         continue
                     failures += 1
                     sick = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    if not sick or failures >= retry.ATTEMPTS:
+                    if not sick or failures >= retry.ATTEMPTS or not manner.may_retry():
                         return reply
                 self.admission.pause(retry.backoff_s(failures, self._chance), manner)
 
@@ -195,13 +199,15 @@ class Client:
             reply = self.transport.send(method, url, body)
         except BaseException as error:
             left = not isinstance(error, TransportError) or error.may_have_left
-            self._count(left)
+            if left:
+                self._count(manner)
             self.admission.failed(token, may_have_left=left)
             raise
-        self._count(1)
+        self._count(manner)
         self.admission.answered(token, reply.status, reply.headers, reply.body)
         return reply
 
-    def _count(self, requests: int) -> None:
+    def _count(self, manner: Manner) -> None:
         with self._counting:
-            self.sent += requests
+            self.sent += 1
+        manner.on_sent()

@@ -1,13 +1,14 @@
-"""A listing under way: joins the pager with a client's calls, and keeps the verdict (§4.1)."""
+"""A listing: joins the pager with a client's calls, and keeps the verdict (§4.1)."""
 
 from __future__ import annotations
 
+import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
-from math import ceil
+from math import ceil, inf
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -21,6 +22,7 @@ from petstore_tools.core import schemes
 from petstore_tools.core.listing import Listing, digest
 from petstore_tools.core.pages import Ask, End, Page
 from petstore_tools.core.paging import Pager
+from petstore_tools.errors import ApiError, TransportError
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.words import counted, utc_text
 
@@ -28,6 +30,7 @@ _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
 _AS_IT_CAME: Final = "kept as it came: "
 _REFUSED: Final = range(400, 500)
+LEAST_RETRIES: Final = 10  # of one listing; a long one may retry a tenth of its requests
 
 
 @dataclass(frozen=True)
@@ -99,15 +102,53 @@ class Stale(Exception):  # noqa: N818 - no fault: the pass begins anew
     """The service no longer goes on where an interrupted pass stopped."""
 
 
+class Tally:
+    """
+    Counts the requests of one listing, whichever thread sends them, and bounds its retries.
+
+    Args:
+        most: Requests that the listing may spend, None for no bound.
+
+    Attributes:
+        sent: Requests that may have reached the service, retries included.
+        retries: Of these, and of those that never left, the ones asked again after a failure.
+        pages: Pages that the listing is expected to have; a retry for every tenth is allowed.
+        refused: Why a retry was refused, "" while none was.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self.sent = self.retries = self.pages = 0
+        self.refused = ""
+
+    def count(self) -> None:
+        """Count a request."""
+        with self._lock:
+            self.sent += 1
+
+    def may_retry(self) -> bool:
+        """Say whether a request may be asked again, and count it: each costs a unit of the day (§8.2)."""
+        with self._lock:
+            if self._most is not None and self.sent >= self._most:
+                self.refused = (
+                    f"not asked again, since the listing may spend {counted(self._most, 'request')}"
+                )
+            elif self.retries >= max(LEAST_RETRIES, max(self.sent, self.pages) // 10):
+                self.refused = f"not asked again, after {self.retries:,} retries in this listing"
+            else:
+                self.retries += 1
+            return not self.refused
+
+
 @dataclass(frozen=True)
 class Service:
     """
-    What a listing needs of a client.
+    What one pass over a listing needs of a client.
 
     Attributes:
         call: Gets an address.
         stop: Ends the calls that wait.
-        sent: Counts the requests of the client.
+        tally: Counts the requests that `call` sends.
         connections: How many pages may be under way at once.
         clock: Tells time.
         base_url: Ends in `/v1`.
@@ -118,7 +159,7 @@ class Service:
 
     call: Callable[[str], Reply]
     stop: Callable[[], None]
-    sent: Callable[[], int]
+    tally: Tally
     connections: Callable[[], int]
     clock: Clock
     base_url: str
@@ -129,12 +170,15 @@ class Service:
 
 class Listed:
     """
-    A listing under way: iterate it for pages, then read `listing`.
+    A listing: iterate it for pages, then read `listing`.
+
+    Each iteration reads from the first page on and costs its own requests; `listing` is about the one that
+    was begun last.
 
     Args:
-        service: What is asked.
+        service: Makes what one iteration asks.
         wanted: For what.
-        begun: An interrupted pass to go on with; its pages do not come again.
+        begun: An interrupted pass that the first iteration goes on with; its pages do not come again.
 
     Raises:
         UnauthorizedError: The key is refused (§5).
@@ -144,7 +188,35 @@ class Listed:
     Spec: §4.1.
     """
 
-    def __init__(self, service: Service, wanted: Wanted, begun: Begun | None = None) -> None:
+    def __init__(self, service: Callable[[], Service], wanted: Wanted, begun: Begun | None = None) -> None:
+        self._service, self._wanted = service, wanted
+        self._pass, self._is_begun = _Pass(service(), wanted, begun), False
+
+    @property
+    def size(self) -> int | None:
+        """How many animals the service says there are, else how many there were last time."""
+        return self._pass.size
+
+    @property
+    def listing(self) -> Listing:
+        """The verdict so far; cut until the last page is read."""
+        return self._pass.listing
+
+    def state(self) -> dict[str, Any] | None:
+        """Return what a later pass needs to go on, None where it had better begin anew."""
+        return self._pass.state()
+
+    def __iter__(self) -> Iterator[PageOfPets]:
+        if self._is_begun:
+            self._pass = _Pass(self._service(), self._wanted, None)
+        self._is_begun = True
+        return self._pass.pages()
+
+
+class _Pass:
+    """One pass over a listing, from its first page to its end."""
+
+    def __init__(self, service: Service, wanted: Wanted, begun: Begun | None) -> None:
         self._service, self._wanted, self._begun = service, wanted, begun
         learnt = service.known.of(service.base_url)
         told = service.pagination or learnt.known_scheme
@@ -157,7 +229,7 @@ class Listed:
             told=service.pagination is not None,
         )
         self._end = End("cut", "the listing was not read to its end")
-        self._sent_before, self._requests_before = service.sent(), 0
+        self._requests_before = 0
         self._started_at = self._ended_at = service.clock.now()
         self._notes: dict[str, None] = {}
         self._others: set[int] = set()  # ids of animals that do not bear the status asked for
@@ -172,13 +244,15 @@ class Listed:
         """How many animals the service says there are, else how many there were last time."""
         return self._size if self._pager.total is None else self._pager.total
 
-    def __iter__(self) -> Iterator[PageOfPets]:
+    def pages(self) -> Iterator[PageOfPets]:
+        """Ask for page after page."""
         with self._reasons(), Ahead(self._service.call, self._service.stop) as ahead:
             while isinstance(step := self._pager.next, Ask):
                 most = self._wanted.max_requests
-                if most is not None and self._requests() >= most:
-                    self._end = End("cut", f"asked for at most {counted(self._requests(), 'request')}")
+                if most is not None and self._service.tally.sent >= most:
+                    self._end = End("cut", f"asked for at most {counted(most, 'request')}")
                     return
+                self._service.tally.pages = self._pages_expected()
                 reply = ahead.get(step.url, self._following())
                 paused_at, self._ended_at = self._ended_at, self._service.clock.now()
                 if step.trial and reply.status in _REFUSED and reply.status != HTTPStatus.UNAUTHORIZED:
@@ -208,7 +282,7 @@ class Listed:
             status=self._wanted.status,
             rows=len(ids),
             digest=digest(ids),
-            requests=self._requests_before + self._requests(),
+            requests=self._requests_before + self._service.tally.sent,
             pages=self._pager.pages,
             doubles=self._pager.doubles,
             started_at=self._started_at,
@@ -222,8 +296,10 @@ class Listed:
         """Return what a later pass needs to go on, None where it had better begin anew."""
         return None if self._others else self._pager.state()
 
-    def _requests(self) -> int:
-        return self._service.sent() - self._sent_before
+    def _pages_expected(self) -> int:
+        """Return how many pages the listing will have, 0 where nobody knows."""
+        animals = min(self.size or 0, self._wanted.first or inf)
+        return ceil(animals / self._wanted.limit)
 
     def _fed(self, step: Ask | End) -> None:
         begun, self._begun = self._begun, None
@@ -287,5 +363,8 @@ class Listed:
             raise
         except BaseException as error:
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            if self._service.tally.refused and isinstance(error, (ApiError, TransportError)):
+                error.add_note(self._service.tally.refused)
+                what += f"; {self._service.tally.refused}"
             self._end = End("cut", what)
             raise

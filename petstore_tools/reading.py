@@ -46,6 +46,8 @@ class Reading:
         """
         Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
 
+        Iterate it again and it reads again, from the first page on.
+
         Args:
             status: One of the three values, None for all.
             limit: Page size, 1 to 100.
@@ -62,9 +64,8 @@ class Reading:
         return self._client.pages(Wanted(status, limit), manner=Manner(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
-        """Yield animals one by one; asks for a page when the one before is used up (§4.1)."""
-        for page in self.pages(status=status, wait=wait):
-            yield from page.pets
+        """Return the animals one by one; asks for a page when the one before is used up (§4.1)."""
+        return (pet for page in self.pages(status=status, wait=wait) for pet in page.pets)
 
     def list_pets(
         self,

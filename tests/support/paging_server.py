@@ -50,6 +50,7 @@ class PagingService:
         refuses: So many requests are answered with 400.
         repeats_last: A page behind the end is the last one again.
         before: Called with the number of each request before it is answered.
+        more: Gives further headers of each answer.
     """
 
     rows: list[Row]
@@ -65,6 +66,7 @@ class PagingService:
     refuses: int = 0
     repeats_last: bool = False
     before: Callable[[int], None] = lambda number: None
+    more: Callable[[], dict[str, str]] = dict
     asked: list[dict[str, str]] = field(default_factory=list)
     most_at_once: int = 0
     _under_way: int = 0
@@ -83,7 +85,7 @@ class PagingService:
             await asyncio.sleep(self.latency_s)
         self._under_way -= 1
         status, headers, body = self.answer(query)
-        fields = [(name.encode(), value.encode()) for name, value in headers.items()]
+        fields = [(name.encode(), value.encode()) for name, value in {**headers, **self.more()}.items()]
         fields.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": fields})
         await send({"type": "http.response.body", "body": body})
