@@ -95,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     warnings.showwarning = _say
+    stdout = sys.stdout
     try:
         code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
@@ -105,12 +106,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo("Interrupted.", err=True)
         code = exits.INTERRUPTED
     except PetstoreError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
         code = exits.of_error(error)
     except (BrokenPipeError, SystemExit) as error:
-        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
+        if isinstance(error, SystemExit) and sys.stdout is stdout:
             raise
-        # click ends so when nobody reads stdout any more
+        # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
     except OSError as error:
