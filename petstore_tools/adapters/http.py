@@ -11,7 +11,7 @@ from copy import copy
 from dataclasses import dataclass
 from math import inf
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
@@ -104,7 +104,8 @@ class Transport:
             response = adapter.send(request, timeout=TIMEOUT_S, **self._settings)  # type: ignore[arg-type]
             content = response.content
         except (requests.RequestException, OSError) as error:
-            raise _translate(error, f"{method} {urlsplit(url).path}", urlsplit(url).netloc) from error
+            first = self.fastest_s is None
+            raise _translate(error, f"{method} {urlsplit(url).path}", urlsplit(url), first=first) from error
         finally:
             self._local.used_at = ended_at = time.monotonic()
         self.fastest_s = min(ended_at - began_at, self.fastest_s or inf)
@@ -159,13 +160,15 @@ _BEFORE_A_BYTE: Final = (
 _HANDSHAKE: Final = {"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE"}
 
 
-def _translate(error: Exception, line: str, place: str) -> TransportError:
+def _translate(error: Exception, line: str, url: SplitResult, *, first: bool) -> TransportError:
+    """Say what happened; where no answer ever came (`first`), also what of the address may be wrong."""
     causes = list(_causes(error))
     names = {type(cause).__name__ for cause in causes}
+    plain_http = any(isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE for cause in causes)
     never_left = (
         type(error) is OSError  # no certificate bundle: a socket's faults have classes of their own
         or any(isinstance(cause, _BEFORE_A_BYTE) for cause in causes)
-        or any(isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE for cause in causes)
+        or plain_http
         or any(isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes)
     )
     if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
@@ -174,12 +177,16 @@ def _translate(error: Exception, line: str, place: str) -> TransportError:
         what = "the host name is not known"
     elif isinstance(error, requests.exceptions.ProxyError):
         what = "the proxy does not let the request through"
+    elif plain_http:
+        what = f"{url.netloc} does not speak https; if it speaks http, write http:// in the base address"
     elif never_left:
-        what = f"nobody answers at {place}; is the service running?"
+        what = f"nobody answers at {url.netloc}; is the service running?"
     elif isinstance(error, requests.Timeout):
         what = f"no answer within {TIMEOUT_S[1]:.0f} s"
     else:
         what = "the connection broke before the whole answer came"
+        if first and url.scheme == "http":
+            what += "; if the service speaks https, write https:// in the base address"
     return TransportError(f"{line}: {what}", may_have_left=not never_left)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -23,7 +24,19 @@ def error_body(reply: Reply) -> ErrorBody:
     except ValidationError:
         kind = reply.headers.get("Content-Type", "no content type").partition(";")[0]
         message = f"an answer without an Error body ({kind}, {len(reply.body):,} bytes)"
+        if other := _not_of_the_service(reply):
+            message += f": {other}"
         return ErrorBody(code="", message=message, status=reply.status)
+
+
+def _not_of_the_service(reply: Reply) -> str:
+    """Say what an answer is that another program gave, "" where that is not known."""
+    if reply.status == HTTPStatus.BAD_REQUEST and b"https" in reply.body[:2_000].lower():
+        return "the address seems to speak https; write https:// in the base address"
+    if reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        advice = "; is the base address right?" if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR else ""
+        return f"a web page came in its place{advice}"
+    return ""
 
 
 def error_code(body: bytes) -> str:
@@ -64,7 +77,8 @@ def read_pet(reply: Reply, line: str) -> Pet:
     try:
         return Pet.model_validate_json(reply.body)
     except ValidationError as error:
-        raise ProtocolError(f"{line}: the answer is no animal: {first_fault(error)}") from error
+        fault = _not_of_the_service(reply) or first_fault(error)
+        raise ProtocolError(f"{line}: the answer is no animal: {fault}") from error
 
 
 def first_fault(error: ValidationError) -> str:
@@ -85,4 +99,5 @@ def read_rows(reply: Reply, url: str) -> list[PetRow]:
         return PET_ROWS.validate_json(reply.body)
     except ValidationError as error:
         line = request_line("GET", url)
-        raise ProtocolError(f"{line}: the answer is no list of animals: {first_fault(error)}") from error
+        fault = _not_of_the_service(reply) or first_fault(error)
+        raise ProtocolError(f"{line}: the answer is no list of animals: {fault}") from error

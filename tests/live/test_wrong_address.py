@@ -1,0 +1,105 @@
+"""A base address behind which there is no service, or one that speaks otherwise: said in words (item 17)."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from commands import run
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.errors import ApiError, PetstoreError, ProtocolError, TransportError
+from petstore_tools.testing import Fault
+
+PAGE = b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
+TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"  # what a TLS server says to plain HTTP
+GO = b"Client sent an HTTP request to an HTTPS server.\n"
+NGINX = b"<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+
+
+def page(status: str, body: bytes, kind: str = "text/html") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+@contextmanager
+def answering(answer: bytes) -> Iterator[int]:
+    """Answer every connection with these bytes and close it; yields the port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    connection.recv(65_536)
+                    connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def refusal(address: str) -> PetstoreError:
+    with PetStore(base_url=address, api_key="k", plan="pro", ledger="memory") as store:
+        with pytest.raises(PetstoreError) as caught:
+            store.list_pets(first=1)
+        return caught.value
+
+
+@pytest.mark.parametrize(
+    "answer", [b"", TLS_ALERT, page("400 Bad Request", GO, "text/plain"), page("400 No", NGINX)]
+)
+def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
+    """A closed connection, an alert, and what Go and nginx answer."""
+    with answering(answer) as port:
+        error = refusal(f"http://127.0.0.1:{port}/v1")
+
+    assert "https" in str(error)
+    assert "write https:// in the base address" in str(error)
+
+
+def test_https_to_a_service_that_speaks_http_says_so() -> None:
+    """In place of: nobody answers."""
+    with Sandbox(animals=1) as box:
+        error = refusal(box.base_url.replace("http://", "https://"))
+
+    assert "does not speak https; if it speaks http, write http:// in the base address" in str(error)
+    assert isinstance(error, TransportError)
+    assert not error.may_have_left
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [("200 OK", ProtocolError), ("404 Not Found", ApiError), ("502 Bad Gateway", ApiError)],
+)
+def test_a_web_page_behind_the_address_is_called_one(status: str, kind: type[PetstoreError]) -> None:
+    """And where it cannot be a proxy's word on a service that is down, the address is asked about."""
+    with answering(page(status, PAGE)) as port:
+        error = refusal(f"http://127.0.0.1:{port}/v1")
+
+    assert isinstance(error, kind)
+    assert "a web page came in its place" in str(error)
+    assert ("is the base address right?" in str(error)) == (not status.startswith("5"))
+
+
+def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
+    """Once the service has answered, nobody is sent to look at https."""
+    drops = Fault("drop_before", method="GET", at=tuple(range(2, 9)))
+    with Sandbox(animals=150, faults=[drops]) as box, pytest.raises(TransportError) as caught:
+        box.store.list_pets()
+
+    assert "https" not in str(caught.value)
+
+
+def test_doctor_says_the_same_words() -> None:
+    """With exit code 5."""
+    with answering(page("200 OK", PAGE)) as port:
+        done = run("doctor", PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1", PETSTORE_API_KEY="k")
+
+    assert done.returncode == 5
+    assert "a web page came in its place; is the base address right?" in done.stdout
