@@ -41,6 +41,18 @@ def connect(path: Path, *, durability: Durability) -> sqlite3.Connection:
     return connection
 
 
+def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
+    """
+    Open a database file for reading only: nothing is made, and nothing in it is changed.
+
+    Raises:
+        sqlite3.Error: There is no such file, or it cannot be opened.
+    """
+    return sqlite3.connect(
+        f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=busy_s, check_same_thread=False
+    )
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Hold the file's write lock; commit at the end, roll back on any exception."""

@@ -8,13 +8,13 @@ import sqlite3
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self, assert_never
+from typing import Any, Final, assert_never
 
 from petstore_tools import sqlite
+from petstore_tools.adapters.run_lock import Target, about, run_lock
 from petstore_tools.core.journal import DIED, NEXT, Entry, Merge, State
 from petstore_tools.core.settle import Absent, Ambiguous, Found, Verdict
 from petstore_tools.errors import JournalError
@@ -32,44 +32,38 @@ CREATE UNIQUE INDEX row_identity ON row (name, category_id, ifnull(status, ''), 
 CREATE INDEX row_state ON row (state, number)
 """
 _FORMAT: Final = 2
-
-
-@dataclass(frozen=True)
-class Target:
-    """
-    What an import is for: the key is no part of it, so a new key changes nothing.
-
-    Attributes:
-        environment: `production`, `staging` or `sandbox`.
-        base_url: Where it sends.
-        path: The file, absolute.
-    """
-
-    environment: str
-    base_url: str
-    path: Path
-
-    @property
-    def id(self) -> str:
-        """Name of its journal."""
-        parts = json.dumps([self.environment, self.base_url, str(self.path)])
-        return hashlib.sha256(parts.encode()).hexdigest()[:12]
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 class Journal:
     """
     The rows of one import and their states; open it with `open_journal`.
 
-    Threads may share it. States change only as `core.journal.NEXT` allows.
+    Threads may share it. States change only as `core.journal.NEXT` allows. The file is made when the import
+    is taken in: one that was refused leaves none.
     """
 
-    def __init__(self, connection: sqlite3.Connection, journal_id: str) -> None:
-        self.id = journal_id
-        self._db: sqlite3.Connection | None = connection
+    def __init__(
+        self,
+        journal_id: str,
+        target: Target,
+        connection: sqlite3.Connection | None,
+        make: Callable[[float], sqlite3.Connection] | None = None,
+    ) -> None:
+        self.id, self.target = journal_id, target
+        self._db, self._make = connection, make
         self._lock = threading.Lock()
+        self._defaults: frozenset[str | None] | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether there is a file."""
+        return self._db is not None
 
     def entries(self, *, wanted: bool = False) -> list[Entry]:
         """Return all rows, or those that the file of this run holds, by their place in the sheet."""
+        if not self.made:
+            return []
         with self._using() as db:
             facts = db.execute("SELECT name, value FROM about WHERE name LIKE 'titles:%'")
             titles = {name.partition(":")[2]: tuple(json.loads(value)) for name, value in facts}
@@ -104,7 +98,9 @@ class Journal:
                 dict(db.execute("SELECT state, count(*) FROM row WHERE wanted = 1 GROUP BY state"))
             )
 
-    def adopt(self, merged: Merge, *, now: float, titles: Sequence[str] = ()) -> None:
+    def adopt(
+        self, merged: Merge, *, now: float, titles: Sequence[str] = (), about: Mapping[str, str] = _NOTHING
+    ) -> None:
         """
         Take in a file: new rows are pending, rejected ones pending again, places brought up to date.
 
@@ -112,16 +108,19 @@ class Journal:
             merged: What it adds.
             now: Unix seconds.
             titles: Those of its cells; each row keeps the ones under which it was read last.
+            about: Facts to keep of this run: how the file is read, and what was left out of it.
         """
+        self._begin(now)
         text = json.dumps(titles)
         name = hashlib.sha256(text.encode()).hexdigest()[:8]
+        facts = {**about, f"titles:{name}": text, "adopted_at": str(now)}
         known = [(row.number, _packed(name, row.cells), *_identity(entry)) for entry, row in merged.known]
         new = [
             (*row.content, occurrence, row.number, _packed(name, row.cells), now)
             for row, occurrence in merged.new
         ]
         with self._using() as connection, sqlite.transaction(connection) as db:
-            db.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", (f"titles:{name}", text))
+            db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts.items())
             db.execute("UPDATE row SET wanted = 0")
             db.executemany(f"UPDATE row SET wanted = 1, number = ?, cells = ? WHERE {_IS}", known)
             db.executemany(
@@ -177,6 +176,8 @@ class Journal:
     @property
     def is_new(self) -> bool:
         """Whether nobody looked yet and nothing was ever sent."""
+        if not self.made:
+            return True
         with self._using() as db:
             (rows,) = db.execute("SELECT count(*) FROM row WHERE state != 'pending'").fetchone()
             (looks,) = db.execute("SELECT count(*) FROM baseline").fetchone()
@@ -191,12 +192,32 @@ class Journal:
 
     def keep_baseline(self, ids: Iterable[int], *, now: float) -> None:
         """Note what stands before the first create."""
+        self._begin(now)
         with self._using() as connection, sqlite.transaction(connection) as db:
             db.execute("DELETE FROM baseline")
             db.execute("INSERT INTO baseline VALUES (?, ?)", (array("q", ids).tobytes(), now))
 
+    @property
+    def defaults(self) -> frozenset[str | None]:
+        """Statuses that the service gave to rows that had none."""
+        if self._defaults is None:
+            with self._using() as db:
+                row = db.execute("SELECT value FROM about WHERE name = 'defaults'").fetchone()
+            self._defaults = frozenset(json.loads(row[0]) if row else ())
+        return self._defaults
+
+    def learn_default(self, status: str | None) -> None:
+        """Note the status that a 201 shows of a row that gave none (§2.1 states no default)."""
+        if status not in self.defaults:
+            self._defaults = self.defaults | {status}
+            with self._using() as db:
+                told = json.dumps(sorted(self._defaults, key=str))
+                db.execute("INSERT OR REPLACE INTO about VALUES ('defaults', ?)", (told,))
+
     def bury(self, *, now: float) -> int:
         """Call rows unknown whose answer nobody awaits any more; return how many."""
+        if not self.made:
+            return 0
         with self._using() as db:
             died = db.execute(
                 "UPDATE row SET state = 'unknown', detail = ?, changed_at = ? WHERE state = 'sending'",
@@ -210,6 +231,11 @@ class Journal:
             if self._db is not None:
                 self._db.close()
             self._db = None
+
+    def _begin(self, now: float) -> None:
+        """Make the file, unless it is made."""
+        if not self.made and self._make is not None:
+            self._db = self._make(now)
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
@@ -245,12 +271,12 @@ def _identity(entry: Entry) -> tuple[str, int, str, int]:
 @contextmanager
 def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: float) -> Iterator[Journal]:
     """
-    Open the journal of an import, or make it; one run at a time.
+    Open the journal of an import, or prepare to make it; one run at a time.
 
     Args:
         folder: Where journals live.
         target: What the import is for.
-        journal_id: Another journal, named by a rejects file of it.
+        journal_id: Another journal: a later one of the target, or one that a rejects file names.
         now: Unix seconds.
 
     Raises:
@@ -260,71 +286,42 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
     name = journal_id or target.id
     path = folder / f"{name}.db"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _RunLock(folder / f"{name}.lock", name) as lock:
-        if journal_id and not path.exists():
-            raise JournalError(f"the rejects file belongs to an import {name} that is not on this machine")
-        if not path.exists():
-            if lock.journal_was_made:
-                raise JournalError(
-                    f"the journal {name} of this import is gone: what it created cannot be told. Put the "
-                    f"file back, or delete {name}.lock in the state folder to start over"
-                )
+    with run_lock(folder, name) as lock:
+        (was_made,) = lock.execute("PRAGMA user_version").fetchone()
+
+        def make(now: float) -> sqlite3.Connection:
             _make(path, target, now)
-        if not lock.journal_was_made:
-            lock.note_journal()
-        journal = Journal(_open(path, target, name), name)
+            lock.execute("PRAGMA user_version = 1")  # remember durably that there is a journal
+            return _open(path, target, name)
+
+        if was_made and not path.exists():
+            raise JournalError(
+                f"the journal {name} of this import is gone: what it created cannot be told. Put the "
+                f"file back, or delete {name}.lock in the state folder to start over"
+            )
+        if path.exists():
+            lock.execute("PRAGMA user_version = 1")
+        journal = Journal(name, target, _open(path, target, name) if path.exists() else None, make)
         try:
             journal.bury(now=now)
             yield journal
         finally:
             journal.close()
+            if not path.exists() and not was_made:
+                (folder / f"{name}.lock").unlink(missing_ok=True)
 
 
-def peek(folder: Path, target: Target, *, journal_id: str = "") -> list[Entry]:
-    """Return the rows of a journal, none where it was never made; a run may go on meanwhile."""
+def peek(folder: Path, target: Target, *, journal_id: str = "", wanted: bool = False) -> list[Entry]:
+    """Return the rows of a journal (`Journal.entries`), none where it was never made; a run may go on."""
     name = journal_id or target.id
     path = folder / f"{name}.db"
     if not path.exists():
         return []
-    journal = Journal(_open(path, target, name), name)
+    journal = Journal(name, target, _open(path, target, name, read_only=True))
     try:
-        return journal.entries()
+        return journal.entries(wanted=wanted)
     finally:
         journal.close()
-
-
-class _RunLock:
-    """An operating system's lock that dies with its process, held through SQLite on every platform."""
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self._name = path, name
-
-    def __enter__(self) -> Self:
-        try:
-            self._db = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
-        except sqlite3.Error as error:
-            raise JournalError(f"the lock of journal {self._name} cannot be opened: {error}") from error
-        try:
-            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")  # held past each commit, until closed
-            self._db.execute("BEGIN EXCLUSIVE")
-            self._db.execute("COMMIT")
-            (made,) = self._db.execute("PRAGMA user_version").fetchone()
-        except sqlite3.Error as error:
-            self._db.close()
-            if "locked" in str(error):
-                raise JournalError(
-                    f"this import is running already (journal {self._name}); wait for it or stop it"
-                ) from error
-            raise JournalError(f"the lock of journal {self._name} cannot be used: {error}") from error
-        self.journal_was_made = bool(made)
-        return self
-
-    def note_journal(self) -> None:
-        """Remember durably that there is a journal."""
-        self._db.execute("PRAGMA user_version = 1")
-
-    def __exit__(self, *_: object) -> None:
-        self._db.close()
 
 
 def _make(path: Path, target: Target, now: float) -> None:
@@ -338,23 +335,19 @@ def _make(path: Path, target: Target, now: float) -> None:
         with sqlite.transaction(db):
             for statement in _TABLES.split(";\n"):
                 db.execute(statement)
-            facts = {**about(target), "path": str(target.path), "format": str(_FORMAT), "made_at": str(now)}
+            facts = {**about(target), "path": str(target.path), "sheet": target.sheet}
+            facts |= {"format": str(_FORMAT), "made_at": str(now)}
             db.executemany("INSERT INTO about VALUES (?, ?)", facts.items())
     finally:
         db.close()
     unfinished.replace(path)
 
 
-def about(target: Target) -> dict[str, str]:
-    """Return what a journal says of the place it is for."""
-    return {"environment": target.environment, "base_url": target.base_url}
-
-
-def _open(path: Path, target: Target, name: str) -> sqlite3.Connection:
+def _open(path: Path, target: Target, name: str, *, read_only: bool = False) -> sqlite3.Connection:
     if not path.stat().st_size:
         raise JournalError(damaged(name, "it is empty"))
     try:
-        db = sqlite.connect(path, durability="FULL")
+        db = sqlite.read(path) if read_only else sqlite.connect(path, durability="FULL")
     except sqlite3.Error as error:
         raise JournalError(damaged(name, str(error))) from error
     try:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Final
 
 from petstore_tools import sqlite
-from petstore_tools.adapters.journal import Target, about, damaged, open_journal
+from petstore_tools.adapters.journal import damaged
+from petstore_tools.adapters.run_lock import Target, about, run_lock
 from petstore_tools.core.rows import Content
 from petstore_tools.errors import JournalError
+
+BUSY_S: Final = 2.0  # how long a journal may be locked before it counts as one that cannot be read
 
 
 @dataclass(frozen=True)
@@ -21,44 +28,109 @@ class Elsewhere:
     Attributes:
         standing: Rows that they created, or may have, by their values.
         lost: Values of those that they may have created.
-        owned: Ids that they created.
+        owned: Ids that they created, and the journal of each.
+        defaults: Statuses that the service gave to rows that had none.
+        unreadable: Journals that cannot be read, by name: what they own cannot be told.
     """
 
     standing: Counter[Content]
     lost: frozenset[Content]
-    owned: frozenset[int]
+    owned: Mapping[int, str]
+    defaults: frozenset[str | None]
+    unreadable: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of them."""
+        return tuple(
+            f"the journal {name} of another import cannot be read, so its animals are not known; if it is "
+            f"damaged for good: petstore-tools imports forget {name}"
+            for name in self.unreadable
+        )
 
 
-def elsewhere(folder: Path, target: Target, *, but: str) -> Elsewhere:
-    """Read the journals of other imports to the same target."""
+def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()) -> Elsewhere:
+    """
+    Read the journals of other imports to the same target.
+
+    Args:
+        folder: Where journals live.
+        target: What the import is for.
+        but: Name of the journal that is no other.
+        siblings: Those of other sheets of the workbook that are imported with it: what they created is
+            theirs, but an equal row here is a duplicate, no sign that the animal exists already.
+    """
     standing: Counter[Content] = Counter()
     lost: set[Content] = set()
-    owned: set[int] = set()
-    for path in folder.glob("*.db"):
+    owned: dict[int, str] = {}
+    defaults: set[str | None] = set()
+    unreadable: list[str] = []
+    for path in sorted(folder.glob("*.db")):
         if path.stem == but:
             continue
-        db = sqlite3.connect(path, timeout=sqlite.BUSY_S)
         try:
-            if not about(target).items() <= dict(db.execute("SELECT name, value FROM about")).items():
-                continue
-            for *content, pet_id in db.execute(
-                "SELECT name, category_id, status, pet_id FROM row"
-                " WHERE state IN ('created', 'unknown', 'sending')"
-            ):
-                name, category_id, status = content
-                standing[name, category_id, status] += 1
-                if pet_id is None:
-                    lost.add((name, category_id, status))
-                else:
-                    owned.add(pet_id)
-        except sqlite3.Error as error:
-            raise JournalError(
-                f"the journal {path.name} of another import cannot be read ({error}), so it cannot be told "
-                "what that import created; nothing was sent. Put the file back as it was, or move it away"
-            ) from error
-        finally:
-            db.close()
-    return Elsewhere(standing, frozenset(lost), frozenset(owned))
+            with _reading(path) as (db, facts):
+                if not about(target).items() <= facts.items():
+                    continue
+                defaults.update(json.loads(facts.get("defaults", "[]")))
+                for *content, pet_id in db.execute(
+                    "SELECT name, category_id, status, pet_id FROM row"
+                    " WHERE state IN ('created', 'unknown', 'sending')"
+                ):
+                    name, category_id, status = content
+                    standing[name, category_id, status] += path.stem not in siblings
+                    if pet_id is None:
+                        lost.add((name, category_id, status))
+                    else:
+                        owned[pet_id] = path.stem
+        except JournalError:
+            unreadable.append(path.stem)
+    return Elsewhere(standing, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
+
+
+def current(folder: Path, target: Target, *, sheets: Collection[str] = ()) -> str:
+    """
+    Return the name of the journal that an import goes on with.
+
+    That is its own, the last where a file took over the name of another. A sheet that has none goes on with
+    the journal of the same workbook that bears no sheet (version 0.1) or one that the workbook has no more:
+    it was renamed. A DataFrame goes on with one that 0.1 kept for its name in this folder.
+
+    Args:
+        folder: Where journals live.
+        target: What the import is for.
+        sheets: All sheets of the workbook.
+    """
+    before = replace(target, path=target.path.resolve(), sheet="").id  # as 0.1 named it
+    if (last := _last(folder, target.id)) or (before == target.id):
+        return last or target.id
+    if not target.sheet:
+        return _last(folder, before) or target.id
+    for path in sorted(folder.glob("*.db")):
+        try:
+            with _reading(path) as (_, facts):
+                same = about(target).items() <= facts.items() and facts.get("path") == str(target.path)
+                if same and facts.get("sheet", "") not in sheets:
+                    return path.stem
+        except JournalError:
+            continue
+    return _last(folder, before) if (folder / f"{before}.lock").exists() else target.id
+
+
+def _last(folder: Path, journal_id: str) -> str:
+    """Return the newest journal that was made under a name, "" where there is none."""
+    found = [path.stem for path in folder.glob(f"{journal_id}*.lock") if path.stem[12:13] in ("", "-")]
+    return max(found, key=_number, default="")
+
+
+def _number(journal_id: str) -> int:
+    return int(journal_id.partition("-")[2] or 1)
+
+
+def following(journal_id: str, target: Target) -> str:
+    """Return the name of the journal for a file that took over the name of another."""
+    own, _, _ = journal_id.partition("-")
+    return f"{target.id}-{_number(journal_id) + 1}" if own == target.id else target.id
 
 
 @dataclass(frozen=True)
@@ -70,51 +142,71 @@ class Kept:
         id: Its name.
         target: What it is for.
         changed_at: Unix seconds of its last change.
-        states: Rows by state; `ambiguous` are unknown ones that a look could not settle.
+        states: Rows by state; `ambiguous` are unknown ones that a look could not settle. Rows with problems
+            count as rejected.
+        reading: How its source is read, by option.
     """
 
     id: str
     target: Target
     changed_at: float
     states: Counter[str]
+    reading: Mapping[str, Any]
 
 
-def kept(folder: Path) -> list[Kept]:
+def kept(folder: Path) -> tuple[list[Kept], list[JournalError]]:
     """
-    Return all journals, the last changed first; a run may go on meanwhile.
+    Return all journals, the last changed first, and why others cannot be read; a run may go on meanwhile.
+    """
+    found, errors = [], []
+    for path in folder.glob("*.db"):
+        try:
+            found.append(_kept(path))
+        except JournalError as error:
+            errors.append(error)
+    return sorted(found, key=lambda journal: -journal.changed_at), errors
+
+
+def _kept(path: Path) -> Kept:
+    with _reading(path) as (db, told):
+        rows = db.execute(
+            "SELECT CASE WHEN candidates != '[]' THEN 'ambiguous' ELSE state END, count(*)"
+            " FROM row GROUP BY 1"
+        )
+        states = Counter(dict(rows.fetchall()))
+        (changed_at,) = db.execute("SELECT max(changed_at) FROM row").fetchone()
+    states["rejected"] += int(told.get("bad_rows", 0))
+    at = max(changed_at or 0.0, float(told.get("adopted_at", told["made_at"])))
+    target = Target(told["environment"], told["base_url"], Path(told["path"]), told.get("sheet", ""))
+    return Kept(path.stem, target, at, states, json.loads(told.get("reading", "{}")))
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
+    """
+    Open a journal for reading, with what it says about itself.
 
     Raises:
-        JournalError: One cannot be read.
+        JournalError: It is empty, damaged, locked, or no journal.
     """
-    found = []
-    for path in folder.glob("*.db"):
-        db = sqlite3.connect(path, timeout=sqlite.BUSY_S)
+    try:
+        db = sqlite.read(path, busy_s=BUSY_S)
         try:
-            facts = dict(db.execute("SELECT name, value FROM about"))
-            rows = db.execute(
-                "SELECT CASE WHEN candidates != '[]' THEN 'ambiguous' ELSE state END, count(*)"
-                " FROM row GROUP BY 1"
-            )
-            states = Counter(dict(rows.fetchall()))
-            (changed_at,) = db.execute("SELECT ifnull(max(changed_at), 0) FROM row").fetchone()
-        except sqlite3.Error as error:
-            raise JournalError(damaged(path.stem, str(error))) from error
+            yield db, dict(db.execute("SELECT name, value FROM about").fetchall())
         finally:
             db.close()
-        target = Target(facts["environment"], facts["base_url"], Path(facts["path"]))
-        found.append(Kept(path.stem, target, changed_at, states))
-    return sorted(found, key=lambda journal: -journal.changed_at)
+    except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
+        raise JournalError(damaged(path.stem, str(error))) from error
 
 
-def forget(folder: Path, target: Target, journal_id: str, *, now: float) -> None:
+def forget(folder: Path, journal_id: str) -> None:
     """
-    Delete a journal, so that its file counts as new.
+    Delete a journal, a damaged one too, so that its file counts as new.
 
     Raises:
         JournalError: A run of it is under way.
     """
-    with open_journal(folder, target, journal_id=journal_id, now=now) as journal:
-        journal.close()
+    with run_lock(folder, journal_id):
         for path in folder.glob(f"{journal_id}.db*"):
             path.unlink()
     for path in folder.glob(f"{journal_id}.lock*"):  # last: until then the journal counts as vanished

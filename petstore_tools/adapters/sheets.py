@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from petstore_tools import spec
 from petstore_tools.adapters.delimited import DELIMITERS, read_delimited
 from petstore_tools.adapters.framed import Framed
-from petstore_tools.adapters.workbooks import SUFFIXES, read_workbook
+from petstore_tools.adapters.workbooks import SUFFIXES, Worksheet, read_workbook
 from petstore_tools.core.rows import Broken, Columns, Row, RowProblem, find_columns, letter, read_row
 from petstore_tools.errors import SheetError
 
@@ -70,6 +71,8 @@ class Table:
         columns: Where the fields stand.
         rejects_of: Journal that wrote it, where it is a rejects file of ours, else "".
         notes: What was found and may surprise.
+        sheet: Name of the sheet of a workbook, else "".
+        sheets: Names of all sheets of the workbook.
     """
 
     source: Source
@@ -77,6 +80,12 @@ class Table:
     columns: Columns
     rejects_of: str
     notes: tuple[str, ...]
+    sheet: str = ""
+    sheets: tuple[str, ...] = ()
+
+    def label(self, path: Path) -> str:
+        """Return the name of its file for people; of a workbook with several sheets the sheet, too."""
+        return f"{path.name} ({self.sheet})" if len(self.sheets) > 1 else path.name
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -201,6 +210,21 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: s
     return _understand(sources, mapping, path.name)
 
 
+def sheets_to_import(path: Path, mapping: Mapping[str, str] | None = None) -> list[str]:
+    """
+    Return the visible sheets of a workbook that have the columns.
+
+    Raises:
+        SheetError: It cannot be read.
+    """
+    found = []
+    for sheet in read_workbook(path, None):
+        with suppress(SheetError):
+            _find_header(sheet, mapping)
+            found.append(sheet.name)
+    return found
+
+
 def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, name: str) -> Table:
     """Take the one source that has the columns."""
     first_error: SheetError | None = None
@@ -212,10 +236,11 @@ def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, na
             first_error = first_error or error
     if not found:
         raise SheetError(f"{name}: {first_error}") from first_error
-    sheets = [source.name for source, _, _ in found if hasattr(source, "name")]
+    sheets = [source.name for source, _, _ in found if isinstance(source, Worksheet)]
     if len(sheets) > 1:
         raise SheetError(
-            f"{name}: sheets {', '.join(map(repr, sheets))} could all be meant: name one (sheet=, --sheet)"
+            f"{name}: sheets {', '.join(map(repr, sheets))} could all be meant: name one (sheet=, --sheet), "
+            "or import one after the other with --sheet all"
         )
     source, header_row, columns = found[0]
     header = columns.header
@@ -227,7 +252,8 @@ def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, na
     ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header)
     journal = _first_cell(source, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
     notes = source.notes + _surprises(header_row, columns, ours=ours)
-    return Table(source, header_row, columns, journal, notes)
+    sheet, all_sheets = (source.name, source.names) if isinstance(source, Worksheet) else ("", ())
+    return Table(source, header_row, columns, journal, notes, sheet, all_sheets)
 
 
 def _surprises(header_row: int, columns: Columns, *, ours: bool) -> tuple[str, ...]:

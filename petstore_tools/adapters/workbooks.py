@@ -30,11 +30,13 @@ class Worksheet:
 
     Attributes:
         name: Of the sheet.
+        names: Of all sheets of the workbook.
         rows: Its cells from A1 on.
         notes: What was found and may surprise.
     """
 
     name: str
+    names: tuple[str, ...]
     rows: list[list[Any]]
     notes: tuple[str, ...]
     suffix = ".xlsx"
@@ -104,7 +106,7 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
         listed = ", ".join(map(repr, book.sheet_names))
         what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         raise SheetError(f"{path.name} has {what}; it has {listed}: name one (sheet=, --sheet)")
-    return [_read(book, name, [n for n in book.sheet_names if n != name]) for name in names]
+    return [_read(book, name) for name in names]
 
 
 def _with_plain_booleans(path: Path) -> Path | io.BytesIO:
@@ -133,14 +135,15 @@ def _plain_boolean(cell: re.Match[bytes]) -> bytes:
     )
 
 
-def _read(book: Any, name: str, others: list[str]) -> Worksheet:
+def _read(book: Any, name: str) -> Worksheet:
     sheet = book.get_sheet_by_name(name)
+    others = [other for other in book.sheet_names if other != name]
     notes = [f"sheet {name!r}"] if others else []
     if others:
         notes.append(f"not read: sheet {', '.join(map(repr, others))}")
     if sheet.merged_cell_ranges:
         notes.append("cells are merged: only the first of them has a value")
-    return Worksheet(name, sheet.to_python(skip_empty_area=False), tuple(notes))
+    return Worksheet(name, tuple(book.sheet_names), sheet.to_python(skip_empty_area=False), tuple(notes))
 
 
 def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:

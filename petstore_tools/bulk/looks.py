@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.adapters.journal import Journal
-from petstore_tools.adapters.journals import Elsewhere
+from petstore_tools.adapters.journals import elsewhere
+from petstore_tools.adapters.run_lock import place_lock
 from petstore_tools.admission import Manner
 from petstore_tools.client import Client
 from petstore_tools.core import retry
+from petstore_tools.core.journal import Entry
 from petstore_tools.core.rows import Content
-from petstore_tools.core.settle import Absent, Verdict, settle
+from petstore_tools.core.settle import LOST_ELSEWHERE, Absent, Ambiguous, Verdict, settle
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import TransportError
+from petstore_tools.listed import Wanted
 from petstore_tools.words import counted
 
 Seen = list[tuple[int, Content]]  # id and values of each animal
 
 PROBES: Final = 5
+LOCKED_S: Final = 0.2  # until a lock that another import holds is tried again
 
 
 def look(client: Client, manner: Manner, *, most: int | None = None) -> Seen | None:
@@ -35,12 +41,10 @@ def look(client: Client, manner: Manner, *, most: int | None = None) -> Seen | N
     Returns:
         Id and values of every animal, None where the listing is not complete.
     """
-    listed = client.pages(manner=manner)
+    listed = client.pages(Wanted(max_requests=most), manner=manner)
     seen: Seen = []
     for page in listed:
         seen += [(row["id"], (row["name"], row["categoryId"], row.get("status"))) for row in page.rows]
-        if page.number == most:
-            break
     return seen if listed.listing.complete else None
 
 
@@ -59,15 +63,18 @@ def is_well(client: Client, manner: Manner) -> bool:
 
 
 def settle_lost(
-    client: Client, journal: Journal, others: Elsewhere, *, resend: bool, manner: Manner, again: bool = False
+    client: Client, folder: Path, journal: Journal, *, resend: bool, manner: Manner, again: bool = False
 ) -> list[Verdict]:
     """
     Settle the rows whose answer was lost by one look at the inventory.
 
+    Where another import awaits the answer to an equal row, or has lost it, that one gets as long as this one
+    has waited; then what it may own is for a person to decide.
+
     Args:
         client: One key at one service.
+        folder: Where journals live.
         journal: Open, and ours alone.
-        others: What other imports to the same place did.
         resend: Rows that do not stand are pending again; else they stay unknown.
         manner: How it waits.
         again: Look also for those that an earlier look could not settle.
@@ -75,18 +82,47 @@ def settle_lost(
     Returns:
         The verdicts; none where there was nothing to settle or the listing was not complete.
     """
-    entries = journal.entries()
-    lost = [e for e in entries if e.state == "unknown" and (again or not e.candidates)]
+    lost = [e for e in journal.entries() if e.state == "unknown" and (again or not e.candidates)]
     if not lost:
         return []
     _wait_until(client, settles_at(client, journal), manner, len(lost))
-    seen = look(client, manner)
-    if seen is None:
-        return []
-    owned = {e.pet_id for e in entries if e.pet_id is not None} | others.owned
-    verdicts = settle(lost, seen, baseline=journal.baseline, owned=owned, lost_elsewhere=others.lost)
-    taken = [v for v in verdicts if resend or not isinstance(v, Absent)]
-    journal.settle(taken, now=client.clock.now())
+    verdicts = _settle(client, folder, journal, lost, resend=resend, manner=manner, patient=True)
+    if verdicts is None:
+        _wait_until(client, client.clock.now() + client.settle_after_s, manner, len(lost))
+        verdicts = _settle(client, folder, journal, lost, resend=resend, manner=manner, patient=False)
+    return verdicts or []
+
+
+def _settle(
+    client: Client,
+    folder: Path,
+    journal: Journal,
+    lost: Sequence[Entry],
+    *,
+    resend: bool,
+    manner: Manner,
+    patient: bool,
+) -> list[Verdict] | None:
+    """Settle under the lock of the place; None where `patient` and another import should be waited for."""
+    with place_lock(folder, journal.target, lambda: client.admission.pause(LOCKED_S, manner)):
+        seen = look(client, manner)
+        if seen is None:
+            return []
+        others = elsewhere(folder, journal.target, but=journal.id)
+        owned = {e.pet_id for e in journal.entries() if e.pet_id is not None} | others.owned.keys()
+        verdicts = settle(
+            lost,
+            seen,
+            baseline=journal.baseline,
+            owned=owned,
+            lost_elsewhere=others.lost,
+            unreadable=others.unreadable,
+            defaults=journal.defaults | others.defaults,
+        )
+        if patient and any(isinstance(v, Ambiguous) and v.why == LOST_ELSEWHERE for v in verdicts):
+            return None
+        taken = [v for v in verdicts if resend or not isinstance(v, Absent)]
+        journal.settle(taken, now=client.clock.now())
     return verdicts
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from petstore_tools.adapters.journal import open_journal
+from petstore_tools.adapters.journal import Journal, open_journal
 from petstore_tools.adapters.journals import Kept, elsewhere
+from petstore_tools.adapters.run_lock import place_lock
 from petstore_tools.admission import Manner
-from petstore_tools.bulk.looks import settle_lost
+from petstore_tools.bulk.looks import LOCKED_S, settle_lost
 from petstore_tools.client import Client
+from petstore_tools.core.journal import Entry
 from petstore_tools.core.settle import Absent, Found, Verdict
 from petstore_tools.errors import JournalError
 
@@ -22,8 +24,7 @@ def look_again(client: Client, folder: Path, kept: Kept) -> list[Verdict]:
         QuotaError, ApiError, TransportError: The look failed; nothing is settled.
     """
     with open_journal(folder, kept.target, journal_id=kept.id, now=client.clock.now()) as journal:
-        others = elsewhere(folder, kept.target, but=kept.id)
-        return settle_lost(client, journal, others, resend=True, manner=Manner(busy=True), again=True)
+        return settle_lost(client, folder, journal, resend=True, manner=Manner(busy=True), again=True)
 
 
 def decide(client: Client, folder: Path, kept: Kept, row: int, pet_id: int | None) -> None:
@@ -41,13 +42,23 @@ def decide(client: Client, folder: Path, kept: Kept, row: int, pet_id: int | Non
         JournalError: A run of it is under way, or the row is not unknown, or the id is another row's.
     """
     now = client.clock.now()
-    with open_journal(folder, kept.target, journal_id=kept.id, now=now) as journal:
+    here = place_lock(folder, kept.target, lambda: client.admission.pause(LOCKED_S))
+    with open_journal(folder, kept.target, journal_id=kept.id, now=now) as journal, here:
         entries = journal.entries()
         lost = [entry for entry in entries if entry.number == row and entry.state == "unknown"]
         if not lost:
             raise JournalError(f"row {row} of import {kept.id} is not unknown: there is nothing to decide")
-        taken = [entry for entry in entries if pet_id is not None and entry.pet_id == pet_id]
-        if taken:
-            raise JournalError(f"id {pet_id} is row {taken[0].number} already")
+        if pet_id is not None:
+            _check_free(folder, journal, entries, pet_id)
         verdict = Absent(lost[0]) if pet_id is None else Found(lost[0], pet_id)
         journal.settle([verdict], now=now)
+
+
+def _check_free(folder: Path, journal: Journal, entries: list[Entry], pet_id: int) -> None:
+    """Refuse an animal that is the answer to another row."""
+    taken = [entry.number for entry in entries if entry.pet_id == pet_id]
+    if taken:
+        raise JournalError(f"id {pet_id} is row {taken[0]} already")
+    owner = elsewhere(folder, journal.target, but=journal.id).owned.get(pet_id)
+    if owner is not None:
+        raise JournalError(f"id {pet_id} belongs to a row of import {owner} already")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
+from petstore_tools.adapters.journals import Kept
+from petstore_tools.adapters.run_lock import Target
 from petstore_tools.adapters.sheets import Table, read_frame, read_table
+from petstore_tools.client import Client
+from petstore_tools.core.journal import Entry
+from petstore_tools.core.rows import Content
 from petstore_tools.errors import SheetError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Known = Literal["ask", "skip", "send"]
+_STORED: Final = {"mapping": "columns", "sheet": "sheet", "drop_twins": "drop_duplicates"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,8 @@ class Order:
         resend: Send rows again that a look proves absent.
         leave: Requests of each day kept for others, None for the default.
         wait: Wait for the next day's quota in place of stopping.
+        together: Sheets of the workbook that are imported one after the other, this one among them.
+        earlier: Values of the rows of those before this one: equal rows are duplicates.
     """
 
     path: Path
@@ -51,6 +59,8 @@ class Order:
     resend: bool = True
     leave: int | None = None
     wait: bool = False
+    together: tuple[str, ...] = ()
+    earlier: frozenset[Content] = frozenset()
 
     @classmethod
     def of(cls, source: str | Path | pd.DataFrame, *, name: str | None = None, **wishes: Any) -> Self:
@@ -73,8 +83,54 @@ class Order:
             )
         return cls(Path(name), frame=source, **wishes)
 
+    @classmethod
+    def resumed(cls, kept: Kept, entries: Sequence[Entry], *, wait: bool) -> Self:
+        """
+        Read a source again as it was read before; a DataFrame comes from the rows in its journal.
+
+        What a person agrees to is not remembered: only how the source is read.
+
+        Args:
+            kept: Its journal.
+            entries: The rows of the journal that its file holds.
+            wait: Wait for the next day's quota in place of stopping.
+
+        Raises:
+            SheetError: A DataFrame that version 0.1 imported: its titles are not known.
+        """
+        path, reading = kept.target.path, kept.reading
+        options: dict[str, Any] = {field: reading[name] for field, name in _STORED.items() if name in reading}
+        options.setdefault("sheet", kept.target.sheet or None)
+        if kept.target.of_file:
+            return cls(path, wait=wait, **options)
+        titles = next((entry.titles for entry in entries if entry.titles), ())
+        if not titles:
+            raise SheetError(f"{path} is a DataFrame: call import_pets with it again")
+        return cls(path, frame=_frame_of(entries, titles), wait=wait, **options)
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the source is read, as JSON values: what a later run needs to know."""
+        return {name: getattr(self, field) for field, name in _STORED.items()}
+
+    def target(self, client: Client, table: Table) -> Target:
+        """Return what the import of a table through a client is for."""
+        path = self.path if self.frame is not None else self.path.resolve()
+        return Target(client.environment, client.base_url, path, table.sheet)
+
     def read(self) -> Table:
         """Open what is to be imported."""
         if self.frame is not None:
             return read_frame(self.frame, self.mapping)
         return read_table(self.path, self.mapping, sheet=self.sheet)
+
+
+def _frame_of(entries: Sequence[Entry], header: Sequence[str]) -> pd.DataFrame:
+    """Return rows of a journal as the frame they came from; what is not in the journal is blank."""
+    import pandas as pd
+
+    last = max((entry.number for entry in entries), default=1)
+    cells: list[Sequence[str]] = [[""] * len(header)] * (last - 1)
+    for entry in entries:
+        cells[entry.number - 2] = entry.cells
+    return pd.DataFrame(cells, columns=list(header), dtype="object")

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from petstore_tools import render
-from petstore_tools.adapters.journal import Target, peek
-from petstore_tools.adapters.journals import elsewhere
+from petstore_tools.adapters.journal import peek
+from petstore_tools.adapters.journals import current, elsewhere, following
+from petstore_tools.adapters.run_lock import Target
 from petstore_tools.adapters.sheets import Table
 from petstore_tools.bulk.order import Order
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
-from petstore_tools.core.journal import Entry, Held, Merge, merge
+from petstore_tools.core.journal import Entry, Held, Merge, is_another_file, merge
 from petstore_tools.core.rows import Content, Row, RowProblem, letter
+from petstore_tools.core.settle import Existing
 from petstore_tools.core.windows import PERIODS
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.words import counted
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 LEAST_LOOK: Final = 10  # requests that a look before may cost whatever the number of rows
 SHOWN: Final = 10  # problems shown in full
 WORTH: Final = 10  # and one for so many rows
+_ANOTHER: Final = "another file was imported under this name before: this one is an import of its own"
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Checked:
         known: New rows whose animal seems to stand: by another import, or in the inventory.
         skipped: Rows left out as asked: twins, or known ones.
         untouched: Nothing of this import was ever sent.
+        another_file: Another file had this name: this one is an import of its own.
+        journal: Name of its journal.
     """
 
     table: Table
@@ -55,6 +60,8 @@ class Checked:
     known: tuple[Row, ...]
     skipped: int
     untouched: bool
+    another_file: bool
+    journal: str
 
     @property
     def bad_rows(self) -> int:
@@ -183,24 +190,40 @@ def _first(things: tuple[object, ...], most: int) -> list[str]:
     return [str(thing) for thing in things[:most]] + more
 
 
-def target_of(client: Client, path: Path) -> Target:
-    """Return what an import of this file through this client is for."""
-    return Target(client.environment, client.base_url, path.resolve())
-
-
-def check(order: Order, entries: list[Entry], table: Table, standing: Counter[Content]) -> Checked:
+@dataclass(frozen=True)
+class Opened:
     """
-    Check a whole file offline.
+    A table read to its end, and the journal it belongs to.
 
-    Args:
-        order: What is wanted.
-        entries: What its journal holds.
+    Attributes:
         table: The file.
-        standing: What stands already, as far as known.
+        target: What its import is for.
+        rows, problems, blank: As in Checked.
+        journal: Name of its journal.
+        another_file: As in Checked.
+        siblings: Journals of the other sheets of the workbook that are imported with it.
+    """
+
+    table: Table
+    target: Target
+    rows: tuple[Row, ...]
+    problems: tuple[RowProblem, ...]
+    blank: int
+    journal: str
+    another_file: bool
+    siblings: frozenset[str]
+
+
+def open_source(client: Client, folder: Path, order: Order) -> Opened:
+    """
+    Read a file to its end, and find its journal.
 
     Raises:
-        SheetError: It has no rows.
+        SheetError: It cannot be used, or has no rows.
+        JournalError: It is a rejects file whose journal is not here.
     """
+    table = order.read()
+    target = order.target(client, table)
     rows: list[Row] = []
     problems: list[RowProblem] = []
     blank = 0
@@ -211,38 +234,69 @@ def check(order: Order, entries: list[Entry], table: Table, standing: Counter[Co
             rows.append(row)
         else:
             problems += row
-    bad = len({problem.row for problem in problems})
-    if not rows and not bad:
+    if not rows and not problems:
         raise SheetError(f"{order.path.name} has a header and no rows")
+    if table.rejects_of and not (folder / f"{table.rejects_of}.lock").exists():
+        raise JournalError(
+            f"the rejects file belongs to an import {table.rejects_of} that is not on this machine"
+        )
+    name = table.rejects_of or current(folder, target, sheets=table.sheets)
+    another_file = not table.rejects_of and is_another_file(peek(folder, target, journal_id=name), rows)
+    siblings = frozenset(
+        current(folder, replace(target, sheet=sheet), sheets=table.sheets)
+        for sheet in order.together
+        if sheet != table.sheet
+    )
+    return Opened(
+        table,
+        target,
+        tuple(rows),
+        tuple(problems),
+        blank,
+        following(name, target) if another_file else name,
+        another_file,
+        siblings,
+    )
+
+
+def check(order: Order, entries: list[Entry], opened: Opened, existing: Existing) -> Checked:
+    """
+    Check a whole file offline.
+
+    Args:
+        order: What is wanted.
+        entries: What its journal holds.
+        opened: The file.
+        existing: What exists already, as far as known.
+    """
+    rows = list(opened.rows)
     twins, before = [], len(rows)
-    seen: set[Content] = set()
+    seen: set[Content] = set(order.earlier)
     for row in rows:
         if row.content in seen:
             twins.append(row)
         seen.add(row.content)
     if order.drop_twins:
         rows = _without(rows, twins)
-    partial = bool(table.rejects_of)
+    partial = bool(opened.table.rejects_of)
     merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
-    known, left = [], standing.copy()
-    for row, _ in merged.new:
-        if left[row.content] > 0:
-            left[row.content] -= 1
-            known.append(row)
+    known = [row for row, _ in merged.new if existing.take(row.content)]
     if order.known == "skip":
         rows = _without(rows, known)
         merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
     skipped = before - len(rows)
     return Checked(
-        table,
+        opened.table,
         tuple(rows),
-        tuple(problems),
-        blank,
+        opened.problems,
+        opened.blank,
         tuple(twins),
         merged,
         tuple(known),
         skipped,
         untouched=all(entry.state == "pending" for entry in entries),
+        another_file=opened.another_file,
+        journal=opened.journal,
     )
 
 
@@ -253,21 +307,21 @@ def _without(rows: list[Row], some: list[Row]) -> list[Row]:
 
 def preview(client: Client, folder: Path, order: Order) -> ImportPreview:
     """Check a file and forecast its import; sends nothing, writes nothing."""
-    table = order.read()
-    target = target_of(client, order.path)
-    entries = peek(folder, target, journal_id=table.rejects_of)
-    others = elsewhere(folder, target, but=table.rejects_of or target.id)
-    return describe(client, order, check(order, entries, table, others.standing))
+    opened = open_source(client, folder, order)
+    entries = peek(folder, opened.target, journal_id=opened.journal)
+    others = elsewhere(folder, opened.target, but=opened.journal, siblings=opened.siblings)
+    checked = check(order, entries, opened, Existing(others.standing, others.defaults))
+    return describe(client, order, checked, others.notes)
 
 
-def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
-    """Put a checked file and its price into words."""
+def describe(client: Client, order: Order, checked: Checked, notes: tuple[str, ...] = ()) -> ImportPreview:
+    """Put a checked file and its price into words, with what else there is to note."""
     again = Counter(entry.state for entry, _ in checked.merged.known)
     to_send = len(checked.merged.new) + again["pending"] + again["rejected"]
     table = checked.table
     looks = most_requests(to_send) if order.baseline and checked.untouched else 0
     return ImportPreview(
-        file=order.path.name,
+        file=table.label(order.path),
         environment=client.environment,
         host=client.host,
         columns=table.columns.describe(),
@@ -282,10 +336,10 @@ def describe(client: Client, order: Order, checked: Checked) -> ImportPreview:
         removed=len(checked.merged.removed),
         corrections=tuple(f"row {row.number}: {row.correction}" for row in checked.rows if row.correction),
         blank=checked.blank,
-        notes=table.notes,
+        notes=(*table.notes, *notes, *([_ANOTHER] if checked.another_file else [])),
         forecast=price(client, to_send, order.leave, looks=looks),
         refusal=refusal(order, checked),
-        journal=table.rejects_of or target_of(client, order.path).id,
+        journal=checked.journal,
         checked=checked,
     )
 
@@ -310,6 +364,13 @@ def refusal(order: Order, checked: Checked) -> str:
         return (
             f"{name} has a column {letter(titles.index('id'))} 'id', so its animals seem to stand "
             'already, and nothing was sent. To create them all the same: known="send", --known send'
+        )
+    if order.known == "ask" and checked.another_file:
+        return (
+            f"another file was imported as {name} before, and hardly a row of it is left in this one. "
+            "Nothing was created. Save it under a name of its own; or import it as a new file, without the "
+            'rows that match animals that already exist (known="skip", --known skip) or with them '
+            '(known="send", --known send)'
         )
     if order.known == "ask" and checked.known:
         return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -189,6 +190,8 @@ def write(
         path.stem if path.suffix.casefold() in sheets.FORMATS else path.name
     )  # a frame's name may have dots
     stem = stem.removesuffix(".rejected") if table.rejects_of else stem
+    if len(table.sheets) > 1:
+        stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.sheet)
     ours = [sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN]
     created = [e for e in entries if e.state == "created"]
     created_header, created_cells = _aligned(created, table.titles)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from petstore_tools.adapters.journal import Journal, open_journal
-from petstore_tools.adapters.journals import Elsewhere, elsewhere
+from petstore_tools.adapters.journals import elsewhere
 from petstore_tools.admission import Manner
 from petstore_tools.bulk import looks, results
 from petstore_tools.bulk.order import Order
@@ -19,16 +20,17 @@ from petstore_tools.bulk.preview import (
     check,
     describe,
     most_requests,
+    open_source,
     refusal,
-    target_of,
 )
 from petstore_tools.bulk.results import ImportResult
 from petstore_tools.bulk.send import INTERRUPTED, STOPS, Progress, Sender, Stopped
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import leave_per_day
-from petstore_tools.core.settle import Found
+from petstore_tools.core.settle import Absent, Existing
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import Interrupted, SheetError
+from petstore_tools.words import utc_text
 
 IN_VAIN: Final = 3  # rounds that create nothing until a run ends
 
@@ -61,12 +63,12 @@ def run(
             written, and no further row was sent.
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
-    table = order.read()
-    target, now = target_of(client, order.path), client.clock.now()
-    with open_journal(folder, target, journal_id=table.rejects_of, now=now) as journal:
-        others = elsewhere(folder, target, but=journal.id)
-        checked = check(order, journal.entries(), table, others.standing)
-        shown = describe(client, order, checked)
+    opened = open_source(client, folder, order)
+    table, target, now = opened.table, opened.target, client.clock.now()
+    with open_journal(folder, target, journal_id=opened.journal, now=now) as journal:
+        others = elsewhere(folder, target, but=journal.id, siblings=opened.siblings)
+        checked = check(order, journal.entries(), opened, Existing(others.standing, others.defaults))
+        shown = describe(client, order, checked, others.notes)
         if not announce(shown):
             return None
         if shown.refusal:
@@ -78,18 +80,22 @@ def run(
         if shown.to_send and order.baseline and journal.is_new:
             early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
             stopped, seen = _look_before(client, shown.to_send, early)
-            standing = Counter(content for _, content in seen or ())
-            if any(row.content in standing for row, _ in checked.merged.new):
-                checked = check(order, journal.entries(), table, others.standing | standing)
+            ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
+            standing = Counter(content for pet_id, content in seen or () if pet_id not in ours)
+            existing = Existing(others.standing | standing, others.defaults)
+            if any(existing.take(row.content) for row, _ in checked.merged.new):
+                existing = Existing(others.standing | standing, others.defaults)
+                checked = check(order, journal.entries(), opened, existing)
                 if why := refusal(order, checked):
                     raise SheetError(why)
             if seen is not None:
                 journal.keep_baseline((pet_id for pet_id, _ in seen), now=client.clock.now())
-        journal.adopt(checked.merged, now=client.clock.now(), titles=table.titles)
+        about = {} if table.rejects_of else _about(order, checked)
+        journal.adopt(checked.merged, now=client.clock.now(), titles=table.titles, about=about)
         created_before = journal.states()["created"]
         if stopped is None:
             try:
-                stopped = _send_and_settle(client, journal, others, order, manner, watch.show)
+                stopped = _send_and_settle(client, folder, journal, order, manner, watch.show)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
         journal.bury(now=client.clock.now())
@@ -101,6 +107,12 @@ def run(
     if stopped is not None and stopped.kind == "interrupted":
         raise Interrupted(f"{result}; the same call goes on", result=result)
     return result
+
+
+def _about(order: Order, checked: Checked) -> dict[str, str]:
+    """Return what a journal keeps of a file beside its good rows."""
+    facts = {"reading": order.reading, "header": checked.table.columns.header, "bad_rows": checked.bad_rows}
+    return {name: json.dumps(value) for name, value in facts.items()} | {"sheet": checked.table.sheet}
 
 
 def _look_before(client: Client, rows: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
@@ -117,8 +129,8 @@ def _look_before(client: Client, rows: int, manner: Manner) -> tuple[Stopped | N
 
 def _send_and_settle(
     client: Client,
+    folder: Path,
     journal: Journal,
-    others: Elsewhere,
     order: Order,
     manner: Manner,
     progress: Callable[[Progress], None],
@@ -134,8 +146,8 @@ def _send_and_settle(
             if stopped is not None and not looks.is_well(client, manner):
                 return stopped
             if _is_too_long(client, journal, order):
-                return stopped
-            verdicts = looks.settle_lost(client, journal, others, resend=order.resend, manner=manner)
+                return stopped or _later(client, journal)
+            verdicts = looks.settle_lost(client, folder, journal, resend=order.resend, manner=manner)
         except STOPS as error:
             return Stopped.of(error)
         finally:
@@ -143,7 +155,8 @@ def _send_and_settle(
         states = journal.states()
         if not states["pending"]:
             return None
-        moved = states["created"] > created or any(isinstance(v, Found) for v in verdicts)
+        # a row that a person must decide is out of the way: the others go on
+        moved = states["created"] > created or not all(isinstance(v, Absent) for v in verdicts)
         in_vain = 0 if moved else in_vain + 1
         if in_vain == IN_VAIN or (stopped is not None and not moved):
             return stopped or Stopped("service", "answers were lost and nothing was created, again and again")
@@ -152,6 +165,16 @@ def _send_and_settle(
 def _is_too_long(client: Client, journal: Journal, order: Order) -> bool:
     """Say whether settling would wait longer than a call may that was not told to wait."""
     return not order.wait and looks.settles_at(client, journal) - client.clock.now() > client.max_wait_s
+
+
+def _later(client: Client, journal: Journal) -> Stopped:
+    """Say that unknown rows are left for a later call."""
+    at = looks.settles_at(client, journal)
+    why = (
+        f"what became of the unknown rows can be looked up from {utc_text(at)} on; run the same call again "
+        "then, or pass wait=True (--wait)"
+    )
+    return Stopped("unknown rows", why, at)
 
 
 class _Watch:
@@ -196,7 +219,7 @@ def _result(
     entries = tuple(journal.entries(wanted=True))
     counts = Counter(entry.state for entry in entries)
     return ImportResult(
-        file=order.path.name,
+        file=checked.table.label(order.path),
         environment=client.environment,
         rows=len(checked.rows) + checked.bad_rows + checked.skipped,
         created=counts["created"],

@@ -38,7 +38,7 @@ LAST_ANSWERS_S: Final = 0.8  # what answers under way are given after Ctrl-C
 TICK_S: Final = 0.1
 
 Fate = Literal["created", "rejected", "unknown"]
-StopKind = Literal["quota", "banned", "key refused", "service", "interrupted"]
+StopKind = Literal["quota", "banned", "key refused", "service", "interrupted", "unknown rows"]
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,9 @@ class Sender:
 
     def _record(self, entry: Entry, outcome: fates.Outcome, reply: Reply | None = None) -> None:
         match outcome:
-            case fates.Created(pet_id):
+            case fates.Created(pet_id, status):
+                if entry.content[2] is None:
+                    self._journal.learn_default(status)
                 self._move(entry, "created", pet_id=pet_id)
                 self._count("created")
             case fates.Rejected(why):

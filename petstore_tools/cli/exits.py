@@ -56,5 +56,6 @@ def of_stop(stopped: Stopped) -> int:
         "key refused": KEY_REFUSED,
         "service": SERVICE,
         "interrupted": INTERRUPTED,
+        "unknown rows": PARTLY,
     }
     return codes[stopped.kind]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -15,11 +15,13 @@ import click
 from petstore_tools.adapters import journals, settings
 from petstore_tools.adapters.journal import peek
 from petstore_tools.adapters.journals import Kept
+from petstore_tools.adapters.sheets import sheets_to_import
 from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
-from petstore_tools.errors import Interrupted, SettingsError
+from petstore_tools.core.rows import Content
+from petstore_tools.errors import Interrupted, SettingsError, SheetError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.words import counted, local_text, utc_text
@@ -38,7 +40,9 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--map", "maps", multiple=True, metavar='"Column=name"', help="Which column is which field.")
-@click.option("--sheet", help="Which sheet of a workbook.  [default: the visible one with the columns]")
+@click.option(
+    "--sheet", help="Which sheet of a workbook, or `all`.  [default: the visible one with the columns]"
+)
 @click.option("--dry-run", is_flag=True, help="Check the file and tell the price; send nothing.")
 @click.option("--strict", is_flag=True, help="Send nothing while a row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
@@ -84,6 +88,7 @@ def import_(
       petstore-tools import animals.csv --dry-run
       petstore-tools import animals.csv --map "Pet=name" --map "Kind=categoryId"
       petstore-tools import animals.csv --yes --wait --json
+      petstore-tools import animals.xlsx --sheet all
     """
     mapping = _mapping(maps)
     order = Order(
@@ -101,42 +106,88 @@ def import_(
         wait=wait,
     )
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
-        if dry_run:
-            preview = store._preview(order)
+        orders = [order] if sheet != "all" else _by_sheet(store, order)
+        if not dry_run:
+            return _run(store, orders, yes=yes, as_json=as_json)
+        previews = [store._preview(one) for one in orders]
+        for preview in previews:
             click.echo("\n".join(preview.lines(most=len(preview.problems))))
-            if preview.refusal:
-                return exits.USAGE
-            return exits.PARTLY if preview.problems else exits.DONE
-        return _run(store, order, yes=yes, as_json=as_json)
+        if any(preview.refusal for preview in previews):
+            return exits.USAGE
+        return exits.PARTLY if any(preview.problems for preview in previews) else exits.DONE
 
 
-def _run(store: PetStore, order: Order, *, yes: bool, as_json: bool) -> int:
+def _by_sheet(store: PetStore, order: Order) -> list[Order]:
+    """Return the imports of the sheets of a workbook; equal rows of two of them are duplicates."""
+    orders: list[Order] = []
+    earlier: frozenset[Content] = frozenset()
+    sheets = sheets_to_import(order.path, order.mapping)
+    for sheet in sheets:
+        orders.append(replace(order, sheet=sheet, together=tuple(sheets), earlier=earlier))
+        earlier |= {row.content for row in store._preview(orders[-1]).checked.rows}
+    return orders
+
+
+def _run(store: PetStore, orders: list[Order], *, yes: bool, as_json: bool) -> int:
     """Import once it is agreed to, tell what became of it, and return the exit code."""
-    try:
-        result = store._import(order, lambda preview: _agreed(preview, yes=yes), None)
-    except Interrupted as interrupt:
-        result = cast(ImportResult, interrupt.result)
-    if result is None:
-        click.echo("Nothing was sent.", err=True)
-        return exits.DONE
-    _tell(result, as_json=as_json)
-    return exits.of_result(result)
+    agreed = len(orders) > 1
+    if agreed:
+        previews = [store._preview(order) for order in orders]
+        agreed = _agreed(previews, yes=yes)
+        for preview in previews:
+            if preview.refusal:
+                raise SheetError(preview.refusal)
+        if not agreed:
+            click.echo("Nothing was sent.", err=True)
+            return exits.DONE
+    codes = []
+    for order in orders:
+        try:
+            result = _import_one(store, order, yes=yes, agreed=agreed)
+        except Interrupted as interrupt:
+            result = cast(ImportResult, interrupt.result)
+        if result is None:
+            click.echo("Nothing was sent.", err=True)
+            return exits.DONE
+        _tell(result, as_json=as_json)
+        codes.append(exits.of_result(result))
+        if result.stopped is not None:
+            return codes[-1]
+    return max(codes, default=exits.DONE)
 
 
-def _agreed(preview: ImportPreview, *, yes: bool) -> bool:
-    click.echo(str(preview), err=True)
-    if (
-        preview.to_send
-        and preview.forecast.ends_at is not None
-        and (here := local_text(preview.forecast.ends_at))
-    ):
-        click.echo(f"  your time done about {here}", err=True)
-    if yes or preview.refusal or not preview.to_send:
+def _import_one(store: PetStore, order: Order, *, yes: bool, agreed: bool) -> ImportResult | None:
+    """Import, and on a terminal ask whether a file is new that bears the name of an earlier one."""
+    new_file = False
+
+    def announce(preview: ImportPreview) -> bool:
+        nonlocal new_file
+        if preview.checked.another_file and preview.refusal and not yes and sys.stdin.isatty():
+            click.echo(str(preview), err=True)
+            new_file = click.confirm(
+                "Import it as a new file, without the rows that match animals that already exist?", err=True
+            )
+            return False
+        return agreed or _agreed([preview], yes=yes)
+
+    result = store._import(order, announce, None)
+    return store._import(replace(order, known="skip"), announce, None) if new_file else result
+
+
+def _agreed(previews: list[ImportPreview], *, yes: bool) -> bool:
+    """Show the previews and ask once; what is refused is refused by the import itself."""
+    for preview in previews:
+        click.echo(str(preview), err=True)
+        ends_at = preview.forecast.ends_at
+        if preview.to_send and ends_at is not None and (here := local_text(ends_at)):
+            click.echo(f"  your time done about {here}", err=True)
+    to_send = sum(preview.to_send for preview in previews)
+    if yes or not to_send or any(preview.refusal for preview in previews):
         return True
     if not sys.stdin.isatty():
         raise SettingsError("nothing was sent: there is nobody to ask, so say that it is meant: --yes")
-    question = f"Create {preview.to_send:,} animals in {preview.environment} ({preview.host})?"
-    return click.confirm(question, default=False, err=True)
+    where = f"{previews[0].environment} ({previews[0].host})"
+    return click.confirm(f"Create {to_send:,} animals in {where}?", default=False, err=True)
 
 
 def _tell(result: ImportResult, *, as_json: bool) -> None:
@@ -177,8 +228,10 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     context.obj = environment
     if context.invoked_subcommand is None:
-        found = journals.kept(_folder())
+        found, errors = journals.kept(_folder())
         click.echo(text_table(_TITLES, [_line(kept) for kept in found]) if found else "No imports yet.")
+        for error in errors:
+            click.echo(str(error), err=True)
 
 
 _TITLES = (
@@ -198,11 +251,14 @@ def _line(kept: Kept) -> tuple[object, ...]:
     states = kept.states
     unknown = states["unknown"] + states["sending"]
     counts = (states["created"], states["rejected"], states["pending"], unknown, states["ambiguous"])
-    return kept.id, kept.target.path.name, kept.target.environment, *counts, utc_text(kept.changed_at)
+    name = kept.target.path.name + (f" ({kept.target.sheet})" if kept.target.sheet else "")
+    return kept.id, name, kept.target.environment, *counts, utc_text(kept.changed_at)
 
 
 def _find(given: str) -> Kept:
-    found = [kept for kept in journals.kept(_folder()) if kept.id.startswith(given)]
+    journals_, _ = journals.kept(_folder())
+    found = [kept for kept in journals_ if kept.id == given]
+    found = found or [kept for kept in journals_ if kept.id.startswith(given)]
     if len(found) != 1:
         what = "no import is" if not found else "several imports are"
         raise SettingsError(f"{what} called {given}: `petstore-tools imports` lists them")
@@ -242,7 +298,8 @@ def resume(context: click.Context, import_id: str, *, wait: bool, yes: bool) -> 
     kept = _find(import_id)
     with PetStore(environment=context.obj) as store:
         _same_place(store, kept)
-        return _run(store, Order(kept.target.path, wait=wait), yes=yes, as_json=False)
+        entries = peek(_folder(), kept.target, journal_id=kept.id, wanted=True)
+        return _run(store, [Order.resumed(kept, entries, wait=wait)], yes=yes, as_json=False)
 
 
 @imports_.command("settle")
@@ -284,16 +341,17 @@ def forget(import_id: str, *, yes: bool) -> int:
 
     The next run creates every row again, as far as a look does not find it standing.
     """
-    kept = _find(import_id)
-    question = (
-        f"Forget what became of {sum(kept.states.values()):,} rows of {kept.target.path.name}, "
-        f"{kept.states['created']:,} of them created?"
-    )
-    if not yes and not click.confirm(question, default=False, err=True):
+    journal_id, what = import_id, "a journal that cannot be read"
+    if not any(journal_id in str(error) for error in journals.kept(_folder())[1]):
+        kept = _find(import_id)
+        rows, created = sum(kept.states.values()), kept.states["created"]
+        journal_id = kept.id
+        what = f"what became of {rows:,} rows of {kept.target.path.name}, {created:,} of them created"
+    if not yes and not click.confirm(f"Forget {what}?", default=False, err=True):
         click.echo("Nothing was forgotten.", err=True)
         return exits.DONE
-    journals.forget(_folder(), kept.target, kept.id, now=time.time())
-    click.echo(f"import {kept.id} is forgotten")
+    journals.forget(_folder(), journal_id)
+    click.echo(f"import {journal_id} is forgotten")
     return exits.DONE
 
 

@@ -9,10 +9,10 @@ most once without proof that nothing was created, and no row is forgotten.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -28,13 +28,16 @@ NEXT: Final[dict[State, frozenset[State]]] = {
     "unknown": frozenset({"created", "pending"}),  # settled, by a look or by a person
 }
 DIED: Final = "the run ended while the answer was awaited"
+MOST_SHARED: Final = 0.1  # of its rows, and of the journal's, that another file under the same name may share
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """201: the animal stands under this id."""
+    """201: the animal stands under this id, with this status."""
 
     pet_id: int
+    status: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ def _judge_created(body: bytes, content: Content) -> Outcome:
         return Unknown("201 whose body is no animal")
     if (pet.name, pet.category_id) != content[:2] or content[2] not in (None, pet.status):
         return Unknown(f"201 that shows another animal (id {pet.id})")
-    return Created(pet.id)
+    return Created(pet.id, pet.status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,7 @@ def merge(
         else:
             known.append((found, row))
     vanished = [e for rest in waiting.values() for e in rest if e.state in ("created", "unknown")]
-    held = [] if send_edited else _hold(vanished, unseen, partial=partial)
+    held = [] if send_edited else _hold(entries, known, vanished, unseen, partial=partial)
     kept_back = {id(h.row) for h in held}
     new: list[tuple[Row, int]] = []
     for row in unseen:
@@ -211,32 +214,124 @@ def _take(waiting: list[Entry], row: Row, *, partial: bool) -> Entry | None:
     return waiting.pop(0) if waiting else None
 
 
-def _hold(vanished: list[Entry], unseen: list[Row], *, partial: bool) -> list[Held]:
+def is_another_file(entries: Sequence[Entry], rows: Sequence[Row]) -> bool:
+    """
+    Say whether a file only bears the name of the one that the journal is of.
+
+    It does where over 90 % of the created rows are gone from it and over 90 % of its own rows are not in the
+    journal: neither their cells as typed, which other options do not change, nor their three values, which
+    an added column does not change. While a row is unknown it does not: that row must be settled first.
+    """
+    if any(entry.state in ("unknown", "sending") for entry in entries):
+        return False
+    created = [entry for entry in entries if entry.state == "created"]
+    return bool(created and rows) and all(
+        _shared(journal, rows) < MOST_SHARED * len(side)
+        for journal, side in ((created, created), (entries, rows))
+    )
+
+
+def _shared(entries: Sequence[Entry], rows: Sequence[Row]) -> int:
+    typed = Counter(e.cells for e in entries) & Counter(r.cells for r in rows)
+    values = Counter(e.content for e in entries) & Counter(r.content for r in rows)
+    return max(typed.total(), values.total())
+
+
+def _hold(
+    entries: Sequence[Entry],
+    known: Sequence[tuple[Entry, Row]],
+    vanished: list[Entry],
+    unseen: list[Row],
+    *,
+    partial: bool,
+) -> list[Held]:
     """
     Pair each vanished entry with an unseen row that may be its edit, as far as anyone can tell.
 
-    A row at its place is; else the first row that shares two of its three values.
+    An edit has the same cells, read under other options; or keeps the name and one other value; or its place
+    between unchanged neighbours. In a rejects file it bears the number of the created row.
     """
-    free = {row.number: row for row in unseen}
-    held = [Held(free.pop(entry.number), entry) for entry in vanished if entry.number in free]
+    if not vanished or not unseen:
+        return []
     if partial:
-        return held
-    paired = {id(h.stands_as) for h in held}
-    alike: dict[object, list[Row]] = defaultdict(list)
-    for row in reversed(free.values()):
-        for pair in _pairs(row.content):
-            alike[pair].append(row)
-    for entry in vanished:
-        candidates = (alike[pair] for pair in _pairs(entry.content) if id(entry) not in paired)
-        for rows in candidates:
-            while rows and rows[-1].number not in free:
-                rows.pop()
-            if rows:
-                held.append(Held(free.pop(rows.pop().number), entry))
+        return _pair(vanished, unseen, lambda e: (e.number,), lambda r: (r.number,))
+    held = _pair(vanished, unseen, lambda e: (e.cells,), lambda r: (r.cells,))
+    for likeness in (_named_alike, _places(entries, known, vanished, unseen)):
+        paired, taken = {id(h.stands_as) for h in held}, {id(h.row) for h in held}
+        rest = [e for e in vanished if id(e) not in paired]
+        held += _pair(rest, [r for r in unseen if id(r) not in taken], likeness, likeness)
+    return held
+
+
+def _pair(
+    entries: list[Entry],
+    rows: list[Row],
+    of_entry: Callable[[Entry], tuple[object, ...]],
+    of_row: Callable[[Row], tuple[object, ...]],
+) -> list[Held]:
+    """Pair entries with rows that share a key, each at most once, in order."""
+    alike: dict[object, deque[Row]] = defaultdict(deque)
+    for row in rows:
+        for key in of_row(row):
+            alike[key].append(row)
+    held: list[Held] = []
+    taken: set[int] = set()
+    for entry in entries:
+        for key in of_entry(entry):
+            free = alike[key]
+            while free and id(free[0]) in taken:
+                free.popleft()
+            if free:
+                row = free.popleft()
+                taken.add(id(row))
+                held.append(Held(row, entry))
                 break
     return held
 
 
-def _pairs(content: Content) -> tuple[object, ...]:
-    name, category_id, status = content
-    return (1, name, category_id), (2, name, status), (3, category_id, status)
+def _named_alike(either: Entry | Row) -> tuple[object, ...]:
+    name, category_id, status = either.content
+    return (name, category_id), (name, "status", status)
+
+
+def _places(
+    entries: Sequence[Entry],
+    known: Sequence[tuple[Entry, Row]],
+    vanished: Sequence[Entry],
+    unseen: Sequence[Row],
+) -> Callable[[Entry | Row], tuple[object, ...]]:
+    """
+    Return a function that names the place of a vanished entry or unseen row by its unchanged neighbours.
+
+    Between two of them there must be as many rows as there were; an end of the file is a neighbour, too, but
+    not both.
+    """
+    unchanged = {id(entry) for entry, _ in known}
+    of = {id(row): id(entry) for entry, row in known}
+    before = _gaps(sorted(entries, key=lambda e: e.number), unchanged, {id(e) for e in vanished}, id)
+    rows = sorted([row for _, row in known] + list(unseen), key=lambda r: r.number)
+    after = _gaps(rows, set(of), {id(row) for row in unseen}, lambda row: of[id(row)])
+    places: dict[int, tuple[object, ...]] = {}
+    for gap, gone in before.items():
+        come = after.get(gap, [])
+        if len(gone) == len(come) and gap != (None, None):
+            for place, pair in enumerate(zip(gone, come, strict=True)):
+                places |= dict.fromkeys(map(id, pair), ((gap, place),))
+    return lambda either: places.get(id(either), ())
+
+
+def _gaps(
+    things: Sequence[T], unchanged: set[int], changed: set[int], name: Callable[[T], int]
+) -> dict[tuple[int | None, int | None], list[T]]:
+    """Return what changed between each two unchanged things, by the names of the two."""
+    gaps: dict[tuple[int | None, int | None], list[T]] = {}
+    last: int | None = None
+    gap: list[T] = []
+    for thing in things:
+        if id(thing) in unchanged:
+            gaps[last, name(thing)] = gap
+            last, gap = name(thing), []
+        elif id(thing) in changed:
+            gap.append(thing)
+    gaps[last, None] = gap
+    return gaps

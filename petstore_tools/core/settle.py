@@ -14,9 +14,13 @@ function of the look decides, and this is why it neither doubles nor loses:
   the row, changed by the staff since: then it is not absent.
 - *Created.* With as many candidates as lost rows of these values, each is one row's. Which is whose makes no
   difference: the rows are equal in all that was sent.
-- *Ambiguous.* Fewer candidates than rows, or more; another import that lost a row of these values; no
-  baseline, so that a candidate may have stood before. A person decides, with the candidates named. Nothing
-  is sent.
+- *Ambiguous.* Fewer candidates than rows, or more; another import that still awaits, or has lost, the answer
+  to a row of these values; a journal that cannot be read; no baseline, so that a candidate may have stood
+  before. A person decides, with the candidates named. Nothing is sent.
+
+The listing, the reading of what other imports own, and the writing of the verdicts happen under one lock of
+the place, in this order: whatever another import created before the listing ended is then owned or awaited.
+A row without a status is looked for as the service shows such rows, once an answer has told (`as_shown`).
 
 So a row is sent again only where nothing that could be it exists, and is called created only where every
 row of its values has an animal of its own. A stranger who adds an animal with exactly a lost row's values,
@@ -26,13 +30,16 @@ by anyone; more or fewer than the lost rows make it ambiguous.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from petstore_tools.core.journal import Entry
 from petstore_tools.core.rows import Content
 from petstore_tools.words import counted
+
+LOST_ELSEWHERE: Final = "another import has an equal row whose answer is missing, too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,52 @@ class Ambiguous:
 Verdict = Found | Absent | Ambiguous
 
 
+def as_shown(content: Content, defaults: Collection[str | None]) -> Content:
+    """
+    Return the values as a listing shows them: of a row without a status, with the one that the service gives.
+
+    Args:
+        content: As sent.
+        defaults: Statuses that answers have shown of such rows; only a single one is believed.
+
+    Spec: §2.1 states no default.
+    """
+    name, category_id, status = content
+    if status is None and len(defaults) == 1:
+        (status,) = defaults
+    return name, category_id, status
+
+
+class Existing:
+    """
+    Animals that exist already, as far as known; each is matched once.
+
+    A row without a status matches any, until it is known which one the service gives it.
+
+    Args:
+        animals: Values, and how many of each.
+        defaults: As in `as_shown`.
+    """
+
+    def __init__(self, animals: Counter[Content], defaults: Collection[str | None]) -> None:
+        self._defaults = defaults
+        self._left: dict[tuple[str, int], Counter[str | None]] = defaultdict(Counter)
+        for content, count in animals.items():
+            name, category_id, status = as_shown(content, defaults)
+            self._left[name, category_id][status] += count
+
+    def take(self, content: Content) -> bool:
+        """Say whether an animal is left that matches, and match it."""
+        name, category_id, status = as_shown(content, self._defaults)
+        left = self._left.get((name, category_id), Counter())
+        any_will_do = status is None and len(self._defaults) != 1
+        for fits in [status, *(left if any_will_do else ())]:
+            if left[fits] > 0:
+                left[fits] -= 1
+                return True
+        return False
+
+
 def settle(
     unknown: Sequence[Entry],
     look: Iterable[tuple[int, Content]],
@@ -69,6 +122,8 @@ def settle(
     baseline: Collection[int] | None,
     owned: Collection[int],
     lost_elsewhere: Collection[Content] = (),
+    unreadable: Collection[str] = (),
+    defaults: Collection[str | None] = (),
 ) -> list[Verdict]:
     """
     Decide on every row whose answer was lost.
@@ -79,11 +134,17 @@ def settle(
         baseline: Ids that stood before the first create, None where nobody looked.
         owned: Ids that are the answer to a row, of this import or another to the same place.
         lost_elsewhere: Values of rows that other imports to the same place have lost.
+        unreadable: Journals of other imports that cannot be read: what they own cannot be told.
+        defaults: Statuses that the service gave to rows that had none.
 
     Returns:
         One verdict a row, in the order of `unknown`.
     """
-    wanted = {entry.content for entry in unknown}
+    rows: dict[Content, list[Entry]] = defaultdict(list)
+    for entry in unknown:
+        rows[as_shown(entry.content, defaults)].append(entry)
+    wanted = rows.keys()
+    elsewhere = {as_shown(content, defaults) for content in lost_elsewhere}
     alike = {content[:2] for content in wanted}
     standing: dict[Content, list[int]] = defaultdict(list)
     changed: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -95,13 +156,17 @@ def settle(
             standing[content].append(pet_id)
         else:
             changed[content[:2]].append(pet_id)
-    rows: dict[Content, list[Entry]] = defaultdict(list)
-    for entry in unknown:
-        rows[entry.content].append(entry)
     verdicts: dict[int, Verdict] = {}
     for content, entries in rows.items():
         same, near = sorted(standing[content]), sorted(changed[content[:2]])
-        why = _doubt(len(entries), same, near, content in lost_elsewhere, looked_before=baseline is not None)
+        doubts = _doubts(len(entries), same, near, looked_before=baseline is not None)
+        if content in elsewhere:
+            doubts.insert(0, LOST_ELSEWHERE)
+        if unreadable:
+            doubts.append(
+                f"the journal {', '.join(unreadable)} of another import cannot be read, and may own it"
+            )
+        why = doubts[0] if doubts else ""
         for entry, pet_id in zip(entries, same + [0] * len(entries), strict=False):
             if not same and not near:
                 verdicts[id(entry)] = Absent(entry)
@@ -112,16 +177,14 @@ def settle(
     return [verdicts[id(entry)] for entry in unknown]
 
 
-def _doubt(rows: int, same: list[int], near: list[int], lost_elsewhere: bool, *, looked_before: bool) -> str:
-    """Say why candidates do not prove that the rows stand, "" where they do."""
+def _doubts(rows: int, same: list[int], near: list[int], *, looked_before: bool) -> list[str]:
+    """Say why candidates do not prove that the rows stand."""
+    doubts = []
     if near:
-        return "one of the same name and category has another status: it may have been changed since"
+        doubts.append("one of the same name and category has another status: it may have been changed since")
     if not looked_before:
-        return "nobody looked before the import, so it may have stood already"
-    if lost_elsewhere:
-        return "another import has lost a row with the same values"
+        doubts.append("nobody looked before the import, so it may have stood already")
     if len(same) != rows:
-        return (
-            f"{counted(rows, 'row')} with these values, {counted(len(same), 'animal')} that could be theirs"
-        )
-    return ""
+        animals = counted(len(same), "animal")
+        doubts.append(f"{counted(rows, 'row')} with these values, {animals} that could be theirs")
+    return doubts

@@ -20,7 +20,8 @@ from proxy import Fate, FaultProxy, reply
 from python_calamine import CalamineWorkbook
 
 from petstore_tools import PetStore, Sandbox, samples
-from petstore_tools.adapters.journal import Target, open_journal
+from petstore_tools.adapters.journal import open_journal
+from petstore_tools.adapters.run_lock import Target
 from petstore_tools.adapters.workbooks import write_xlsx
 from petstore_tools.bulk import Progress, looks
 from petstore_tools.core.journal import Entry, merge
@@ -315,7 +316,9 @@ def test_a_settling_that_would_take_long_is_left_to_a_later_call(fast: Sandbox, 
         fast.advance(minutes=11)
         second = store.import_pets(file)
 
-    assert (first.unknown, first.stopped) == (1, None)
+    assert (first.unknown, first.stopped and first.stopped.kind) == (1, "unknown rows")
+    assert first.resumes_at == fast.clock.now() - 60
+    assert "pass wait=True" in str(first)
     assert (second.complete, second.created_now) == (True, 1)
     assert standing(fast) == expected()
 
@@ -644,7 +647,8 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 from dataclasses import replace
 from petstore_tools import PetStore
-from petstore_tools.adapters.journal import Target, open_journal
+from petstore_tools.adapters.journal import open_journal
+from petstore_tools.adapters.run_lock import Target
 from petstore_tools.adapters.workbooks import write_xlsx
 from petstore_tools.bulk import Progress, looks
 from petstore_tools.core.journal import Entry, merge
@@ -850,6 +854,7 @@ def test_a_fault_of_the_journals_file_is_an_error_of_ours(tmp_path: Path) -> Non
     """A full disk, a file gone bad: named as the journal's, whatever the call."""
     target = Target("sandbox", "http://127.0.0.1/v1", tmp_path / "pets.csv")
     with open_journal(tmp_path / "imports", target, now=0.0) as journal:
+        journal.adopt(merge([], []), now=0.0)
         assert journal._db is not None
         journal._db.close()
 

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from petstore_tools.adapters.delimited import records, write_csv
-from petstore_tools.adapters.journal import Target, open_journal
+from petstore_tools.adapters.journal import open_journal
+from petstore_tools.adapters.run_lock import Target
 from petstore_tools.core.journal import merge
 from petstore_tools.core.rows import Content, Row
 from petstore_tools.core.settle import settle

@@ -10,6 +10,7 @@ from petstore_tools.core.journal import (
     Rejected,
     State,
     Unknown,
+    is_another_file,
     judge,
     merge,
 )
@@ -62,7 +63,7 @@ def test_a_201_that_does_not_show_the_animal_is_unknown(body: bytes) -> None:
 
 def test_a_service_may_fill_in_a_status_that_was_not_sent() -> None:
     """The document states no default (§2.1), so any is accepted."""
-    assert judge(201, PET, ("Rex", 3, None)) == Created(17)
+    assert judge(201, PET, ("Rex", 3, None)) == Created(17, "sold")
 
 
 def row(number: int, name: str, category: int = 3, status: str | None = None) -> Row:
@@ -94,18 +95,79 @@ def test_a_created_row_that_was_edited_is_held() -> None:
 
 @pytest.mark.case("P35")
 def test_an_edit_below_a_deleted_row_is_held_too() -> None:
-    """The place has moved by one; the likeness of the values tells."""
-    merged = merge([entry(2, "Ace"), entry(3, "Rex")], [row(2, "Rexy")])
+    """The place has moved by one; the name and one other value are kept."""
+    merged = merge([entry(2, "Ace"), entry(3, "Rex")], [row(2, "Rex", 7)])
 
     assert merged.new == ()
     assert len(merged.held) == 1
 
 
+@pytest.mark.case("P35")
+def test_category_and_status_alone_make_no_edit() -> None:
+    """Many animals share them: another name at another place is another animal."""
+    merged = merge([entry(2, "Ace"), entry(3, "Rex"), entry(4, "Mia")], [row(2, "Mia"), row(3, "Bella")])
+
+    assert [r.name for r, _ in merged.new] == ["Bella"]
+    assert merged.held == ()
+
+
+@pytest.mark.case("P35")
+@pytest.mark.parametrize("at", [0, 3, 9])
+def test_rows_between_unchanged_neighbours_are_edits(at: int) -> None:
+    """Two names are changed at once, at the head, in the middle or at the end: both are held."""
+    names = [f"Old {n}" for n in range(11)]
+    changed = [f"New {n}" if n in (at, at + 1) else name for n, name in enumerate(names)]
+
+    merged = merge(
+        [entry(n, name) for n, name in enumerate(names, start=2)],
+        [row(n, name, 9 if name.startswith("New") else 3) for n, name in enumerate(changed, start=2)],
+    )
+
+    assert [(h.stands_as.content[0], h.row.name) for h in merged.held] == [
+        (f"Old {n}", f"New {n}") for n in (at, at + 1)
+    ]
+    assert merged.new == ()
+
+
+@pytest.mark.case("P63")
+def test_the_same_cells_under_other_options_are_held() -> None:
+    """The column of names is another one now: each created row keeps its outcome and is named."""
+    stands = [entry(n, f"Old {n}") for n in range(2, 40)]
+    read_anew = [row(e.number, f"Other {e.number}", 5)._replace(cells=e.cells) for e in stands]
+
+    merged = merge(stands, read_anew)
+
+    assert (len(merged.held), merged.new, merged.removed) == (38, (), ())
+    assert not is_another_file(stands, read_anew)
+
+
+@pytest.mark.case("P63")
+@pytest.mark.parametrize(("replaced", "another"), [(10, False), (50, False), (90, False), (95, True)])
+def test_a_file_is_another_one_where_over_90_percent_is_gone_and_new(replaced: int, another: bool) -> None:
+    """As many rows are replaced by new ones; what is left says which file it is."""
+    stands = [entry(n, f"Old {n}") for n in range(100)]
+    rows = [row(n, f"New {n}" if n < replaced else f"Old {n}") for n in range(100)]
+
+    assert is_another_file(stands, rows) is another
+    assert not is_another_file([*stands, entry(200, "Rex", "unknown")], rows)
+
+
+@pytest.mark.case("P63")
+def test_a_file_cut_down_or_grown_is_the_same_file() -> None:
+    """The rows that are left, or the rows that were there before, are all known."""
+    stands = [entry(n, f"Old {n}") for n in range(100)]
+
+    assert not is_another_file(stands, [row(2, "Old 99")])
+    assert not is_another_file(stands[:2], [row(n, f"Old {n}") for n in range(100)])
+    with_a_column = [row(n, f"Old {n}")._replace(cells=("", f"Old {n}", "3", "")) for n in range(100)]
+    assert not is_another_file(stands, with_a_column)
+
+
 def test_a_whole_new_file_under_an_old_name_is_compared_in_no_time() -> None:
-    """50,000 rows against 50,000 created ones: each is held once, by its place."""
+    """50,000 rows against 50,000 created ones: none is an edit of another."""
     merged = merge([entry(n, f"Old {n}") for n in range(50_000)], [row(n, f"New {n}") for n in range(50_000)])
 
-    assert (len(merged.held), merged.new, merged.removed) == (50_000, (), ())
+    assert (len(merged.held), len(merged.new), len(merged.removed)) == (0, 50_000, 50_000)
 
 
 def test_new_rows_go_while_nothing_vanished() -> None:

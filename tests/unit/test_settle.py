@@ -47,7 +47,7 @@ def test_as_many_animals_as_lost_twins_are_theirs() -> None:
     [
         ([(7, MIA), (8, MIA)], {}, "1 row with these values, 2 animals"),
         ([(7, MIA)], {"baseline": None}, "nobody looked before"),
-        ([(7, MIA)], {"lost_elsewhere": {MIA}}, "another import has lost"),
+        ([(7, MIA)], {"lost_elsewhere": {MIA}}, "another import has an equal row"),
         ([(7, ("Mia", 4, "available"))], {}, "another status"),
         ([(7, MIA), (8, ("Mia", 4, None))], {}, "another status"),
     ],
