@@ -86,7 +86,7 @@ def state_folder(
     file: SettingsFile | None = None,
 ) -> Path:
     """Return the folder of budget, journals and service: as given, as set, or the user's state folder."""
-    stored = (file or _read_file(config_path(environ))).state_dir
+    stored = (file or read_file(config_path(environ))).state_dir
     folder = given or environ.get("PETSTORE_STATE_DIR") or stored
     return Path(folder) if folder else platformdirs.user_state_path(APP)
 
@@ -96,7 +96,7 @@ def ledger_url(
 ) -> SecretStr | None:
     """Return the database of a budget that many machines share, None where a file of this machine does."""
     given = environ.get("PETSTORE_LEDGER_URL")
-    return SecretStr(given) if given else (file or _read_file(config_path(environ))).ledger_url
+    return SecretStr(given) if given else (file or read_file(config_path(environ))).ledger_url
 
 
 def load(
@@ -115,7 +115,7 @@ def load(
     Raises:
         SettingsError: Base address or key is missing, or something given is wrong.
     """
-    file = _read_file(config_path(environ))
+    file = read_file(config_path(environ))
     name = environment or environ.get("PETSTORE_ENVIRONMENT") or file.environment or "production"
     if name not in ENVIRONMENTS:
         raise SettingsError(f"unknown environment {name!r}: use production or staging")
@@ -186,17 +186,23 @@ def _is_here(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _read_file(path: Path) -> SettingsFile:
+def read_file(path: Path) -> SettingsFile:
+    """
+    Read the settings file; one that is not there has no entries.
+
+    Raises:
+        SettingsError: It cannot be read, or holds what it should not.
+    """
     try:
         return SettingsFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return SettingsFile()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"the settings file {path.name} cannot be read: {error}") from error
+        raise SettingsError(f"the settings file {path} cannot be read: {error}") from error
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in fault["loc"])
-        raise SettingsError(f"the settings file {path.name}: {place}: {fault['msg']}") from error
+        raise SettingsError(f"the settings file {path}: {place}: {fault['msg']}") from error
 
 
 def _missing(what: str, argument: str, entry: str, example: str, environ: Mapping[str, str]) -> str:

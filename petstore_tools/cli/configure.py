@@ -5,43 +5,116 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import click
 
 from petstore_tools.adapters import settings
-from petstore_tools.adapters.files import replace_file
+from petstore_tools.adapters.files import check_writable, replace_file
+from petstore_tools.adapters.http import KeyAuth
 from petstore_tools.cli import exits
 from petstore_tools.core import plan as plans
+from petstore_tools.errors import PetstoreError, SettingsError, UnauthorizedError
 from petstore_tools.store import PetStore
+
+ENTRIES = ("base_url", "api_key", "plan")
 
 
 @click.command("configure")
 def configure_() -> int:
     """
-    Ask for base address, key and plan, keep them for this user, and check them with one request.
+    Ask for base address, key and plan, check them with one request, and keep them for this user.
+
+    What is kept already is shown, the key masked: Enter keeps it. What cannot be right is asked again.
 
     \b
     Example:
       petstore-tools configure
     """
-    base_url = settings.check_base_url(click.prompt("Base address (https://HOST/v1)", err=True))
-    key = click.prompt("API key (not shown)", hide_input=True, err=True)
-    plan = click.prompt("Plan (free, pro, business, PER_MINUTE/PER_DAY)", default="free", err=True)
-    plans.parse(plan)
-    with PetStore(base_url=base_url, api_key=key, plan=plan) as store:
-        store.list_pets(first=1)
     path = settings.config_path()
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        kept = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        kept = {}
-    entries = {**kept, "base_url": base_url, "api_key": key, "plan": plan}
+    check_writable(path)
+    entries = _present(path)
+    for name in ENTRIES:
+        if os.environ.get(f"PETSTORE_{name.upper()}"):
+            _say(f"Note: the variable PETSTORE_{name.upper()} is set, and wins over what is kept here.")
+    while True:
+        address = "Base address (https://HOST/v1)"
+        entries["base_url"] = _ask(address, settings.check_base_url, entries.get("base_url"))
+        entries["api_key"] = _ask("API key (typing does not show)", _key, entries.get("api_key"), masked=True)
+        plan = entries.get("plan", "free")
+        entries["plan"] = _ask("Plan (free, pro, business, PER_MINUTE/PER_DAY)", _plan, plan)
+        error = _check(entries)
+        if error is None:
+            break
+        if isinstance(error, UnauthorizedError):
+            del entries["api_key"]
+        elif click.confirm("Keep these settings all the same?", default=False, err=True):
+            break
+        _say("Nothing is kept yet. Correct what is wrong; Enter keeps what is in brackets, Ctrl-C ends.")
     # a JSON string is a TOML basic string
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items())
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     path.chmod(0o600)
     replace_file(path, text.encode())
-    click.echo(f"The service knows the key. Settings are in {path}.", err=True)
+    _say(f"Settings are in {path}. What they give: petstore-tools list --first 5")
     return exits.DONE
+
+
+def _present(path: Path) -> dict[str, Any]:
+    """Return what is kept already; a file that cannot be read is set aside after a question."""
+    try:
+        settings.read_file(path)
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except SettingsError as error:
+        aside = path.with_name(f"{path.name}.bak")
+        _say(f"Error: {error}")
+        click.confirm(f"Begin a new one? The old one is kept as {aside.name}.", abort=True, err=True)
+        path.replace(aside)
+        return {}
+
+
+def _ask(text: str, read: Callable[[str], str], present: str | None, *, masked: bool = False) -> str:
+    """Ask until the answer can be read; Enter gives what is there."""
+    if masked and present:
+        text += " [****]"
+    while True:
+        given = click.prompt(text, default=present, hide_input=masked, show_default=not masked, err=True)
+        try:
+            return read(given)
+        except SettingsError as error:
+            _say(f"Error: {error}")
+
+
+def _key(text: str) -> str:
+    KeyAuth(text.strip())
+    return text.strip()
+
+
+def _plan(text: str) -> str:
+    plans.parse(text)
+    return text.strip()
+
+
+def _check(entries: dict[str, Any]) -> PetstoreError | None:
+    """Ask the service once; say what is to be said, and return what stands in the way."""
+    given = {name: entries[name] for name in ENTRIES}
+    wrong = None
+    with PetStore(**given, environment="production", progress=False) as store:
+        for finding in store.examine():
+            if finding.what == "key" and finding.state == "well":
+                _say("The service knows the key.")
+            elif finding.state != "well" and finding.what != "extras":
+                _say(f"{'Error' if finding.state == 'wrong' else 'Note'}: {finding.said}")
+                _say(f"  {finding.advice}")
+            wrong = wrong or (finding.error if finding.state == "wrong" else None)
+    return wrong
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

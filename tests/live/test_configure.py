@@ -1,0 +1,125 @@
+"""`configure`: asks again after a typo, shows what is kept with the key masked, checks before it keeps."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from petstore_tools import Sandbox
+from petstore_tools.cli import cli
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    with Sandbox(plan="pro", clock="system", animals=3) as found:
+        yield found
+
+
+def configure(*answers: str) -> Result:
+    return CliRunner().invoke(cli, ["configure"], input="".join(f"{answer}\n" for answer in answers))
+
+
+def kept() -> dict[str, object]:
+    return tomllib.loads(Path(os.environ["PETSTORE_CONFIG"]).read_text("utf-8"))
+
+
+def test_a_typo_is_asked_again_and_nothing_is_lost(box: Sandbox) -> None:
+    """Address, key and plan, each with its own sentence."""
+    done = configure("http://localhost", box.base_url, "two words", box.api_key, "gold", "pro")
+
+    assert done.exit_code == 0
+    for said in ("did you mean http://localhost/v1 ?", "no header can carry", "unknown plan 'gold'"):
+        assert "Error: " in done.output
+        assert said in done.output
+    assert kept() == {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
+    assert "The service knows the key." in done.output
+    assert len(box.traffic()) == 1
+
+
+def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box: Sandbox) -> None:
+    """Other entries of the file stay."""
+    path = Path(os.environ["PETSTORE_CONFIG"])
+    path.write_text(
+        f'base_url = "{box.base_url}"\napi_key = "{box.api_key}"\nplan = "free"\nsettle_after_s = 5.5\n'
+    )
+
+    done = configure("", "", "pro")
+
+    assert f"[{box.base_url}]" in done.output
+    assert "[****]" in done.output
+    assert "[free]" in done.output
+    assert box.api_key not in done.output
+    assert kept() == {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro", "settle_after_s": 5.5}
+
+
+def test_a_refused_key_is_asked_again_and_not_offered_again(box: Sandbox) -> None:
+    """The address that was right is."""
+    done = configure(box.base_url, "psk_wrong", "pro", "", box.api_key, "")
+
+    assert done.exit_code == 0
+    assert "copy the key again" in done.output
+    assert "[****]" not in done.output
+    assert kept()["api_key"] == box.api_key
+
+
+def test_an_address_where_nobody_answers_is_kept_only_on_request(box: Sandbox) -> None:
+    """Asked again otherwise, with what was typed as the answer that Enter gives."""
+    dead = "http://127.0.0.1:9/v1"
+
+    done = configure(dead, box.api_key, "pro", "n", box.base_url, "", "")
+    assert (done.exit_code, kept()["base_url"]) == (0, box.base_url)
+    assert "nobody answers at 127.0.0.1:9" in done.output
+
+    done = configure(dead, "", "", "y")
+    assert (done.exit_code, kept()["base_url"]) == (0, dead)
+
+
+def test_an_end_in_the_middle_keeps_nothing(box: Sandbox) -> None:
+    """Ctrl-C, or no more input."""
+    done = configure(box.base_url, box.api_key)
+
+    assert done.exit_code == 1  # of click's runner; the command line makes it 130
+    assert not Path(os.environ["PETSTORE_CONFIG"]).exists()
+
+
+def test_a_file_that_cannot_be_read_is_set_aside_after_a_question(box: Sandbox) -> None:
+    """So that configure mends what stops all else."""
+    path = Path(os.environ["PETSTORE_CONFIG"])
+    path.write_text("colour = 'red'\n")
+
+    assert configure("n").exit_code == 1
+    assert path.read_text() == "colour = 'red'\n"
+    done = configure("y", box.base_url, box.api_key, "pro")
+
+    assert done.exit_code == 0
+    assert "colour" in done.output
+    assert path.with_name("config.toml.bak").read_text() == "colour = 'red'\n"
+
+
+def test_a_variable_that_wins_over_the_file_is_named(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else what is kept seems to have no effect; the check is of what was typed."""
+    monkeypatch.setenv("PETSTORE_PLAN", "free")
+
+    done = configure(box.base_url, box.api_key, "pro")
+
+    assert "Note: the variable PETSTORE_PLAN is set, and wins over what is kept here." in done.output
+    assert kept()["plan"] == "pro"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
+def test_the_file_is_for_this_user_alone(box: Sandbox) -> None:
+    """Also where it was readable to others."""
+    path = Path(os.environ["PETSTORE_CONFIG"])
+    path.write_text("")
+    path.chmod(0o644)
+
+    configure(box.base_url, box.api_key, "pro")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
