@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from petstore_tools import spec
@@ -47,7 +48,8 @@ class Columns:
         Returns:
             Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category:
             available < pending < sold, then values the document does not name; absent is missing).
-            The same dtypes when empty. `attrs["listing"]` is the verdict as plain JSON values.
+            The same dtypes when empty. `attrs["listing"]` is the verdict as plain JSON values, with the rows
+            and the digest of this frame.
 
         Spec: §2.2, §2.3.
         """
@@ -68,7 +70,8 @@ class Columns:
                 ),
             }
         )
-        frame.attrs["listing"] = listing.to_dict()
+        own = digest(self.ids, self.names, self.categories, self.statuses)
+        frame.attrs["listing"] = replace(listing, rows=len(frame), digest=own).to_dict()
         return frame
 
 
@@ -98,22 +101,10 @@ def check(frame: pd.DataFrame) -> None:
 
 def listing_of(frame: pd.DataFrame) -> Listing:
     """
-    Return what a frame is a listing of, as it stands now.
-
-    A frame that was filtered, cut, merged or concatenated since it was listed is not what its attrs
-    say: rows and digest are counted again, and where they differ the verdict is `cut`.
+    Return what a frame is a listing of, as it is now.
 
     Raises:
-        FrameError: The frame carries no listing.
+        FrameError: A column is missing or has another dtype, or the frame carries no listing.
     """
     check(frame)
-    listing = Listing.of(frame)
-    ids = frame["id"].to_numpy()
-    if len(ids) == listing.rows and digest(ids.tolist()) == listing.digest:
-        return listing
-    of = (
-        f"{len(ids):,} of {listing.rows:,} listed animals"
-        if len(ids) < listing.rows
-        else (f"{len(ids):,} rows in a frame made from a listing of {listing.rows:,}")
-    )
-    return listing.with_rows(len(ids), of)
+    return Listing.of(frame)

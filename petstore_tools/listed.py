@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from petstore_tools.adapters.replies import expect, read_rows
 from petstore_tools.ahead import Ahead
 from petstore_tools.clock import Clock
 from petstore_tools.core import schemes
-from petstore_tools.core.listing import Listing, digest
+from petstore_tools.core.listing import Listing
 from petstore_tools.core.pages import Ask, End, Page
 from petstore_tools.core.paging import Pager
 from petstore_tools.errors import ApiError, TransportError
@@ -271,17 +270,17 @@ class _Pass:
     @property
     def listing(self) -> Listing:
         """The verdict so far; cut until the last page is read."""
-        ids = self._pager.ids[: self._wanted.first]
+        rows = min(self._pager.rows, self._wanted.first or inf)
         notes = list(self._notes)
         if self._others:
-            ids = array("q", [pet_id for pet_id in ids if pet_id not in self._others])
+            rows = sum(pet_id not in self._others for pet_id in self._pager.ids[: self._wanted.first])
             notes.append(f"{counted(len(self._others), 'animal')} of another status came and were left out")
         return Listing(
             verdict=self._end.verdict,
             reason=self._end.reason,
             status=self._wanted.status,
-            rows=len(ids),
-            digest=digest(ids),
+            rows=int(rows),
+            digest="",
             requests=self._requests_before + self._service.tally.sent,
             pages=self._pager.pages,
             doubles=self._pager.doubles,

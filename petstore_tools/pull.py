@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools.admission import Manner
 from petstore_tools.client import Client
-from petstore_tools.core.listing import Listing, digest
+from petstore_tools.core.listing import Listing
 from petstore_tools.errors import Interrupted, PagingError
 from petstore_tools.frames import Columns
 from petstore_tools.listed import Begun, Listed, Stale, Wanted
@@ -66,7 +65,7 @@ class Puller:
         show: Callable[[int, int | None], None],
     ) -> pd.DataFrame:
         columns = Columns() if begun is None else Columns.of(begun[0])
-        before = begun and Begun(begun[1], columns.ids, Listing.of(begun[0]))
+        before = begun and Begun(begun[1], columns.ids, Listing.as_listed(begun[0]))
         manner = Manner(wait=wait, busy=True)
         listed = self._client.pages(wanted, manner=manner, begun=before or None)
         show(len(columns.ids), listed.size)
@@ -81,10 +80,7 @@ class Puller:
         except Stale:
             raise
         except BaseException as error:
-            listing = listed.listing
-            if listing.rows != len(columns.ids):  # interrupted between a page and its columns
-                listing = replace(listing, rows=len(columns.ids), digest=digest(columns.ids))
-            self.last_partial = columns.to_frame(listing)
+            self.last_partial = columns.to_frame(listed.listing)
             if not isinstance(error, PagingError):
                 self._keep(columns, listed, wanted)
             if isinstance(error, KeyboardInterrupt):
@@ -112,7 +108,7 @@ class Puller:
         found = self._states.get(status) or self._shelf.begun(status)
         if found is None:
             return None
-        age_s = self._client.clock.now() - Listing.of(found[0]).ended_at
+        age_s = self._client.clock.now() - Listing.as_listed(found[0]).ended_at
         return found if 0 <= age_s <= GOES_ON_WITHIN_S else None
 
     def _forget(self, status: str | None) -> None:

@@ -117,7 +117,7 @@ class Reading:
                 return kept
         with page_progress(self._progress) as show:
             frame = self._puller.pull(wanted, wait=wait, resume=resume, show=show)
-        verdict = Listing.of(frame)
+        verdict = Listing.as_listed(frame)
         if not verdict.complete and require is not None:
             self._puller.last_partial = frame
             raise IncompleteListingError(verdict)
@@ -212,7 +212,7 @@ class Reading:
         older, notes = (None, ()) if since is None else self._shelf.since(since, status=status, now=now)
         frame = self.list_pets(status=status, require=None if partial else "complete", wait=wait)
         history = snapshot = None
-        if Listing.of(frame).complete:
+        if Listing.as_listed(frame).complete:
             snapshot, note = self._shelf.try_keep(frame)
             notes += (note,) if note else ()
             history = None if snapshot is None else self._shelf.history(status)

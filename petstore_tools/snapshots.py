@@ -27,6 +27,7 @@ from petstore_tools import compare, spec
 from petstore_tools.adapters.files import check_writable, replace_file
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.frames import Columns
 from petstore_tools.words import counted, seconds_of, utc_text
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Shelf:
             IncompleteListingError: Its listing is not complete.
             MissingExtraError: The extra `parquet` is not installed.
         """
-        listing = Listing.of(frame)
+        listing = Listing.as_listed(frame)
         if not listing.complete:
             raise IncompleteListingError(listing)
         at = datetime.fromtimestamp(listing.ended_at, UTC)
@@ -254,7 +255,7 @@ class Shelf:
     def keep_begun(self, frame: pd.DataFrame, state: dict[str, Any]) -> None:
         """Keep what an interrupted pull has, where Parquet can be written."""
         with suppress(MissingExtraError, OSError):
-            listing = Listing.of(frame)
+            listing = Listing.as_listed(frame)
             path = self._begun(listing.status)
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, parquet_bytes(frame, listing, {_BEGUN: json.dumps(state).encode()}))
@@ -384,6 +385,4 @@ def _read(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFrame:
 
 def _only(frame: pd.DataFrame, listing: Listing, status: str) -> pd.DataFrame:
     """Return the animals with a status, as a listing with that filter."""
-    kept = frame[frame["status"] == status].reset_index(drop=True)
-    kept.attrs["listing"] = listing.filtered(status, kept["id"].tolist()).to_dict()
-    return kept
+    return Columns.of(frame[frame["status"] == status]).to_frame(listing.filtered(status))

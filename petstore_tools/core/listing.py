@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
 from array import array
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from html import escape
 from typing import Any, Literal, Self
 
+from petstore_tools import spec
 from petstore_tools.errors import FrameError
 from petstore_tools.words import counted, utc_text
 
 Verdict = Literal["complete", "cut", "unproven"]
 
 
-def digest(ids: Iterable[int]) -> str:
-    """Return a digest of a set of int64 ids, the same in any order."""
-    return hashlib.sha256(array("q", sorted(ids)).tobytes()).hexdigest()[:16]
+def digest(
+    ids: Sequence[int], names: Sequence[Any], categories: Sequence[Any], statuses: Sequence[Any]
+) -> str:
+    """
+    Return a digest of animals by all four columns, the same in any order; what is no text counts as missing.
+
+    Raises:
+        TypeError, OverflowError: An id or a category is no int64.
+    """
+    in_order = sorted(ids)
+    if list(ids) != in_order:
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        names, categories, statuses = ([column[n] for n in order] for column in (names, categories, statuses))
+    told = sha256(array("q", in_order))
+    told.update(array("q", categories))
+    for texts in (names, statuses):
+        told.update(array("q", [len(text) if isinstance(text, str) else -1 for text in texts]))
+        told.update("".join([t for t in texts if isinstance(t, str)]).encode("utf-8", "surrogatepass"))
+    return told.hexdigest()[:32]
+
+
+def _digest_0_1(ids: Sequence[int]) -> str:
+    """Return the digest that version 0.1 wrote: of the ids alone."""
+    return sha256(array("q", sorted(ids)).tobytes()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -31,7 +53,7 @@ class Listing:
         reason: Why, in words.
         status: The filter asked for, None for all.
         rows: Animals in the frame.
-        digest: Digest of their ids, in any order.
+        digest: Of their four columns, in any order; "" before there is a frame. Version 0.1: of their ids.
         requests: Requests spent, retries included.
         pages: Pages read.
         doubles: Animals that came twice and were kept once.
@@ -60,10 +82,41 @@ class Listing:
     @classmethod
     def of(cls, frame: Any) -> Self:
         """
-        Read the verdict that a frame carries in `attrs["listing"]`.
+        Say what a frame of `list_pets` is a listing of, as it is now.
+
+        Rows and digest are counted again: a frame that was filtered or edited since it was listed is cut. Its
+        order, its index and further columns do not matter.
 
         Raises:
-            FrameError: The frame carries none.
+            FrameError: The frame carries no listing in `attrs["listing"]`.
+        """
+        listing = cls.as_listed(frame)
+        if len(frame) == listing.rows and listing._is_of(frame):
+            return listing
+        animals = counted(len(frame), "animal")
+        reason = f"{animals}; the listing had {listing.rows:,} (filtered or edited since)"
+        return replace(listing, verdict="cut", reason=reason, rows=len(frame))
+
+    def _is_of(self, frame: Any) -> bool:
+        try:
+            if len(self.digest) == len(_digest_0_1([])):
+                return _digest_0_1(frame["id"].tolist()) == self.digest
+            return digest(*[frame[name].tolist() for name in spec.COLUMNS]) == self.digest
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            OverflowError,
+        ):  # a column is gone, or holds something else
+            return False
+
+    @classmethod
+    def as_listed(cls, frame: Any) -> Self:
+        """
+        Read what a frame was when it was listed, whatever became of it since.
+
+        Raises:
+            FrameError: The frame carries no listing.
         """
         carried = getattr(frame, "attrs", {}).get("listing")
         if not isinstance(carried, dict):
@@ -87,15 +140,10 @@ class Listing:
         """Return the verdict as plain JSON values, as frames carry it."""
         return {**asdict(self), "notes": list(self.notes)}
 
-    def with_rows(self, rows: int, reason: str) -> Self:
-        """Return the verdict on a part of this listing: cut, and why."""
-        return replace(self, verdict="cut", reason=reason, rows=rows)
-
-    def filtered(self, status: str, ids: Iterable[int]) -> Self:
-        """Return the verdict on those of a complete listing that bear a status, given their ids."""
-        kept = list(ids)
+    def filtered(self, status: str) -> Self:
+        """Return the verdict on those of a complete listing that bear a status, before there is a frame."""
         note = f"filtered here from a listing of {counted(self.rows, 'animal')}"
-        return replace(self, status=status, rows=len(kept), digest=digest(kept), notes=(*self.notes, note))
+        return replace(self, status=status, notes=(*self.notes, note))
 
     @property
     def complete(self) -> bool:

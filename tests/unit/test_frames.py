@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from petstore_tools import status_report
-from petstore_tools.core.listing import Listing, digest
+from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError
 from petstore_tools.frames import Columns, listing_of
 from petstore_tools.models import PetRow
@@ -20,7 +20,7 @@ def frame(rows: list[PetRow], status: str | None = None) -> pd.DataFrame:
         reason="the service said so",
         status=status,
         rows=len(rows),
-        digest=digest(row["id"] for row in rows),
+        digest="",
         requests=1,
         pages=1,
         doubles=0,

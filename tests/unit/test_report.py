@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from petstore_tools import samples, status_report
-from petstore_tools.core.listing import Listing, digest
+from petstore_tools.core.listing import Listing
 from petstore_tools.frames import Columns
 from petstore_tools.models import PetRow
 
@@ -21,19 +21,7 @@ def listed(count: int, **more: object) -> pd.DataFrame:
     columns = Columns()
     columns.add(rows)
     facts = {"environment": "sandbox", "reason": "said so"} | more
-    listing = Listing(
-        "complete",
-        facts.pop("reason"),
-        None,
-        count,
-        digest(r["id"] for r in rows),
-        3,
-        3,
-        0,
-        0.0,
-        1.0,
-        **facts,
-    )  # type: ignore[arg-type]
+    listing = Listing("complete", facts.pop("reason"), None, count, "", 3, 3, 0, 0.0, 1.0, **facts)  # type: ignore[arg-type]
     return columns.to_frame(listing)
 
 

@@ -1,0 +1,245 @@
+"""A frame that differs from its listing in anything but its order is not taken for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+from shutil import copytree
+from urllib.parse import parse_qsl, urlsplit
+
+import pandas as pd
+import pytest
+from paging_server import PagingService, pets
+
+from petstore_tools import status_report
+from petstore_tools.adapters.known import KnownServices
+from petstore_tools.core.listing import Listing, digest
+from petstore_tools.core.pages import Ask, Page
+from petstore_tools.core.paging import Pager
+from petstore_tools.errors import FrameError
+from petstore_tools.frames import Columns
+from petstore_tools.models import PetRow
+from petstore_tools.snapshots import Shelf
+
+OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
+URL = "https://petstore.example/v1"
+AS_LISTED = Listing(
+    verdict="complete",
+    reason="the service said so",
+    status=None,
+    rows=0,
+    digest="",
+    requests=1,
+    pages=1,
+    doubles=0,
+    started_at=1_800_000_000.0,
+    ended_at=1_800_000_001.0,
+    environment="sandbox",
+)
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    """Three hundred animals, every fourth without a status, ids in no order."""
+    statuses = ("available", "pending", "sold", None)
+    columns = Columns()
+    rows: list[PetRow] = [
+        {"id": n * 11 % 301, "name": f"Pet {n % 50}", "categoryId": n % 3, "status": statuses[n % 4]}
+        for n in range(300)
+    ]
+    columns.add(rows)
+    return columns.to_frame(AS_LISTED)
+
+
+def edited(df: pd.DataFrame, column: str, at: int, value: object) -> pd.DataFrame:
+    changed = df.copy()
+    changed.loc[at, column] = value
+    return changed
+
+
+def swapped(df: pd.DataFrame, column: str) -> pd.DataFrame:
+    changed = df.copy()
+    changed.loc[[0, 1], column] = changed.loc[[1, 0], column].to_numpy()
+    return changed
+
+
+@pytest.mark.case("P69")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda df: df.assign(status="sold"),
+        lambda df: edited(df, "status", 0, "sold"),
+        lambda df: edited(df, "status", 0, None),
+        lambda df: edited(df, "status", 3, "sold"),
+        lambda df: edited(df, "name", 0, "pet 0"),
+        lambda df: edited(df, "name", 0, None),
+        lambda df: edited(df, "categoryId", 0, 99),
+        lambda df: swapped(df, "name"),
+        lambda df: swapped(df, "status"),
+        lambda df: swapped(df, "categoryId"),
+        lambda df: df.assign(id=df["id"].astype("uint64") + 2**63),
+    ],
+    ids=[
+        "all sold",
+        "one status",
+        "a status taken away",
+        "a status given",
+        "one name",
+        "a name taken away",
+        "one category",
+        "two names swapped",
+        "two statuses swapped",
+        "two categories swapped",
+        "ids beyond int64",
+    ],
+)
+def test_an_edited_frame_is_not_complete(
+    frame: pd.DataFrame, change: Callable[[pd.DataFrame], pd.DataFrame]
+) -> None:
+    """As many animals with the same ids, and another value somewhere."""
+    changed = change(frame)
+
+    with pytest.raises(FrameError, match="not whole"):
+        status_report(changed)
+    listing = Listing.of(changed)
+    assert not listing.complete
+    assert listing.reason == "300 animals; the listing had 300 (filtered or edited since)"
+    assert not status_report(changed, partial=True).face.startswith("Complete")
+
+
+@pytest.mark.case("P69", "P53a")
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        (lambda df: df.drop(index=5), "299 animals"),
+        (lambda df: df[df["status"] == "sold"], "75 animals"),
+        (lambda df: df.head(1), "1 animal"),
+        (lambda df: df.head(0), "0 animals"),
+        (lambda df: pd.concat([df, df]), "600 animals"),
+        (lambda df: df[["id", "status"]], "300 animals"),
+    ],
+)
+def test_a_frame_with_other_rows_says_how_many(
+    frame: pd.DataFrame, change: Callable[[pd.DataFrame], pd.DataFrame], left: str
+) -> None:
+    """Rows dropped, filtered or added; columns dropped."""
+    changed = change(frame)
+    changed.attrs = frame.attrs
+
+    listing = Listing.of(changed)
+
+    assert (listing.verdict, listing.rows) == ("cut", len(changed))
+    assert listing.reason == f"{left}; the listing had 300 (filtered or edited since)"
+
+
+@pytest.mark.case("P69")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda df: df.sample(frac=1, random_state=1),
+        lambda df: df.sort_values("name"),
+        lambda df: df.set_index("id", drop=False).sort_index(),
+        lambda df: df.assign(label="Dog", weight=1.5),
+        lambda df: df[["status", "name", "id", "categoryId"]],
+        lambda df: df.astype({"status": "str", "id": "Int64", "name": "object"}),
+        lambda df: df.copy().reset_index(),
+    ],
+    ids=[
+        "rows shuffled",
+        "sorted",
+        "index sorted",
+        "columns added",
+        "columns moved",
+        "other dtypes",
+        "index reset",
+    ],
+)
+def test_only_the_order_may_differ(
+    frame: pd.DataFrame, change: Callable[[pd.DataFrame], pd.DataFrame]
+) -> None:
+    """The same animals in another order, beside other columns, under other dtypes are the same listing."""
+    changed = change(frame)
+
+    assert Listing.of(changed) == Listing.of(frame)
+    assert status_report(changed).face == "Complete: 300 animals of the inventory of sandbox"
+
+
+def test_a_digest_tells_where_one_text_ends() -> None:
+    """`ab` and `c` are not `a` and `bc`; no status is not an empty one."""
+    ids, categories = [1, 2], [0, 0]
+    told = [
+        digest(ids, ["ab", "c"], categories, [None, None]),
+        digest(ids, ["a", "bc"], categories, [None, None]),
+        digest(ids, ["ab", "c"], categories, ["", None]),
+        digest(ids, ["ab", "c"], categories, [None, ""]),
+        digest(ids, ["c", "ab"], categories, [None, None]),
+    ]
+
+    assert all(one != other for one, other in permutations(told, 2))
+    assert digest([2, 1], ["c", "ab"], categories, [None, None]) == told[0]
+
+
+@pytest.mark.case("P69")
+def test_a_frame_is_complete_again_when_the_edit_is_undone(frame: pd.DataFrame) -> None:
+    """What it carries is what was listed."""
+    before = frame["name"].copy()
+    frame["name"] = "Rex"
+    assert not Listing.of(frame).complete
+    assert Listing.as_listed(frame).complete
+
+    frame["name"] = before
+
+    assert Listing.of(frame).complete
+
+
+@pytest.mark.case("P74")
+def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
+    """Of its ids alone: other rows show, other values do not."""
+    frame = pd.read_parquet(OLD / "listing" / "frame.parquet")
+
+    assert len(frame.attrs["listing"]["digest"]) == 16
+    assert status_report(frame).face == "Complete: 25 animals of the inventory of production"
+    assert not Listing.of(frame.head(24)).complete
+    assert not Listing.of(frame.assign(id=frame["id"] + 1)).complete
+
+
+@pytest.mark.case("P74")
+def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
+    """Each is whole; with one animal replaced it is not."""
+    shelf = Shelf(tmp_path, "sandbox", URL)
+    copytree(OLD / "snapshots" / "sandbox-0.1", shelf._folder)
+
+    frames = [snapshot.frame() for status in (None, "sold") for snapshot in shelf.all(status)]
+
+    assert [status_report(frame).listing.complete for frame in frames] == [True] * 3
+    assert not Listing.of(frames[0].assign(id=frames[0]["id"] + 1)).complete
+
+
+@pytest.mark.case("P74")
+def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
+    """Its pages and its state are read, and the rest is."""
+    shelf = Shelf(OLD / "listing" / "state", "production", URL)
+    begun = shelf.begun(None)
+    assert begun is not None
+    frame, state = begun
+    service = PagingService(pets(25), "offset", cap=10)
+    pager = Pager(f"{URL}/pets?limit=100", limit=100)
+
+    pager.resume(state, frame["id"].tolist())
+    step = pager.next
+    while isinstance(step, Ask):
+        _, headers, body = service.answer(dict(parse_qsl(urlsplit(step.url).query)))
+        step = pager.feed(Page(step.url, tuple(row["id"] for row in json.loads(body)), headers))
+
+    assert len(frame) == 19
+    assert (step.verdict, list(pager.ids)) == ("complete", list(range(1, 26)))
+
+
+@pytest.mark.case("P74")
+def test_services_that_version_0_1_knew_are_known() -> None:
+    """Their sizes by filter."""
+    known = KnownServices(OLD / "listing" / "state" / "services.json").of(URL)
+
+    assert known.sizes == {"": 25, "sold": 6}
