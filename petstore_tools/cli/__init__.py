@@ -75,7 +75,7 @@ class Lazy(click.Group):
         """Find a command; where there is none of that name, suggest the nearest."""
         from difflib import get_close_matches
 
-        if not args[0].startswith("-") and args[0] not in self.homes:
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             near = "".join(f" Did you mean {name!r}?" for name in get_close_matches(args[0], self.homes, 1))
             ctx.fail(f"No such command {args[0]!r}.{near}")
         return super().resolve_command(ctx, args)
