@@ -26,6 +26,7 @@ from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.limiter import Usage, Verdict, free_windows, take
 from petstore_tools.service.messages import (
     BODY_LONGEST,
+    WHOLE,
     Answer,
     Asked,
     Disconnected,
@@ -33,7 +34,8 @@ from petstore_tools.service.messages import (
     Scope,
     Send,
     error,
-    read,
+    read_body,
+    read_head,
 )
 
 DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
@@ -87,14 +89,29 @@ class Service:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        try:
-            asked = await read(scope, receive)
-        except Disconnected:
-            return
+        asked, answer = read_head(scope), None
+        unread = asked.length > 0 and WHOLE not in scope
+        if unread and (asked.length > BODY_LONGEST or asked.key not in self._last):
+            answer = await self._ask(asked)  # without its body: the key comes first
+        if answer is None:
+            try:
+                if asked.body is None:
+                    asked.body, unread = await read_body(receive)
+                    asked.length = len(asked.body)
+            except Disconnected:
+                return
+            answer = await self._ask(asked)
+        assert answer is not None
+        await (answer.send_and_leave(receive, send) if unread else answer.send(send))
+
+    def _ask(self, asked: Asked) -> asyncio.Future[Answer | None]:
+        """Have a request answered in the next commit; None: its body is needed for that."""
         if not self._pending:
             asyncio.get_running_loop().call_soon(self._commit)
+        if asked.answer.done():  # it was asked without its body
+            asked.answer = asyncio.get_running_loop().create_future()
         self._pending.append(asked)
-        await (await asked.answer).send(send)
+        return asked.answer
 
     def _commit(self) -> None:
         """Answer what is pending, together."""
@@ -113,7 +130,7 @@ class Service:
             if not asked.answer.done():
                 asked.answer.set_result(answer)
 
-    def _alone(self, asked: Asked) -> Answer:
+    def _alone(self, asked: Asked) -> Answer | None:
         try:
             return self._together([asked])[0]
         except Exception as failed:
@@ -147,9 +164,9 @@ class Service:
         )
         self._failures = 0
 
-    def _together(self, batch: Sequence[Asked]) -> list[Answer]:
+    def _together(self, batch: Sequence[Asked]) -> list[Answer | None]:
         """Count requests and answer them; all that they change is committed together."""
-        creates = any(asked.method == "POST" for asked in batch)
+        creates = any(asked.method == "POST" and asked.body is not None for asked in batch)
         digests = {asked.key: digest_of(asked.key) for asked in batch if asked.key}
         with self._database.transaction(durable=creates):
             shared_time = self._database.time()
@@ -163,18 +180,23 @@ class Service:
             ]
             counted = [not _is_free(asked) for asked in batch]
             usages = self._database.usages(s for s, counts in zip(subjects, counted, strict=True) if counts)
-            answers = []
+            answers: list[Answer | None] = []
             for asked, key, subject, counts in zip(batch, callers, subjects, counted, strict=True):
                 if not counts:
                     answers.append(self._finish(asked, self._free(asked), now, None, None))
                     continue
                 windows = key[1:] if key else self._without_key
-                usages[subject], verdict = take(usages[subject], *windows, now)
+                usage, verdict = take(usages[subject], *windows, now)
                 answer = self._judge(asked, verdict, now, known=key is not None)
+                if answer is None:  # it comes again with its body, and counts then
+                    answers.append(None)
+                    continue
+                usages[subject] = usage
                 answers.append(self._finish(asked, answer, now, verdict, key and key[0]))
             self._database.save(usages, now)
         for asked, answer, key in zip(batch, answers, callers, strict=True):
-            self._tell(asked, answer, now, key and key[0])
+            if answer is not None:
+                self._tell(asked, answer, now, key and key[0])
         return answers
 
     def _tell(self, asked: Asked, answer: Answer, now: float, key_id: str | None) -> None:
@@ -220,7 +242,8 @@ class Service:
             return Answer(200, bodies.dump({"status": "ok"}))
         return Answer(200, openapi.document())
 
-    def _judge(self, asked: Asked, verdict: Verdict, now: float, *, known: bool) -> Answer:
+    def _judge(self, asked: Asked, verdict: Verdict, now: float, *, known: bool) -> Answer | None:
+        """Answer a request that was counted; None: its body has to be read for that."""
         if not verdict.allowed:
             code = "key_banned" if verdict.banned else "rate_limited"
             what = "this key is banned" if verdict.banned else "too many requests"
@@ -229,8 +252,10 @@ class Service:
         if not known:
             refused = error(401, "unauthorized", "the API key is missing or invalid")
             return refused.add("WWW-Authenticate", "Bearer")
-        if len(asked.body) > BODY_LONGEST:
+        if asked.length > BODY_LONGEST:
             return error(413, "body_too_large", f"a body has at most {BODY_LONGEST:,} bytes")
+        if asked.body is None:
+            return None
         try:
             return self._route(asked, now)
         except bodies.InvalidError as invalid:
@@ -272,7 +297,7 @@ class Service:
         return answer
 
     def _create(self, asked: Asked) -> Answer:
-        pet = bodies.read_new_pet(asked.body, asked.content_type)
+        pet = bodies.read_new_pet(asked.body or b"", asked.content_type)
         (pet_id,) = self._database.add([pet])
         self._ends.clear()
         return Answer(201, bodies.pet_json((pet_id, *pet)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_LONGEST: Final = 1 << 20
+WHOLE: Final = "petstore_tools.whole"  # in a scope: the body came with the head (`connection`)
+LEAVE_WITHIN_S: Final = 2.0
 _TYPE: Final = (b"content-type", b"application/json")
 _WITHOUT_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 
@@ -31,11 +34,12 @@ class Asked:
     Attributes:
         method, path: As they came, the path decoded.
         query: Raw bytes.
-        key: The bearer token, "" where there is none.
+        key: The bearer token, "" where there is none, or more than one.
         content_type: As it came.
-        body: Up to one byte more than is allowed.
+        body: Up to one byte more than is allowed; None: not read yet.
         address: Of the caller.
-        answer: Where its answer is put.
+        answer: Where its answer is put; None where its body is needed for one.
+        length: Of the body as its head announces it; 1 where it announces a body without a length.
     """
 
     method: str
@@ -43,9 +47,10 @@ class Asked:
     query: bytes
     key: str
     content_type: str
-    body: bytes
+    body: bytes | None
     address: str
-    answer: asyncio.Future[Answer]
+    answer: asyncio.Future[Answer | None]
+    length: int = 0
 
 
 @dataclass(slots=True)
@@ -70,9 +75,26 @@ class Answer:
 
     async def send(self, send: Send) -> None:
         """Send it."""
+        await self._send(send, more=False)
+
+    async def send_and_leave(self, receive: Receive, send: Send) -> None:
+        """
+        Send it before the request was read, and close the connection.
+
+        Not at once: a connection that is closed with unread bytes in it is reset, and the answer may be lost.
+        """
+        self.add("Connection", "close")
+        await self._send(send, more=True)
+        with suppress(TimeoutError, Disconnected):
+            async with asyncio.timeout(LEAVE_WITHIN_S):
+                while (await _part(receive))[1]:
+                    pass
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _send(self, send: Send, *, more: bool) -> None:
         headers = [_TYPE, (b"content-length", b"%d" % len(self.body)), *self.headers]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
+        await send({"type": "http.response.body", "body": self.body, "more_body": more})
 
 
 def error(status: int, code: str, message: str) -> Answer:
@@ -80,38 +102,53 @@ def error(status: int, code: str, message: str) -> Answer:
     return Answer(status, bodies.dump({"code": code, "message": message, "status": status}))
 
 
-async def read(scope: Scope, receive: Receive) -> Asked:
-    """
-    Read a request.
-
-    Raises:
-        Disconnected: The caller went away.
-    """
-    key = content_type = ""
-    has_body = scope["method"] not in _WITHOUT_BODY
+def read_head(scope: Scope) -> Asked:
+    """Read all of a request but its body; a body that nobody looks at counts as empty."""
+    content_type, keys, length = "", [], 0
     headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
     for name, value in headers:
         if name == b"authorization":
             scheme, _, token = value.partition(b" ")
-            key = token.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
+            keys.append(token.strip().decode("latin-1") if scheme.lower() == b"bearer" else "")
         elif name == b"content-type":
             content_type = value.decode("latin-1")
-    body = bytearray()
-    while has_body:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Disconnected
-        if len(body) <= BODY_LONGEST:
-            body += message.get("body", b"")
-        has_body = message.get("more_body", False)
+        elif name == b"content-length":
+            length = int(value)
+        elif name == b"transfer-encoding":
+            length = 1
     client = scope.get("client")
     return Asked(
         scope["method"],
         scope["path"],
         scope["query_string"],
-        key,
+        keys[0] if len(keys) == 1 else "",  # of two, no one knows which is meant
         content_type,
-        bytes(body),
+        None if length and scope["method"] not in _WITHOUT_BODY else b"",
         client[0] if client else "unknown",
         asyncio.get_running_loop().create_future(),
+        length,
     )
+
+
+async def read_body(receive: Receive) -> tuple[bytes, bool]:
+    """
+    Read a body, up to one byte more than is allowed.
+
+    Returns:
+        The body, and whether more of it is to come.
+
+    Raises:
+        Disconnected: The caller went away.
+    """
+    body, more = bytearray(), True
+    while more and len(body) <= BODY_LONGEST:
+        part, more = await _part(receive)
+        body += part
+    return bytes(body[: BODY_LONGEST + 1]), more
+
+
+async def _part(receive: Receive) -> tuple[bytes, bool]:
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Disconnected
+    return message.get("body", b""), message.get("more_body", False)

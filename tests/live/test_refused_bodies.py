@@ -1,0 +1,92 @@
+"""Bodies that the service does not read: the key comes first, and a mebibyte is the most."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from serving import Serving, read_answer, serving
+
+REX = b'{"name":"Rex","categoryId":1}'
+WRONG = "psk_wrong"
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving(tmp_path_factory.mktemp("served") / "service.db") as found:
+        yield found
+
+
+@pytest.mark.parametrize("more", [(), ("Expect: 100-continue",)], ids=["at once", "expect"])
+def test_the_key_is_judged_before_the_body_is_read(served: Serving, more: tuple[str, ...]) -> None:
+    """With a body of which nothing has come: 401 at once, and the connection is closed."""
+    head = served.head("POST /v1/pets", "Content-Length: 1000", *more, key=WRONG)
+
+    answer = served.ask(head, timeout=3)
+
+    assert (answer.status, answer.body["code"]) == (401, "unauthorized")
+    assert answer.headers["x-ratelimit-limit"] == "60"
+    assert answer.headers["connection"] == "close"
+
+
+@pytest.mark.parametrize("key", [None, WRONG], ids=["good key", "wrong key"])
+def test_a_body_is_refused_by_its_announced_length(served: Serving, key: str | None) -> None:
+    """Before a byte of it has come: 413, or 401 where the key is wrong."""
+    head = served.head("POST /v1/pets", "Content-Length: 1048577", key=key)
+
+    assert served.ask(head, timeout=3).status == (401 if key else 413)
+
+
+def test_a_body_without_an_end_is_refused_at_a_mebibyte_and_a_byte(served: Serving) -> None:
+    """In chunks, with a valid key: 413, the connection closed, and no more is taken in than a moment's."""
+    taken = 0
+    with served.connect() as connection:
+        connection.sendall(
+            served.head("POST /v1/pets", "Content-Type: application/json", "Transfer-Encoding: chunked")
+        )
+        with suppress(ConnectionError):
+            for _ in range(2_000):
+                connection.sendall(b"10000\r\n" + b"x" * 65_536 + b"\r\n")
+                taken += 65_536
+        answer = read_answer(connection)
+
+    assert (answer.status, answer.body["code"]) == (413, "body_too_large")
+    assert answer.headers["connection"] == "close"
+    assert MIB < taken < 20 * MIB
+
+
+def test_a_body_of_a_mebibyte_is_read(served: Serving) -> None:
+    """And judged for what it says: it is no animal."""
+    head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {MIB}")
+
+    assert served.ask(head + b"x" * MIB).status == 400
+
+
+def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
+    """A key is looked at before the body comes, and the request is counted when it is answered."""
+    head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}")
+    with served.connect() as connection:
+        left = []
+        for _ in range(2):
+            connection.sendall(head)
+            time.sleep(0.05)
+            connection.sendall(REX)
+            answer = read_answer(connection)
+            assert answer.status == 201
+            left.append(int(answer.headers["x-ratelimit-remaining"]))
+
+    assert left[0] - left[1] == 1
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["right, wrong", "wrong, right"])
+def test_two_keys_in_one_request_are_none(served: Serving, first: bool) -> None:
+    """Nobody can tell which is meant: 401 in either order, also where both are right."""
+    good, wrong = f"Authorization: Bearer {served.key}", f"Authorization: Bearer {WRONG}"
+    ordered = (good, wrong) if first else (wrong, good)
+
+    for pair in (ordered, (good, good)):
+        sent = "\r\n".join(("GET /v1/pets HTTP/1.1", "Host: h", *pair, "", "")).encode()
+        assert served.ask(sent).status == 401

@@ -1,0 +1,162 @@
+"""The service as `petstore-tools serve` runs it, a process of its own, and raw connections to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from petstore_tools.core.plan import Plan
+from petstore_tools.service.database import Database
+
+AMPLE = Plan(1_000_000_000, 1_000_000_000)
+
+
+@dataclass
+class Serving:
+    """
+    A running `serve`.
+
+    Attributes:
+        port: Of this machine.
+        key: With a plan that nobody uses up.
+        process: Its process, or that of the supervisor.
+    """
+
+    port: int
+    key: str
+    process: subprocess.Popen[str]
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def connect(self, timeout: float = 15) -> socket.socket:
+        """Open a connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+
+    def head(self, first: str, *more: str, key: str | None = None) -> bytes:
+        """Return a request's head; without `key`, with the valid one."""
+        keyed = f"Authorization: Bearer {self.key if key is None else key}"
+        return "\r\n".join((f"{first} HTTP/1.1", "Host: h", keyed, *more, "", "")).encode()
+
+    def ask(self, sent: bytes, *, timeout: float = 15) -> Answer:
+        """Send bytes on a connection of their own, and return the first answer."""
+        with self.connect(timeout) as connection:
+            with suppress(ConnectionError):  # it may be closed while we send
+                connection.sendall(sent)
+            return read_answer(connection)
+
+    def health_s(self) -> float:
+        """Return how long a caller with a new connection waits for health."""
+        began_at = time.monotonic()
+        answer = self.ask(b"GET /v1/health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        assert answer.status == 200, answer
+        return time.monotonic() - began_at
+
+    def memory_mb(self, which: str = "VmRSS") -> float:
+        """Return what the process holds in memory; `VmHWM`: the most it ever held."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        found = re.search(rf"{which}:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) / 1024
+
+
+@dataclass(frozen=True)
+class Answer:
+    """
+    An answer as it came.
+
+    Attributes:
+        status: HTTP status code; 0: the connection was closed without an answer.
+        headers: Names in lower case.
+        body: Read as JSON; None where it is none.
+        closed: Nothing came behind it, and the connection was closed.
+    """
+
+    status: int
+    headers: dict[str, str]
+    body: Any
+    closed: bool = False
+
+
+def read_answer(connection: socket.socket) -> Answer:
+    """Read one answer, and wait for the end of the connection where it is announced."""
+    head, _, body = _until(connection, b"\r\n\r\n").partition(b"\r\n\r\n")
+    if not head:
+        return Answer(0, {}, None, closed=True)
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    while len(body) < int(headers.get("content-length", 0)):
+        part = connection.recv(65_536)
+        assert part, "the connection ended inside a body"
+        body += part
+    closed = False
+    if headers.get("connection") == "close":
+        with suppress(ConnectionError):
+            closed = connection.recv(1) == b""
+    is_json = headers.get("content-type") == "application/json"
+    return Answer(int(first.split()[1]), headers, json.loads(body) if is_json else None, closed)
+
+
+def _until(connection: socket.socket, mark: bytes) -> bytes:
+    got = b""
+    while mark not in got:
+        try:
+            part = connection.recv(65_536)
+        except ConnectionError:
+            return b""
+        if not part:
+            return b""
+        got += part
+    return got
+
+
+def free_port() -> int:
+    """Return a port that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
+
+
+@contextmanager
+def serving(where: str | Path, *options: str) -> Iterator[Serving]:
+    """Run `petstore-tools serve` on a database until the block ends; nothing is left of it."""
+    database = Database(where)
+    _, key = database.create_key(AMPLE, label="", now=time.time())
+    database.close()
+    port = free_port()
+    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port), *options]
+    env = {**os.environ, "PETSTORE_DATABASE_URL": str(where)}
+    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+    served = Serving(port, key, process)
+    try:
+        wait_until(lambda: _answers(served))
+        yield served
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _answers(served: Serving) -> bool:
+    assert served.process.poll() is None, "serve ended"
+    with suppress(OSError):
+        return served.health_s() < 5
+    return False
+
+
+def wait_until(holds: Any, seconds: float = 30) -> None:
+    """Wait for what another process does."""
+    give_up_at = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < give_up_at
+        time.sleep(0.02)
