@@ -63,6 +63,12 @@ def _named(where: str) -> str:
     default="",
     help="Believe X-Forwarded-For from these, comma-separated.",
 )
+@click.option(
+    "--limit-concurrency",
+    type=click.IntRange(1, 100_000),
+    help="Most open connections (of each worker). Above it, callers that have kept the service waiting for a "
+    "second are cut off; where there are none, new callers get 503. Default: 512.",
+)
 @click.option("--access-log", is_flag=True, help="A line of JSON on stderr for each answer, without keys.")
 @DATABASE
 @ENVIRONMENT
@@ -71,6 +77,7 @@ def serve_(
     host: str,
     workers: int,
     trust_proxy: str,
+    limit_concurrency: int | None,
     database: str | None,
     environment: str,
     *,
@@ -104,14 +111,15 @@ def serve_(
     click.echo(f"Serving {environment} at {address} from {_named(where)}{many} (Ctrl-C stops)", err=True)
     if access_log:
         os.environ[server.ACCESS_LOG] = "1"
+    limits = {"trusted": trust_proxy, "limit_concurrency": limit_concurrency}
     try:
         if workers > 1:
             store.close()
-            server.serve_many(where, listener, workers=workers, trusted=trust_proxy)
+            server.serve_many(where, listener, workers=workers, **limits)
         else:
             if access_log:
                 server.log_access()
-            server.serve(Service(store, SystemClock()), listener, trusted=trust_proxy)
+            server.serve(Service(store, SystemClock()), listener, **limits)
     except KeyboardInterrupt:
         pass
     finally:

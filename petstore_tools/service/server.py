@@ -14,6 +14,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 
 from petstore_tools import spec
 from petstore_tools.errors import PetstoreError, SettingsError
+from petstore_tools.service.connection import BoundedConnection
 from petstore_tools.service.messages import App
 
 STARTS_WITHIN_S = 10.0
@@ -22,11 +23,13 @@ ACCESS_LOG = "PETSTORE_ACCESS_LOG"
 
 
 def config(app: App | str, *, trusted: str = "", **more: Any) -> uvicorn.Config:
-    """Return uvicorn's settings for this service: its own `Date`, no lifespan."""
+    """Return uvicorn's settings for this service: bounded connections, its own `Date`, no lifespan."""
     return uvicorn.Config(
         app,
+        http=BoundedConnection,
+        ws="none",
         lifespan="off",
-        log_level="warning",
+        log_level="error",  # a warning for each bad request would let anybody fill the log
         access_log=False,
         proxy_headers=bool(trusted),
         forwarded_allow_ips=trusted,
@@ -77,15 +80,15 @@ def log_access() -> None:
     logger.propagate = False
 
 
-def serve(app: App, listener: socket.socket, *, trusted: str = "") -> None:
+def serve(app: App, listener: socket.socket, **more: Any) -> None:
     """Serve in this process until it is told to stop; what is under way is finished."""
-    uvicorn.Server(config(app, trusted=trusted)).run(sockets=[listener])
+    uvicorn.Server(config(app, **more)).run(sockets=[listener])
 
 
-def serve_many(database: str, listener: socket.socket, *, workers: int, trusted: str = "") -> None:
+def serve_many(database: str, listener: socket.socket, *, workers: int, **more: Any) -> None:
     """Serve in so many processes until told to stop; one that dies is replaced."""
     os.environ[DATABASE_URL] = database
-    settings = config(f"{__name__}:worker", trusted=trusted, factory=True, workers=workers)
+    settings = config(f"{__name__}:worker", factory=True, workers=workers, **more)
     Multiprocess(settings, sockets=[listener]).run()
 
 

@@ -1,0 +1,268 @@
+"""Callers without a key that send too much, too slowly or for ever, against the server as `serve` runs it."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from serving import Serving, read_answer, serving, wait_until
+
+REX = b'{"name":"Rex","categoryId":1}'
+WRONG = "psk_wrong"
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving(tmp_path_factory.mktemp("served") / "service.db") as found:
+        yield found
+
+
+def chunked(served: Serving, trailers: str = "", *, key: str | None = None) -> bytes:
+    """Return a create whose body has no announced length."""
+    head = served.head(
+        "POST /v1/pets", "Content-Type: application/json", "Transfer-Encoding: chunked", key=key
+    )
+    return head + b"%x\r\n%s\r\n0\r\n%s\r\n" % (len(REX), REX, trailers.encode())
+
+
+def pets(served: Serving) -> int:
+    return len(served.ask(served.head("GET /v1/pets?limit=100")).body)
+
+
+@pytest.mark.parametrize("where", ["header", "headers", "name", "url"])
+def test_a_header_section_over_64_kib_is_431(served: Serving, where: str) -> None:
+    """One long header, many short ones, or a long address; an Error, and the connection is closed."""
+    long = "x" * 70_000
+    sent = {
+        "header": served.head("GET /v1/pets", f"X-Long: {long}"),
+        "headers": served.head("GET /v1/pets", *(f"X-{n}: {n}" for n in range(7_000))),
+        "name": served.head("GET /v1/pets", f"{long}: 1"),
+        "url": served.head(f"GET /v1/pets?x={long}"),
+    }[where]
+
+    answer = served.ask(sent)
+
+    assert (answer.status, answer.closed) == (431, True)
+    assert answer.body == {
+        "code": "headers_too_large",
+        "message": "headers have at most 65,536 bytes",
+        "status": 431,
+    }
+
+
+def test_a_header_section_of_60_kib_is_served(served: Serving) -> None:
+    """Also behind another request on the same connection."""
+    long = served.head("GET /v1/pets?limit=1", f"X-Long: {'x' * 61_000}")
+    with served.connect() as connection:
+        for sent in (long, served.head("GET /v1/pets?limit=1"), long):
+            connection.sendall(sent)
+            assert read_answer(connection).status == 200
+
+
+@pytest.mark.parametrize("where", ["header", "url", "trailer", "extension"])
+def test_what_does_not_end_is_refused_at_64_kib(served: Serving, where: str) -> None:
+    """A header, an address, a trailer, an extension of a chunk: cut off, and little of it was taken in."""
+    begun = {
+        "header": b"GET /v1/pets HTTP/1.1\r\nX-Long: ",
+        "url": b"GET /v1/pets?x=",
+        "trailer": chunked(served)[:-2] + b"X-Long: ",
+        "extension": chunked(served)[:-5] + b"5;x=",
+    }[where]
+    taken = 0
+    with served.connect() as connection:
+        with suppress(ConnectionError):
+            connection.sendall(begun)
+            for _ in range(1_000):
+                connection.sendall(b"x" * 65_536)
+                taken += 65_536
+        answer = read_answer(connection)
+
+    assert answer.status in (431, 0)
+    assert taken < 20 * MIB
+    assert served.memory_mb() < 200
+
+
+def test_trailers_are_no_headers(served: Serving) -> None:
+    """A key behind the body does not count, nor does it take the place of the one in front of it."""
+    before = pets(served)
+    good, wrong = f"Authorization: Bearer {served.key}\r\n", f"Authorization: Bearer {WRONG}\r\n"
+
+    assert served.ask(chunked(served, good, key=WRONG)).status == 401
+    assert served.ask(chunked(served, wrong)).status == 201
+    assert pets(served) == before + 1
+
+
+def test_requests_sent_ahead_are_all_answered_in_order(served: Serving) -> None:
+    """A thousand at once on one connection, creates among them."""
+    head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}")
+    begun_with = [
+        served.head("GET /v1/pets?limit=1"),
+        head + REX,
+        served.head("GET /v1/nothing"),
+        chunked(served),
+    ]
+    with served.connect(30) as connection:
+        threading.Thread(target=connection.sendall, args=(b"".join(begun_with) * 250,)).start()
+        answers = connection.makefile("rb")
+        statuses = []
+        for _ in range(1_000):
+            statuses.append(int(answers.readline().split()[1]))
+            length = 0
+            while (line := answers.readline()) != b"\r\n":
+                if line.startswith(b"content-length"):
+                    length = int(line.split()[1])
+            answers.read(length)
+
+    assert statuses == [200, 201, 404, 201] * 250
+
+
+def test_garbage_behind_a_request_does_not_take_the_place_of_its_answer(served: Serving) -> None:
+    """The create is answered with 201; then the connection is closed."""
+    head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}")
+
+    answer = served.ask(head + REX + b"\x00\x01garbage\r\n\r\n")
+
+    assert (answer.status, answer.closed) == (201, True)
+
+
+def test_a_websocket_upgrade_is_answered_as_any_request(served: Serving) -> None:
+    """The service speaks HTTP only; it says so with an ordinary answer, and logs nothing."""
+    upgrade = (
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: eA==",
+    )
+
+    assert served.ask(served.head("GET /v1/pets?limit=1", *upgrade)).status == 200
+    assert served.ask(served.head("GET /v1/pets", *upgrade, key=WRONG)).status == 401
+
+
+def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(served: Serving) -> None:
+    """408 where it had begun, and the connection is closed; a silent one is closed without a word."""
+    body = served.head("POST /v1/pets", "Content-Length: 9") + b"x"
+    begun_at = time.monotonic()
+
+    def given_up(part: bytes) -> tuple[int, float]:
+        return served.ask(part, timeout=20).status, time.monotonic() - begun_at
+
+    with ThreadPoolExecutor() as pool:
+        ends = list(pool.map(given_up, (b"", b"GET /v1/pets HTTP/1.1\r\nHost:", body)))
+
+    assert [status for status, _ in ends] == [0, 408, 408]
+    assert all(9 < after_s < 13 for _, after_s in ends)
+
+
+class Crowd:
+    """Twenty connections without a key that do as they are told, again and again, until the end."""
+
+    def __init__(self, served: Serving, do: Callable[[socket.socket], None], size: int = 20) -> None:
+        self._served, self._do, self._end = served, do, threading.Event()
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(size)]
+
+    def _run(self) -> None:
+        while not self._end.is_set():
+            with suppress(OSError), self._served.connect(2) as connection:
+                self._do(connection)
+                self._end.wait(0.05)
+
+    def __enter__(self) -> Crowd:
+        for thread in self._threads:
+            thread.start()
+        time.sleep(0.5)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join()
+
+
+def many_at_once(connection: socket.socket) -> None:
+    for _ in range(100):
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\n\r\n" * 10_000)
+
+
+def endless_header(connection: socket.socket) -> None:
+    connection.sendall(b"GET /v1/pets HTTP/1.1\r\nX-Long: ")
+    for _ in range(100):
+        connection.sendall(b"x" * 262_144)
+
+
+def endless_body(connection: socket.socket) -> None:
+    connection.sendall(b"POST /v1/pets HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for _ in range(100):
+        connection.sendall(b"40000\r\n" + b"x" * 262_144 + b"\r\n")
+
+
+def half_open_body(connection: socket.socket) -> None:
+    connection.sendall(b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n" + b"x" * 1_000_000)
+    connection.recv(1)
+    time.sleep(1)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("do", [many_at_once, endless_header, endless_body, half_open_body])
+def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
+    served: Serving, do: Callable[[socket.socket], None]
+) -> None:
+    """Health over a new connection each time, for three seconds; memory stays under 300 MB."""
+    alone = sorted(served.health_s() for _ in range(50))[45]
+    with Crowd(served, do):
+        waited = []
+        until = time.monotonic() + 3
+        while time.monotonic() < until:
+            waited.append(served.health_s())
+            time.sleep(0.02)
+    waited.sort()
+
+    assert waited[len(waited) * 19 // 20] < alone + 0.1
+    assert served.memory_mb("VmHWM") < 300
+
+
+def test_more_connections_than_the_limit_get_503_until_one_has_stalled(tmp_path: Path) -> None:
+    """`--limit-concurrency 3`: an Error that says when to come back; then a silent one makes room."""
+    with serving(tmp_path / "service.db", "--limit-concurrency", "3") as served:
+        three = [served.connect() for _ in range(3)]
+        request = served.head("GET /v1/pets?limit=1", "Connection: close")
+        refused = served.ask(request)
+        time.sleep(1.1)
+        answers = [served.ask(request).status for _ in range(5)]
+        for connection in three:
+            connection.close()
+
+    assert (refused.status, refused.body["code"], refused.closed) == (503, "busy", True)
+    assert refused.headers["retry-after"] == "1"
+    assert answers == [200] * 5
+
+
+def test_a_forwarded_address_in_a_trailer_is_not_believed(tmp_path: Path) -> None:
+    """Behind a trusted proxy, callers are told apart by its header alone."""
+    with serving(tmp_path / "service.db", "--trust-proxy", "127.0.0.1") as served:
+        left = []
+        for n in range(2):
+            sent = chunked(served, f"X-Forwarded-For: 192.0.2.{n}\r\n", key=WRONG)
+            left.append(served.ask(sent).headers["x-ratelimit-remaining"])
+
+    assert left == ["59", "58"]
+
+
+def test_half_open_requests_beyond_the_limit_make_room_for_others(served: Serving) -> None:
+    """With 600 of them, the default being 512 connections: a new caller is served all the same."""
+    crowd = []
+    try:
+        for _ in range(600):
+            crowd.append(served.connect())
+            crowd[-1].sendall(b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n")
+        wait_until(lambda: served.ask(served.head("GET /v1/pets?limit=1")).status == 200, 5)
+        assert served.memory_mb("VmHWM") < 300
+    finally:
+        for connection in crowd:
+            connection.close()
