@@ -95,7 +95,7 @@ def test_a_program_that_is_told_to_end_keeps_its_exit_code(box: Sandbox, files: 
         box.store.import_pets(files[0], progress=after(50, SystemExit(143)))
 
     assert caught.value.code == 143
-    assert len(files[0].with_name("january.created.csv").read_text().splitlines()) > 50
+    assert len(files[0].with_name("january.sandbox.created.csv").read_text().splitlines()) > 50
 
 
 @posix
@@ -169,7 +169,7 @@ ENDS = """
 import sys, click
 from petstore_tools import cli
 cli.cli.get_command = lambda context, name: click.Command(name, callback=lambda: sys.exit(7))
-cli.main(["any"])
+cli.main(["quota"])
 """
 
 
