@@ -210,9 +210,11 @@ class PetStore(Reading):
         """
         Create the animals of a spreadsheet, each once; the same call goes on where it stopped.
 
-        The preview is printed first. Good rows go, bad ones never do. Beside the input stand afterwards
+        The preview is printed first. Good rows go, bad ones never do. Beside the input are afterwards
         `NAME.created.csv`, `NAME.rejected.csv` (fix it and import it) and `NAME.unknown.csv`, as workbooks
-        for a workbook. A stop at the day's quota, a ban or a sick service is no exception: `stopped` tells.
+        for a workbook, and with `.sandbox` or `.staging` behind NAME where the animals went there. One that
+        a person changed is left alone, and the new one gets a number. A stop at the day's quota, a ban or
+        a sick service is no exception: `stopped` tells.
 
         Args:
             source: .csv, .tsv, .xlsx or .ods, or a DataFrame; delimiter, encoding and header row are found.

@@ -60,10 +60,10 @@ class Delimited:
         """Undo `guard`; only for files of ours."""
         return unguard(cell)
 
-    def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a file like this one, whole or not at all."""
-        write_csv(
-            path, header, rows, encoding=self.encoding, delimiter=self.delimiter, line_ending=self.line_ending
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+        """Return a file like this one."""
+        return csv_bytes(
+            header, rows, encoding=self.encoding, delimiter=self.delimiter, line_ending=self.line_ending
         )
 
 
@@ -162,16 +162,20 @@ def unguard(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
 
 
-def write_csv(
-    path: Path,
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], **form: str) -> None:
+    """Write a CSV file, whole or not at all; `csv_bytes` describes its form."""
+    replace_file(path, csv_bytes(header, rows, **form))
+
+
+def csv_bytes(
     header: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
     encoding: str = "utf-8",
     delimiter: str = ",",
     line_ending: str = "\n",
-) -> None:
-    """Write a CSV file whole or not at all; every cell reads back to the same text."""
+) -> bytes:
+    """Return a CSV file; every cell reads back to the same text."""
     text, line = io.StringIO(newline=""), io.StringIO(newline="")
     writer = csv.writer(line, delimiter=delimiter, lineterminator="\r\n")  # so that both are quoted
     for row in (header, *rows):
@@ -180,4 +184,4 @@ def write_csv(
         line.seek(0)
         line.truncate()
     # cells came in this encoding; a reason of the service's may not fit it
-    replace_file(path, text.getvalue().encode(encoding, errors="backslashreplace"))
+    return text.getvalue().encode(encoding, errors="backslashreplace")

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.adapters.delimited import guard, unguard, write_csv
+from petstore_tools.adapters.delimited import csv_bytes, guard, unguard
 from petstore_tools.adapters.workbooks import text_of
 from petstore_tools.core.rows import EXACT, Broken, Typed
 
@@ -50,9 +49,9 @@ class Framed:
         """Undo `guard`."""
         return unguard(cell)
 
-    def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a CSV file in UTF-8, whole or not at all."""
-        write_csv(path, header, rows)
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+        """Return a CSV file in UTF-8."""
+        return csv_bytes(header, rows)
 
 
 def _texts(column: pd.Series[Any]) -> list[str]:

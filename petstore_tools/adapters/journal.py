@@ -214,6 +214,18 @@ class Journal:
                 told = json.dumps(sorted(self._defaults, key=str))
                 db.execute("INSERT OR REPLACE INTO about VALUES ('defaults', ?)", (told,))
 
+    @property
+    def written(self) -> frozenset[str]:
+        """Digests of the result files that its runs wrote: a file with another one was changed since."""
+        with self._using() as db:
+            names = db.execute("SELECT name FROM about WHERE name LIKE 'file:%'")
+            return frozenset(name.removeprefix("file:") for (name,) in names)
+
+    def note_written(self, digest: str) -> None:
+        """Note a result file, before it is written."""
+        with self._using() as db:
+            db.execute("INSERT OR IGNORE INTO about VALUES (?, '')", (f"file:{digest}",))
+
     def bury(self, *, now: float) -> int:
         """Call rows unknown whose answer nobody awaits any more; return how many."""
         if not self.made:

@@ -56,8 +56,8 @@ class Source(Protocol):
     def unguard(self, cell: str) -> str:
         """Undo `guard`."""
 
-    def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a file like it, whole or not at all."""
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+        """Return a file like it."""
 
 
 @dataclass(frozen=True)

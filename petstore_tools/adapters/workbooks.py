@@ -53,9 +53,9 @@ class Worksheet:
 
     unguard = guard
 
-    def write(self, path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Write a workbook, whole or not at all."""
-        write_xlsx(path, header, rows)
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+        """Return a workbook."""
+        return xlsx_bytes(header, rows)
 
 
 def text_of(value: Any, exact: int = EXACT) -> str:
@@ -74,7 +74,8 @@ def text_of(value: Any, exact: int = EXACT) -> str:
         case Real():
             number = float(value)
             if abs(number) >= exact:
-                return Typed(f"{number:.1f}", "a number that may have been rounded")  # never mere digits
+                point = 0 if exact == EXACT else 1  # so few digits would pass for an exact number
+                return Typed(f"{number:.{point}f}", "a number that may have been rounded")
             return Typed(str(int(number)) if number.is_integer() else repr(number), "a number")
         case datetime() | date():
             return Typed(value.isoformat(), "a date")
@@ -147,7 +148,17 @@ def _read(book: Any, name: str) -> Worksheet:
 
 
 def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:
-    """Write a workbook with a note in its properties, whole or not at all; what Excel would cut fails."""
+    """Write a workbook, whole or not at all."""
+    replace_file(path, xlsx_bytes(header, rows, note=note))
+
+
+def xlsx_bytes(header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> bytes:
+    """
+    Return a workbook with a note in its properties.
+
+    Raises:
+        SheetError: A cell is longer than Excel keeps.
+    """
     import xlsxwriter
 
     memory = io.BytesIO()
@@ -163,7 +174,7 @@ def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]],
                 _write(sheet, number, position, cell, day)
         sheet.freeze_panes(1, 0)
         sheet.autofit()
-    replace_file(path, memory.getvalue())
+    return memory.getvalue()
 
 
 def _write(sheet: Any, number: int, position: int, cell: str, day: Any) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
+import itertools
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,16 +12,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import render, spec
 from petstore_tools.adapters import sheets
+from petstore_tools.adapters.files import check_writable, replace_file
+from petstore_tools.adapters.journal import Journal
+from petstore_tools.adapters.sheets import Table
+from petstore_tools.adapters.workbooks import LONGEST_CELL
 from petstore_tools.bulk.preview import Checked
 from petstore_tools.bulk.send import Stopped
 from petstore_tools.core.journal import Entry, Held
 from petstore_tools.core.rows import RowProblem
+from petstore_tools.errors import SheetError
 from petstore_tools.words import counted, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+_REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$")
 _FATES: Final = {
     "row": "int64",
     "name": "str",
@@ -55,6 +61,7 @@ class ImportResult:
         stopped: Why it ended early, None where it did not.
         journal: Name of the journal.
         files: Result files that were written.
+        not_written: Those that could not be written, and why; the same call writes them.
     """
 
     file: str
@@ -72,6 +79,7 @@ class ImportResult:
     stopped: Stopped | None
     journal: str
     files: tuple[Path, ...]
+    not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = field(repr=False, default=())
     problems: tuple[RowProblem, ...] = field(repr=False, default=())
     held_rows: tuple[Held, ...] = field(repr=False, default=())
@@ -121,7 +129,8 @@ class ImportResult:
         names = ("rows", "created", "rejected", "unknown", "pending", "held")
         counts: dict[str, Any] = {name: getattr(self, name) for name in names}
         resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
-        return {**counts, "resumes_at": resumes_at, "journal": self.journal}
+        written = {"journal": self.journal, "not_written": list(self.not_written)}
+        return {**counts, "resumes_at": resumes_at, **written}
 
     def __str__(self) -> str:
         told = ", ".join(f"{count:,} {name}" for name, count in self._fates())
@@ -130,7 +139,7 @@ class ImportResult:
             text += f"; stopped: {self.stopped.why}"
             if self.stopped.resumes_at is not None:
                 text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
-        return text
+        return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
 
     __repr__ = __str__
 
@@ -167,68 +176,130 @@ def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:
     return found
 
 
+def check_folder(path: Path) -> Path:
+    """
+    Return the folder of the result files: that of the input, else the current one.
+
+    Raises:
+        SheetError: Neither can be written.
+    """
+    for place in (path, Path(path.name)):
+        try:
+            folder = place.resolve().parent
+            check_writable(folder / ".petstore")
+            return folder
+        except OSError as error:
+            why = error
+    raise SheetError(
+        f"the result files of {path.name} can be written neither beside it nor in the current folder; run "
+        f"the import in another one: {why}"
+    )
+
+
+def stem_of(path: Path, table: Table, environment: str) -> str:
+    """Return how the names of the result files begin; those of a sandbox or of staging say so."""
+    stem = path.stem if path.suffix.casefold() in sheets.FORMATS else path.name  # a frame's may have dots
+    if table.rejects_of:
+        stem = _REJECTED.sub("", stem)  # it bears the sheet
+    elif len(table.sheets) > 1:
+        stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.sheet)
+    mark = "" if environment == "production" else f".{environment}"
+    return stem if stem.endswith(mark) else stem + mark
+
+
 def write(
-    path: Path, checked: Checked, entries: Sequence[Entry], *, wanted: Sequence[Entry], journal: str
-) -> tuple[Path, ...]:
+    path: Path, checked: Checked, journal: Journal, *, environment: str
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """
     Write what was created, rejected and unknown beside the input, whole or not at all.
 
+    A file of an earlier run is replaced, or removed where it holds nothing any more. One that a person
+    changed is left alone, as is the input: the new one gets a number.
+
     Args:
-        path: The input; where its folder cannot be written, the current folder is used.
+        path: The input.
         checked: The file as it was checked.
-        entries: All rows of the journal.
-        wanted: Those that the file holds.
-        journal: Its name, carried by the rejects file so that what is fixed there is created once.
+        journal: Its name is carried by the rejects file, so that what is fixed there is created once.
+        environment: Where it went.
 
     Returns:
-        The files that were written.
+        The files that were written, and what could not be written, and why.
     """
     table = checked.table
-    header = list(table.titles)
-    folder = path.resolve().parent if os.access(path.resolve().parent, os.W_OK) else Path.cwd()
-    stem = (
-        path.stem if path.suffix.casefold() in sheets.FORMATS else path.name
-    )  # a frame's name may have dots
-    stem = stem.removesuffix(".rejected") if table.rejects_of else stem
-    if len(table.sheets) > 1:
-        stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.sheet)
-    ours = [sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN]
-    created = [e for e in entries if e.state == "created"]
-    created_header, created_cells = _aligned(created, table.titles)
-    id_name = "id" if "id" not in created_header else "petstore_id"
-    unknown = [e for e in entries if e.state == "unknown"]
-    unknown_header, unknown_cells = _aligned(unknown, table.titles)
-    contents: dict[str, tuple[list[str], list[list[str]]]] = {
+    try:
+        folder = check_folder(path)
+    except SheetError as error:
+        return (), (str(error),)
+    written, failed = [], []
+    for fate, (header, rows) in _contents(checked, journal).items():
+        first = folder / f"{stem_of(path, table, environment)}.{fate}{table.source.suffix}"
+        try:
+            content = table.source.content(header, rows) if rows else b""
+            place = _write(first, path.resolve(), content, journal)
+        except (OSError, SheetError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            helps = "; close it where it is open" if isinstance(error, PermissionError) else ""
+            failed.append(f"{first.name} ({why}{helps})")
+        else:
+            written += [place] if content else []
+    return tuple(written), tuple(failed)
+
+
+def _write(first: Path, source: Path, content: bytes, journal: Journal) -> Path:
+    """Write a file where one of ours is or none, and remove ours where there is nothing to write."""
+    ours = journal.written | {_digest(content)}
+    numbered = (first.with_name(f"{first.stem}.{number}{first.suffix}") for number in itertools.count(2))
+    place = next(
+        place
+        for place in itertools.chain([first], numbered)
+        if place != source and (not place.exists() or _digest(place.read_bytes()) in ours)
+    )
+    if content:
+        journal.note_written(_digest(content))
+        replace_file(place, content)
+    else:
+        place.unlink(missing_ok=True)
+    return place
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _contents(checked: Checked, journal: Journal) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Return header and rows of each result file."""
+    titles, entries = checked.table.titles, journal.entries()
+    created = [entry for entry in entries if entry.state == "created"]
+    created_header, created_cells = _aligned(created, titles)
+    unknown = [entry for entry in entries if entry.state == "unknown"]
+    unknown_header, unknown_cells = _aligned(unknown, titles)
+    return {
         "created": (
-            [*created_header, id_name],
+            [*created_header, "id" if "id" not in created_header else "petstore_id"],
             [[*cells, str(e.pet_id)] for e, cells in zip(created, created_cells, strict=True)],
         ),
         "rejected": (
-            [*header, *ours, sheets.PROBLEM_COLUMN],
-            _rejects(checked, wanted, journal, len(header)),
+            [*titles, sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN, sheets.PROBLEM_COLUMN],
+            _rejects(checked, journal.entries(wanted=True), journal.id, len(titles)),
         ),
         "unknown": (
             [*unknown_header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],
             [[*cells, str(e.number), _doubt(e)] for e, cells in zip(unknown, unknown_cells, strict=True)],
         ),
     }
-    written: list[Path] = []
-    for fate, (columns, rows) in contents.items():
-        place = folder / f"{stem}.{fate}{table.source.suffix}"
-        if fate == "rejected" and place.exists() and place != path.resolve():
-            shutil.copy2(place, place.with_name(place.name + ".bak"))  # corrections may stand in it
-        if rows or place.exists():
-            table.source.write(place, columns, rows)
-            written.append(place)
-    return tuple(written)
 
 
-def _aligned(entries: Sequence[Entry], titles: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+def _aligned(entries: Sequence[Entry], titles: tuple[str, ...]) -> tuple[list[str], list[list[str]]]:
     """Return a header, and the cells of rows under the titles they had when they were read."""
-    columns = {key: None for had in (titles, *{e.titles: None for e in entries}) for key in _numbered(had)}
+    read_under = [
+        entry.titles or (*titles, *[""] * (len(entry.cells) - len(titles)))  # version 0.1 noted none
+        for entry in entries
+    ]
+    keys = {had: _numbered(had) for had in dict.fromkeys([titles, *read_under])}
+    columns = dict.fromkeys(itertools.chain.from_iterable(keys.values()))
     rows = []
-    for entry in entries:
-        cells = dict(zip(_numbered(entry.titles or titles), entry.cells, strict=False))
+    for entry, had in zip(entries, read_under, strict=True):
+        cells = dict(zip(keys[had], entry.cells, strict=False))
         rows.append([cells.get(column, "") for column in columns])
     return [title for title, _ in columns], rows
 
@@ -239,7 +310,12 @@ def _numbered(titles: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _doubt(entry: Entry) -> str:
-    return f"{entry.detail}; it may be id {entry.may_be}" if entry.candidates else entry.detail
+    return _fit(f"{entry.detail}; it may be id {entry.may_be}" if entry.candidates else entry.detail)
+
+
+def _fit(reason: str) -> str:
+    """Cut a reason to what a cell of a spreadsheet holds."""
+    return reason if len(reason) <= LONGEST_CELL else reason[: LONGEST_CELL - 1] + "…"
 
 
 def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
@@ -253,5 +329,5 @@ def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: in
         padded = [*cells, *[""] * (width - len(cells))]
         if len(padded) > width:  # they join the last one: nothing is lost, and the row is not mended unseen
             padded[width - 1 :] = [table.source.separator.join(padded[width - 1 :])]
-        rows.append([table.source.guard(cell) for cell in (*padded, str(number), journal, problem)])
+        rows.append([table.source.guard(cell) for cell in (*padded, str(number), journal, _fit(problem))])
     return rows

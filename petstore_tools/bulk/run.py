@@ -73,6 +73,8 @@ def run(
             return None
         if shown.refusal:
             raise SheetError(shown.refusal)
+        if shown.to_send:
+            results.check_folder(order.path)
         sent_before = client.sent
         watch = _Watch(progress, shown.to_send)
         manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=watch.waits)
@@ -217,6 +219,7 @@ def _result(
     created_before: int,
 ) -> ImportResult:
     entries = tuple(journal.entries(wanted=True))
+    files, not_written = results.write(order.path, checked, journal, environment=client.environment)
     counts = Counter(entry.state for entry in entries)
     return ImportResult(
         file=checked.table.label(order.path),
@@ -233,7 +236,8 @@ def _result(
         requests=client.sent - sent_before,
         stopped=stopped,
         journal=journal.id,
-        files=results.write(order.path, checked, journal.entries(), wanted=entries, journal=journal.id),
+        files=files,
+        not_written=not_written,
         entries=entries,
         problems=checked.problems,
         held_rows=checked.merged.held,

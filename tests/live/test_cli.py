@@ -96,6 +96,7 @@ def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox
         "held",
         "resumes_at",
         "journal",
+        "not_written",
     ]
     assert (told["rows"], told["created"]) == (5, 5)
     assert "5 to send" in done.stderr
