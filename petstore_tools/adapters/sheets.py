@@ -212,7 +212,7 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: s
 
 def sheets_to_import(path: Path, mapping: Mapping[str, str] | None = None) -> list[str]:
     """
-    Return the visible sheets of a workbook that have the columns.
+    Return the visible sheets of a workbook that have the columns, and rows below them.
 
     Raises:
         SheetError: It cannot be read.
@@ -220,8 +220,9 @@ def sheets_to_import(path: Path, mapping: Mapping[str, str] | None = None) -> li
     found = []
     for sheet in read_workbook(path, None):
         with suppress(SheetError):
-            _find_header(sheet, mapping)
-            found.append(sheet.name)
+            header_row, _ = _find_header(sheet, mapping)
+            if any(str(cell).strip() for cells in sheet.rows[header_row:] for cell in cells):
+                found.append(sheet.name)
     return found
 
 

@@ -125,6 +125,8 @@ def _by_sheet(store: PetStore, order: Order) -> list[Order]:
     for sheet in sheets:
         orders.append(replace(order, sheet=sheet, together=tuple(sheets), earlier=earlier))
         earlier |= {row.content for row in store._preview(orders[-1]).checked.rows}
+    if not orders:
+        raise SheetError(f"{order.path.name} has no visible sheet with the columns and rows below them")
     return orders
 
 

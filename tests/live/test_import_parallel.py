@@ -19,8 +19,9 @@ from proxy import Fate, FaultProxy, reply
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.adapters.journals import elsewhere, kept
 from petstore_tools.adapters.run_lock import Target, place_lock
-from petstore_tools.bulk import ImportResult, Progress
+from petstore_tools.bulk import ImportResult, Progress, manage
 from petstore_tools.core.plan import Plan
+from petstore_tools.core.settle import LOST_ELSEWHERE
 from petstore_tools.errors import JournalError
 
 AMPLE = Plan(100_000, 1_000_000)
@@ -72,15 +73,23 @@ def test_an_equal_row_of_another_import_is_never_taken_for_ours(
     assert existing(fast) == Counter({("Rex", 3, "sold"): 2})
 
 
+def _lost_in_both(fast: Sandbox, proxy: FaultProxy, tmp_path: Path) -> tuple[list[PetStore], list[Path]]:
+    """Let two imports lose the answer to an equal row, and stop before they look."""
+    stores, paths = [through(fast, proxy), through(fast, proxy)], [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for store, path in zip(stores, paths, strict=True):
+        path.write_text(REX)
+        store._client.max_wait_s = 0.0
+        assert store.import_pets(path, known="send").unknown == 1
+        store._client.max_wait_s = 90.0
+    return stores, paths
+
+
 @pytest.mark.case("P61")
 @pytest.mark.parametrize("committed", [0, 1, 2])
-def test_two_imports_that_lost_equal_rows_wait_for_each_other_and_then_ask(
+def test_two_imports_that_reconcile_at_the_same_instant(
     fast: Sandbox, tmp_path: Path, committed: int
 ) -> None:
-    """What exists can be either's: both are unknown, with candidates; where nothing exists both go again."""
-    a, b = tmp_path / "a.csv", tmp_path / "b.csv"
-    a.write_text(REX)
-    b.write_text(REX)
+    """Both have lost an equal row: each ends with an animal of its own, or unknown."""
     results: list[ImportResult] = []
 
     def fate(method: str, n: int) -> Fate:
@@ -89,26 +98,50 @@ def test_two_imports_that_lost_equal_rows_wait_for_each_other_and_then_ask(
         return "drop after" if n <= committed else "drop before"
 
     with FaultProxy(fast.base_url, fate) as proxy:
-        stores = [through(fast, proxy), through(fast, proxy)]
-        for store, path in zip(stores, (a, b), strict=True):  # both lose their answer first
-            store._client.max_wait_s = 0.0
-            store.import_pets(path, known="send")
-            store._client.max_wait_s = 90.0
+        stores, paths = _lost_in_both(fast, proxy, tmp_path)
         threads = [
             threading.Thread(target=lambda s=store, p=path: results.append(s.import_pets(p, known="send")))
-            for store, path in zip(stores, (a, b), strict=True)
+            for store, path in zip(stores, paths, strict=True)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(60)
 
-    created = sum(result.created for result in results)
-    unknown = sum(result.ambiguous for result in results)
-    assert created + unknown == 2
-    assert existing(fast).total() <= 2
-    assert (created == 2) == (committed == 0)
-    assert existing(fast).total() >= created
+    ids = [pet_id for result in results for pet_id in result.frame["id"].dropna()]
+    assert len(ids) + sum(result.ambiguous for result in results) == 2
+    assert len(set(ids)) == len(ids)
+    assert len(ids) <= existing(fast).total() <= 2
+    assert committed or len(ids) == 2
+
+
+@pytest.mark.case("P61")
+@pytest.mark.parametrize("decided", [True, False])
+def test_an_equal_row_that_another_import_lost_is_waited_for(
+    fast: Sandbox, tmp_path: Path, decided: bool
+) -> None:
+    """Decided in that time, the animal is ours; else it may be either's, and a person is asked."""
+    waits: set[float] = set()
+    with FaultProxy(
+        fast.base_url,
+        lambda method, n: (
+            ["drop after", "drop before", "pass"][min(n, 3) - 1] if method == "POST" else "pass"
+        ),
+    ) as proxy:
+        (a, b), (path, _) = _lost_in_both(fast, proxy, tmp_path)
+        folder = a._settings.state_dir / "imports"
+        other = next(k for k in kept(folder)[0] if k.target.path.name == "b.csv")
+
+        def decide(progress: Progress) -> None:
+            waits.update({progress.waits_until} if progress.waits_until else ())
+            if len(waits) == 2 and decided and not progress.created:
+                waits.add(0.0)
+                manage.decide(b._client, folder, other, 2, None)
+
+        result = a.import_pets(path, progress=decide)
+
+    assert (result.created, result.ambiguous) == ((1, 0) if decided else (0, 1))
+    assert decided or result.unknown_frame["detail"][0] == LOST_ELSEWHERE
 
 
 @pytest.mark.case("P61", "P71")
@@ -164,6 +197,7 @@ OPENS = """
 import signal, sys
 from petstore_tools import PetStore
 from petstore_tools.core.plan import Plan
+from petstore_tools.core.settle import LOST_ELSEWHERE
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
 print("ready", flush=True)
 store.import_pets(sys.argv[4], known="send", progress=False)
@@ -241,8 +275,8 @@ def _rounds(tmp_path: Path, seeds: range) -> None:
     with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
         told = [_round(box, tmp_path / str(seed), seed) for seed in seeds]
     assert sum(rows for rows, _ in told) > 0
-    # answers are lost to one row in ten; most are told apart all the same
-    assert sum(unknown for _, unknown in told) <= 0.1 * sum(rows for rows, _ in told)
+    # one answer in ten is lost, and equal rows elsewhere share the doubt: most are told all the same
+    assert sum(unknown for _, unknown in told) < 0.5 * sum(rows for rows, _ in told)
 
 
 @pytest.mark.case("P61")
@@ -270,8 +304,6 @@ def test_two_hundred_rounds_of_parallel_imports(
 @pytest.mark.case("P36", "P61")
 def test_a_person_cannot_give_an_animal_to_two_imports(fast: Sandbox, tmp_path: Path) -> None:
     """The answer to a row of another import is refused as the answer to this one."""
-    from petstore_tools.bulk import manage
-
     a, b = tmp_path / "a.csv", tmp_path / "b.csv"
     a.write_text(REX)
     b.write_text(REX)
