@@ -15,6 +15,7 @@ from petstore_tools.adapters.framed import Framed
 from petstore_tools.adapters.workbooks import SUFFIXES, Worksheet, read_workbook
 from petstore_tools.core.rows import Broken, Columns, Row, RowProblem, find_columns, letter, read_row
 from petstore_tools.errors import SheetError
+from petstore_tools.words import option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -239,9 +240,9 @@ def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, na
         raise SheetError(f"{name}: {first_error}") from first_error
     sheets = [source.name for source, _, _ in found if isinstance(source, Worksheet)]
     if len(sheets) > 1:
+        which = option('sheet="…"', "--sheet …, or --sheet all for one after the other")
         raise SheetError(
-            f"{name}: sheets {', '.join(map(repr, sheets))} could all be meant: name one (sheet=, --sheet), "
-            "or import one after the other with --sheet all"
+            f"{name}: sheets {', '.join(map(repr, sheets))} could all be meant: name one ({which})"
         )
     source, header_row, columns = found[0]
     header = columns.header

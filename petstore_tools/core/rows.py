@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.words import counted
+from petstore_tools.words import counted, option
 
 EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
 _ALIASES: Final = {
@@ -169,7 +169,7 @@ def find_columns(header: Sequence[str], mapping: Mapping[str, str] | None = None
         missing = " and ".join(field for field in spec.REQUIRED if found[field] is None)
         raise SheetError(
             f"no column for {missing}; the header has {_listed(titles)}. "
-            'Rename a column or map it: --map "Column=name"'
+            f"Rename a column or map it: {_mapped('name')}"
         )
     return Columns(tuple(header), name, category_id, found["status"])
 
@@ -185,8 +185,12 @@ def _find(field: str, titles: list[str], given: Mapping[str, str]) -> int | None
         ]
     if len(places) > 1:
         listed = " and ".join(f"{letter(at)} {titles[at]!r}" for at in places)
-        raise SheetError(f'columns {listed} could both be {field}; map one: --map "Column={field}"')
+        raise SheetError(f"columns {listed} could both be {field}; map one: {_mapped(field)}")
     return places[0] if places else None
+
+
+def _mapped(field: str) -> str:
+    return option(f'mapping={{"Column": "{field}"}}', f'--map "Column={field}"')
 
 
 def _listed(titles: list[str]) -> str:
