@@ -13,7 +13,7 @@ from petstore_tools import spec
 from petstore_tools.adapters.delimited import DELIMITERS, read_delimited
 from petstore_tools.adapters.framed import Framed
 from petstore_tools.adapters.workbooks import SUFFIXES, Worksheet, read_workbook
-from petstore_tools.core.rows import Broken, Columns, Row, RowProblem, find_columns, letter, read_row
+from petstore_tools.core.rows import TOTALS, Broken, Columns, Row, RowProblem, find_columns, letter, read_row
 from petstore_tools.errors import SheetError
 from petstore_tools.words import option
 
@@ -74,6 +74,7 @@ class Table:
         notes: What was found and may surprise.
         sheet: Name of the sheet of a workbook, else "".
         sheets: Names of all sheets of the workbook.
+        allow_totals: An animal may be called by a word for a total.
     """
 
     source: Source
@@ -83,6 +84,7 @@ class Table:
     notes: tuple[str, ...]
     sheet: str = ""
     sheets: tuple[str, ...] = ()
+    allow_totals: bool = False
 
     def label(self, path: Path) -> str:
         """Return the name of its file for people; of a workbook with several sheets the sheet, too."""
@@ -103,6 +105,7 @@ class Table:
         width, at_name, at_category = len(columns.header), columns.name, columns.category_id
         at_status = columns.status
         categories: dict[str, int] = {}  # as typed: a file names few
+        totals = frozenset() if self.allow_totals else TOTALS
         new = tuple.__new__  # a third of the time of Row(...), and there may be a million
         for number, cells in islice(self.source.records(), self.header_row, None):
             if isinstance(cells, Broken):
@@ -120,12 +123,13 @@ class Table:
                     category_id is not None
                     and known_status is not OTHER
                     and type(name) is str
-                    and name.strip()
+                    and (bare := name.strip())
                     and "\0" not in name
+                    and bare.lower() not in totals
                 ):
                     yield new(Row, (number, name, category_id, known_status, tuple(cells), ""))
                     continue
-            yield read_row(number, cells, columns)
+            yield read_row(number, cells, columns, allow_totals=self.allow_totals)
 
     def _rows_of_rejects(self) -> Iterator[Row | list[RowProblem] | None]:
         ours = self.columns.header.index(ROW_COLUMN)
@@ -135,7 +139,8 @@ class Table:
             if isinstance(cells, Broken):
                 yield [cells.problem(number)]
                 continue
-            row = read_row(number, [self.source.unguard(cell) for cell in cells], self.columns)
+            plain = [self.source.unguard(cell) for cell in cells]
+            row = read_row(number, plain, self.columns, allow_totals=self.allow_totals)
             if isinstance(row, Row):
                 row = row._replace(number=_number(row.cells[ours], row.number), cells=row.cells[:ours])
             yield row

@@ -21,6 +21,17 @@ _ALIASES: Final = {
 _WHOLE: Final = re.compile(r"-?\d+", re.ASCII)
 _WHOLE_AS_DECIMAL: Final = re.compile(r"(-?\d+)\.0+", re.ASCII)
 _SHOWN: Final = 40
+_TOTALS: Final = {
+    "total",
+    "totals",
+    "grand total",
+    "subtotal",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+    "zwischensumme",
+}
+TOTALS: Final = frozenset(word + end for word in _TOTALS for end in ("", ":", " :"))
 _AS_TEXT: Final = "format the column as text and type it again"
 
 Content = tuple[str, int, str | None]
@@ -197,7 +208,9 @@ def _listed(titles: list[str]) -> str:
     return ", ".join(repr(title) for title in titles[:20]) or "no cells"
 
 
-def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[RowProblem] | None:
+def read_row(
+    number: int, cells: Sequence[str], columns: Columns, *, allow_totals: bool = False
+) -> Row | list[RowProblem] | None:
     """
     Read a row.
 
@@ -205,6 +218,7 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
         number: As the spreadsheet counts.
         cells: As typed.
         columns: Where the fields stand.
+        allow_totals: An animal may be called by a word for a total.
 
     Returns:
         A row to send, all its problems, or None where every cell is empty.
@@ -226,6 +240,9 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
         problems.append(_problem(number, columns.name, "name", name, "is empty", "give a name"))
     elif "\0" in name:
         problems.append(_problem(number, columns.name, "name", name, "holds a NUL character", "retype it"))
+    elif name.strip().lower() in TOTALS and not allow_totals:
+        help_ = f"delete the row; or, for an animal of that name: {option('allow_totals=True')}"
+        problems.append(_problem(number, columns.name, "name", name, "is a word for a total", help_))
     category_id = _category_id(number, columns.category_id, cells[columns.category_id])
     status: str | RowProblem | None = None
     if columns.status is not None:
