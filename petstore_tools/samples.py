@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -63,16 +64,29 @@ def animals(count: int, *, seed: int = SEED) -> list[Animal]:
 
     Spec: §2.1, §2.3.
     """
+    return list(islice(_endless(seed), count))
+
+
+def inventory(count: int) -> list[Animal]:
+    """Return the animals of a sandbox: none of a file in `data/` is among them, so each can be imported."""
+    files = (animals(1_000), animals(60, seed=3), animals(12, seed=7))
+    in_files = {animal[:2] for file in files for animal in file}
+    return list(islice((animal for animal in _endless(SEED) if animal[:2] not in in_files), count))
+
+
+def _endless(seed: int) -> Iterator[Animal]:
     chance = random.Random(seed)
-    made: dict[Animal, None] = {}
-    while len(made) < count:
+    made: set[Animal] = set()
+    while True:
         parts = (_pick(chance, pool) for pool in (_TITLES, _NAMES, _ENDINGS))
         name = "".join(parts)
         if len(made) > 10_000:
             name += f" {chance.randrange(10**6)}"
         category_id = _weighted(chance, tuple(CATEGORIES), _WEIGHTS)
-        made[(name, category_id, _weighted(chance, _STATUSES, _STATUS_WEIGHTS))] = None
-    return list(made)
+        animal = (name, category_id, _weighted(chance, _STATUSES, _STATUS_WEIGHTS))
+        if animal not in made:
+            made.add(animal)
+            yield animal
 
 
 def animals_csv(count: int = 1_000, *, seed: int = SEED) -> str:

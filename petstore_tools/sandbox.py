@@ -83,7 +83,7 @@ class Sandbox:
         where = database or folder / "service.db"
         served = Database(where, durability="OFF", own_time=clock == "system")
         if not served.page(after=spec.INT64_MIN, limit=1, status=None):
-            served.add_many(samples.animals(animals))
+            served.add_many(samples.inventory(animals))
         _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
         self._staff = Database(where, durability="OFF")
         service = Service(served, self.clock, lambda *answer: self._seen.append(answer))
