@@ -73,7 +73,7 @@ class Client:
     @property
     def host(self) -> str:
         """Where requests go, as people name it."""
-        return "in this process" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
+        return "on this machine" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
 
     def create(self, pet: NewPet) -> Pet:
         """

@@ -27,7 +27,7 @@ No message holds a key.
 from __future__ import annotations
 
 from petstore_tools.extras import install_line
-from petstore_tools.words import option, utc_text
+from petstore_tools.words import utc_text
 
 
 class PetstoreError(Exception):
@@ -110,7 +110,7 @@ class QuotaError(PetstoreError):
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
         super().__init__(
-            f"{why}; the same call goes on at {utc_text(resumes_at)} (or wait for it: {option('wait=True')})"
+            f"{why}; the same call goes on at {utc_text(resumes_at)} (or wait for it: wait=True, --wait)"
         )
         self.why, self.plan, self.resumes_at = why, plan, resumes_at
 

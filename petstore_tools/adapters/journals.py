@@ -110,8 +110,7 @@ def current(folder: Path, target: Target, *, sheets: Collection[str] = ()) -> st
         try:
             with _reading(path) as (_, facts):
                 same = about(target).items() <= facts.items() and facts.get("path") == str(target.path)
-                sheet = facts.get("sheet", "")
-                if same and (sheet == target.sheet or sheet not in sheets):
+                if same and facts.get("sheet", "") not in sheets:
                     return path.stem
         except JournalError:
             continue

@@ -22,7 +22,7 @@ from petstore_tools.core.plan import Plan
 from petstore_tools.errors import SettingsError
 
 APP: Final = "petstore_tools"
-ENVIRONMENTS: Final = ("production", "staging")
+ENVIRONMENTS: Final = ("production", "staging", "sandbox")
 _HOW = """no {what}. Give it in one of these ways:
   command    petstore-tools configure   (asks for it once and keeps it)
   argument   PetStore({argument}=...)
@@ -129,8 +129,11 @@ def load(
     secret = SecretStr(key) if key else file.api_key
     if secret is None or not secret.get_secret_value().strip():
         raise SettingsError(_missing("API key", "api_key", "api_key", "YOUR KEY", environ))
+    address = check_base_url(address)
+    if name == "sandbox" and not _is_here(urlsplit(address).hostname or ""):
+        raise SettingsError("the environment sandbox is for a service on this machine (petstore-tools lab)")
     return Settings(
-        base_url=check_base_url(address),
+        base_url=address,
         environment=name,
         api_key=SecretStr(secret.get_secret_value().strip()),
         plan=plans.parse(plan or environ.get("PETSTORE_PLAN") or file.plan),

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import click
 
-from petstore_tools import words
 from petstore_tools._version import __version__
 from petstore_tools.errors import PetstoreError
 
@@ -22,7 +21,7 @@ Settings come from PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or fro
 \b
 Begin here:
   petstore-tools demo                        the main job, without a service of yours
-  petstore-tools lab                         the notebooks, with a service of their own
+  petstore-tools lab                         the notebooks, with a sandbox
   petstore-tools doctor                      what is wrong, and what helps
   petstore-tools list --status available     what stands there
   petstore-tools import animals.csv          create animals, each once
@@ -98,8 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = _say
     stdout = sys.stdout
     try:
-        with words.at_the_command_line():
-            code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
+        code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-import requests
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import Interrupted, SettingsError
@@ -70,70 +66,6 @@ def test_doctor_sees_a_clock_that_is_wrong() -> None:
 
     assert "behind this machine's" in done.stdout
     assert done.returncode == 0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for another process")
-def test_lab_opens_the_notebooks_with_a_service_that_answers(tmp_path: Path) -> None:
-    """JupyterLab is up, the service too."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "petstore_tools", "lab", str(ROOT / "notebooks"), "--no-browser"]
-    lab = subprocess.Popen(
-        [*command, "--port", str(port), "--allow-root", "--IdentityProvider.token=t"],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        start_new_session=True,
-    )
-    try:
-        give_up_at = time.monotonic() + 50
-        while True:
-            assert time.monotonic() < give_up_at
-            assert lab.poll() is None
-            try:
-                up = requests.get(f"http://127.0.0.1:{port}/api/contents?token=t", timeout=5)
-                break
-            except requests.ConnectionError:
-                time.sleep(0.2)
-        listed = {entry["name"] for entry in up.json()["content"]}
-        assert lab.stderr is not None
-        said = lab.stderr.readline()
-        service = said.split(" answers at ")[1].split(" until")[0]
-        assert requests.get(f"{service}/health", timeout=5).status_code == 200
-    finally:
-        os.killpg(lab.pid, signal.SIGTERM)
-        lab.communicate(timeout=20)
-
-    assert "01_explore_inventory.ipynb" in listed
-
-
-@pytest.mark.case("P55")
-@pytest.mark.parametrize(
-    ("parameters", "code", "said"),
-    [(("STATUS", "sold"), 0, ""), (("STATSU", "sold"), 1, "unknown parameter STATSU")],
-)
-def test_the_report_notebook_runs_every_night_with_parameters(
-    parameters: tuple[str, str], code: int, said: str, tmp_path: Path
-) -> None:
-    """Against the service that the environment names; a misspelt parameter stops it."""
-    made = tmp_path / "tonight.ipynb"
-    with Sandbox(plan="pro", clock="system", animals=120) as box:
-        told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key, "PETSTORE_PLAN": "pro"}
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "papermill", ROOT / "notebooks" / "03_status_report.ipynb", made),
-                *("-p", *parameters, "--cwd", tmp_path, "--no-progress-bar"),
-            ],
-            capture_output=True,
-            text=True,
-            env={**os.environ, **told},
-        )
-        created = (box.traffic()["method"] == "POST").sum()
-
-    assert done.returncode == code, done.stderr[-2_000:]
-    assert said in done.stderr
-    assert created == 0
-    assert ("those with status sold" in made.read_text("utf-8")) == (code == 0)
 
 
 def test_only_lets_known_parameters_pass() -> None:
