@@ -1,13 +1,11 @@
-"""Isolation from the user's settings, the table of cases, and a sandbox for each test that asks."""
+"""Folders of its own for each test, the table of cases, and a sandbox for each test that asks."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import postgres as postgres_
 import pytest
@@ -20,7 +18,6 @@ from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
 
-_FOR_NOTEBOOK: list[Any] = []  # the server that is running, if any
 AMPLE = 1_000_000_000  # requests
 CASES = Path(__file__).with_name("cases.txt")
 
@@ -30,24 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--cases", action="store_true", help="print case -> tests; fail where a case has none")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    folder = tempfile.mkdtemp(prefix="petstore-tests-")
-    for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
-        if name != "PETSTORE_REQUIRE_ALL":
-            del os.environ[name]
-    # notebooks' kernels see the environment, never a fixture
-    os.environ |= {
-        "PETSTORE_CONFIG": str(Path(folder) / "config.toml"),
-        "PETSTORE_STATE_DIR": str(Path(folder) / "state"),
-        "PETSTORE_PROGRESS": "0",
-    }
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if wanted := config.getoption("--case"):
         items[:] = [item for item in items if any(wanted in mark.args for mark in item.iter_markers("case"))]
     if not config.getoption("--cases"):
-        _give_a_database(items)
         return
     held: dict[str, set[str]] = defaultdict(set)
     for item in items:
@@ -61,22 +44,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
 
 
-def _give_a_database(items: list[pytest.Item]) -> None:
-    """Let the notebook on PostgreSQL find one: its kernel sees the environment, never a fixture."""
-    those = [item for item in items if item.path.name.startswith("05_")]
-    if those and (why := postgres_.absent()):
-        for item in those:
-            item.add_marker(pytest.mark.skip(reason=f"no PostgreSQL: {why}"))
-    elif those:
-        running = postgres_.running()
-        _FOR_NOTEBOOK.append(running)
-        os.environ["PETSTORE_DATABASE_URL"] = running.__enter__().database()
-
-
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Where all parts must be there, a skipped test is a failed one."""
-    for running in _FOR_NOTEBOOK:
-        running.__exit__(None, None, None)
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("PETSTORE_REQUIRE_ALL") and reporter and reporter.stats.get("skipped"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,64 @@
+"""Isolation from the user's settings, and what notebooks need beside them: `pytest notebooks` does, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import postgres as postgres_
+import pytest
+
+from petstore_tools import PetStore, Sandbox
+
+_OPEN = ExitStack()  # what runs for notebooks: their kernels see the environment, never a fixture
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = Path(tempfile.mkdtemp(prefix="petstore-tests-"))
+    for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
+        if name != "PETSTORE_REQUIRE_ALL":
+            del os.environ[name]
+    os.environ |= {
+        "PETSTORE_CONFIG": str(folder / "config.toml"),
+        "PETSTORE_STATE_DIR": str(folder / "state"),
+        "PETSTORE_PROGRESS": "0",
+    }
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--collect-only"):
+        return
+    if those := [item for item in items if item.path.name.startswith("05_")]:
+        _give_a_database(those)
+    if any(item.path.name.startswith("06_") for item in items):
+        _give_settings()
+
+
+def _give_a_database(those: list[pytest.Item]) -> None:
+    """Let the notebook on PostgreSQL find one."""
+    if why := postgres_.absent():
+        for item in those:
+            item.add_marker(pytest.mark.skip(reason=f"no PostgreSQL: {why}"))
+    else:
+        os.environ["PETSTORE_DATABASE_URL"] = _OPEN.enter_context(postgres_.running()).database()
+
+
+def _give_settings() -> None:
+    """Let the nightly notebook find a service in the settings file, and changes since a written report."""
+    box = _OPEN.enter_context(Sandbox(plan="pro", clock="system", animals=120))
+    entries = {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
+    config = Path(os.environ["PETSTORE_CONFIG"])
+    config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items()))
+    with PetStore() as store:
+        store.status_report().to_html(config.with_name("yesterday.html"))
+    for pet_id in (2, 3):
+        box.change(pet_id, status="sold")
+    box.remove(13)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    _OPEN.close()

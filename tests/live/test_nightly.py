@@ -1,0 +1,123 @@
+"""The nightly notebook: the service of the settings, wherever they are kept, and what stops it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from petstore_tools import PetStore, Sandbox
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    """A service that the settings file alone names, as `configure` writes it."""
+    with Sandbox(plan="pro", clock="system", animals=120) as found:
+        entries = {"base_url": found.base_url, "api_key": found.api_key, "plan": "pro"}
+        text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items())
+        Path(os.environ["PETSTORE_CONFIG"]).write_text(text)
+        yield found
+
+
+def nightly(folder: Path, *parameters: str) -> tuple[subprocess.CompletedProcess[str], str]:
+    """Run the notebook as a job does; return what became of it, and the notebook that it made."""
+    made = folder / "tonight.ipynb"
+    notebook = ROOT / "notebooks" / "06_nightly_report.ipynb"
+    command = [sys.executable, "-m", "papermill", notebook, made, "--cwd", folder, "--no-progress-bar"]
+    done = subprocess.run([*command, *parameters], capture_output=True, text=True, timeout=100, check=False)
+    return done, made.read_text("utf-8")
+
+
+@pytest.mark.case("P68")
+def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: Path) -> None:
+    """Command line, library and nightly notebook list the same service, and call it by the same name."""
+    with PetStore() as store:
+        report = store.status_report()
+    listed = run("list", cwd=tmp_path)
+    done, made = nightly(tmp_path)
+
+    assert report.face == "Complete: 120 animals of the inventory of production"
+    assert "complete: 120 rows of the inventory of production" in listed.stderr
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert report.face in made
+    assert (box.traffic()["status"] == 200).all()
+    assert len(box.traffic()) == 6  # two pages for each of them
+
+
+@pytest.mark.case("P68")
+def test_variables_win_over_the_file_in_the_notebook_too(box: Sandbox, tmp_path: Path) -> None:
+    """Staging, asked for by its variables."""
+    with pytest.MonkeyPatch.context() as patch, Sandbox(plan="pro", clock="system", animals=7) as other:
+        patch.setenv("PETSTORE_ENVIRONMENT", "staging")
+        patch.setenv("PETSTORE_STAGING_BASE_URL", other.base_url)
+        patch.setenv("PETSTORE_API_KEY", other.api_key)
+        done, made = nightly(tmp_path)
+
+    assert done.returncode == 0
+    assert "Complete: 7 animals of the inventory of staging" in made
+    assert len(box.traffic()) == 0
+
+
+@pytest.mark.case("P68")
+def test_without_settings_the_job_fails_and_names_configure(tmp_path: Path) -> None:
+    """It never falls back to a sandbox."""
+    done, made = nightly(tmp_path)
+
+    assert done.returncode == 1
+    assert "SettingsError: no base address" in done.stderr
+    assert "petstore-tools configure" in done.stderr
+    assert "of the inventory of sandbox" not in made
+
+
+@pytest.mark.case("P68")
+def test_a_sandbox_is_reported_on_where_it_is_asked_for(box: Sandbox, tmp_path: Path) -> None:
+    """And then it is called one."""
+    done, made = nightly(tmp_path, "-p", "SANDBOX", "True")
+
+    assert done.returncode == 0
+    assert "animals of the inventory of sandbox" in made
+    assert len(box.traffic()) == 0
+
+
+def test_categories_and_the_page_are_parameters(box: Sandbox, tmp_path: Path) -> None:
+    """No sample category names a real inventory's; the written page is what `last` means the next night."""
+    done, made = nightly(tmp_path, "-p", "OUTPUT", "report.html")
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert not re.search("Rabbits|Guinea", made)
+    box.change(2, status="sold")
+
+    done, made = nightly(tmp_path, "-p", "OUTPUT", "report.html", "-y", "CATEGORIES: {1: Hunde, 2: Katzen}")
+
+    assert done.returncode == 0, done.stderr[-2_000:]
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Hunde" in page
+    assert re.findall(r"<td>([+-]\d+)</td>", page) != []
+    assert "no earlier snapshot" not in made + page
+
+
+@pytest.mark.case("P55")
+def test_a_misspelt_parameter_stops_the_job(box: Sandbox, tmp_path: Path) -> None:
+    """Before anything is asked."""
+    done, _ = nightly(tmp_path, "-p", "STATSU", "sold")
+
+    assert done.returncode == 1
+    assert "unknown parameter STATSU" in done.stderr
+    assert len(box.traffic()) == 0
+
+
+def test_a_filter_is_a_parameter(box: Sandbox, tmp_path: Path) -> None:
+    """And nothing is created."""
+    done, made = nightly(tmp_path, "-p", "STATUS", "sold")
+
+    assert done.returncode == 0
+    assert "those with status sold" in made
+    assert set(box.traffic()["method"]) == {"GET"}
