@@ -26,8 +26,18 @@ No message holds a key.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from petstore_tools.extras import install_line
 from petstore_tools.words import utc_text
+
+_E = TypeVar("_E", bound=BaseException)
+
+
+def without_frames(error: _E) -> _E:
+    """Take an error's frames away, and what it came of: a foreign frame may hold a key or a password."""
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    return error
 
 
 class PetstoreError(Exception):

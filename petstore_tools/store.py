@@ -25,6 +25,7 @@ from petstore_tools.snapshots import Shelf
 if TYPE_CHECKING:
     import pandas as pd
     import requests
+    from pydantic import SecretStr
 
     from petstore_tools.bulk import ImportPreview, ImportResult, Order, Progress
     from petstore_tools.bulk.order import Known
@@ -62,7 +63,7 @@ class PetStore(Reading):
         self,
         *,
         base_url: str | None = None,
-        api_key: str | None = None,
+        api_key: str | SecretStr | None = None,
         plan: Plan | str | None = None,
         environment: str | None = None,
         session: requests.Session | None = None,
@@ -72,6 +73,7 @@ class PetStore(Reading):
         pagination: str | None = None,
         progress: bool | None = None,
     ) -> None:
+        api_key = settings_.hidden(api_key)
         settings = settings_.load(
             base_url=base_url,
             api_key=api_key,
@@ -100,8 +102,7 @@ class PetStore(Reading):
         *,
         progress: bool | None,
     ) -> None:
-        key = settings.api_key.get_secret_value()
-        self._settings = settings
+        key, self._settings = settings.api_key, settings
         client = Client(
             base_url=settings.base_url,
             environment=settings.environment,
@@ -313,5 +314,7 @@ class PetStore(Reading):
         return html_table("PetStore", ("environment", "service", "plan", "budget counted"), [row])
 
     def __repr__(self) -> str:
+        if not hasattr(self, "_client"):  # a traceback of its making
+            return "PetStore(not opened)"
         plan = "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)
         return f"PetStore({self._settings.environment}, {self._client.host}, {plan})"

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import requests
+from pydantic import SecretStr
 from requests.adapters import HTTPAdapter
 
 from petstore_tools.adapters.ledger import open_ledger
-from petstore_tools.adapters.settings import ledger_url, state_folder
+from petstore_tools.adapters.settings import check_texts, hidden, ledger_url, state_folder
 from petstore_tools.admission import MAX_WAIT_S, Admission, Manner
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core import plan as plans
@@ -21,8 +22,9 @@ class ThrottleAdapter(HTTPAdapter):
     An adapter that lets a session's requests go only as the plan and the rate headers allow.
 
     Mount it on the service's address. It shares its budget with all that use the same key and address on
-    this machine, `PetStore` included. It never retries, so that every attempt asks: a 429 comes back to the
-    caller, and the next request waits until the service said go.
+    this machine, `PetStore` included; a PetStore on such a session counts each request once. It never
+    retries, so that every attempt asks: a 429 comes back to the caller, and the next request waits until the
+    service said go.
 
     Args:
         base_url: The service's base address.
@@ -47,7 +49,7 @@ class ThrottleAdapter(HTTPAdapter):
         self,
         *,
         base_url: str,
-        api_key: str,
+        api_key: str | SecretStr,
         plan: Plan | str | None = None,
         ledger: Literal["shared", "memory"] = "shared",
         state_dir: str | Path | None = None,
@@ -55,8 +57,10 @@ class ThrottleAdapter(HTTPAdapter):
         max_wait_s: float = MAX_WAIT_S,
         clock: Clock | None = None,
     ) -> None:
+        api_key = hidden(api_key)
+        check_texts({"base_url": base_url, "api_key": api_key})
         super().__init__(max_retries=0)
-        address, key = base_url.strip().rstrip("/"), api_key.strip()
+        address, key = base_url.strip().rstrip("/"), SecretStr(api_key.get_secret_value().strip())
         kept = open_ledger(ledger, state_folder(state_dir), address, key, url=ledger_url())
         self._admission = Admission(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
         self._manner = Manner(wait=wait)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from http.client import HTTPException
 from math import inf
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 import requests
+from pydantic import SecretStr
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.exceptions import ClosedPoolError, ConnectTimeoutError, NewConnectionError
 from urllib3.exceptions import ProxyError as TunnelError
 
-from petstore_tools.errors import ProtocolError, SettingsError, TransportError
+from petstore_tools.errors import ProtocolError, SettingsError, TransportError, without_frames
 
 TIMEOUT_S: Final = (5.0, 30.0)  # to connect; between two bytes of the answer
 IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: a create does not go on one
@@ -44,14 +47,14 @@ class Reply:
 class KeyAuth(AuthBase):
     """The key as a bearer token (§5); an auth object, so that no `.netrc` entry replaces it."""
 
-    def __init__(self, key: str) -> None:
-        if not key.isascii() or not key.isprintable() or " " in key or not key:
+    def __init__(self, key: SecretStr) -> None:
+        if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
             raise SettingsError("the API key has characters that no header can carry; copy it again")
         self._key = key
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         """Add the header."""
-        request.headers["Authorization"] = f"Bearer {self._key}"
+        request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         return request
 
     def __repr__(self) -> str:
@@ -65,24 +68,26 @@ class Transport:
     Args:
         base_url: Address that all requests share; proxies and certificates are looked up for it once.
         key: The API key.
-        session: A session of the caller's, for its proxies, certificates and adapters. Its adapters
-            must not retry. Without one, each thread has a connection of its own.
+        session: A session of the caller's, for its proxies and certificates, and for an adapter that is
+            not one of `requests` itself; it must not retry, and keeps the deadline of an answer by itself.
+            With any other, each thread has a connection of its own.
 
     Spec: §5; redirects are never followed.
     """
 
-    def __init__(self, base_url: str, key: str, *, session: requests.Session | None = None) -> None:
-        self._session = session or requests.Session()
-        self._own_adapters = session is None
+    def __init__(self, base_url: str, key: SecretStr, *, session: requests.Session | None = None) -> None:
+        if session is not None and not isinstance(session, requests.Session):
+            raise SettingsError(f"session must be a requests.Session, not {type(session).__name__}")
+        self._auth, self._session = KeyAuth(key), session or requests.Session()
         self._local = threading.local()
         self._adapters: list[BaseAdapter] = []
         self.fastest_s: float | None = None  # from a request's first byte to its answer's last
-        if session is not None:
-            self._make(base_url)  # a caller's adapter that retries is refused here, before anything is sent
+        self._mounted = self._of_the_caller(base_url)
         self._settings = self._session.merge_environment_settings(base_url, {}, False, None, None)
         blank = requests.Request("GET", base_url, headers={"Accept": "application/json"})
-        blank.auth = KeyAuth(key)
+        blank.auth = lambda request: request  # none of a .netrc file; the key is added when it leaves
         self._blank = self._session.prepare_request(blank)
+        self._blank.headers.pop("Authorization", None)
 
     def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
         """
@@ -92,33 +97,43 @@ class Transport:
             TransportError: No whole answer came; `may_have_left` says what is proven.
             ProtocolError: The answer is a redirect.
         """
-        request = copy(self._blank)  # its headers are everybody's until there is a body
-        request.method, request.url, request.body = method, url, body
-        if body is not None:
-            request.headers = self._blank.headers.copy()
-            request.headers["Content-Type"] = "application/json"
-            request.headers["Content-Length"] = str(len(body))
-        adapter = self._adapter(url, fresh=body is not None)
-        began_at = time.monotonic()
-        try:
-            response = adapter.send(request, timeout=TIMEOUT_S, **self._settings)  # type: ignore[arg-type]
-            content = response.content
-        except (requests.RequestException, OSError) as error:
-            first = self.fastest_s is None
-            raise _translate(error, f"{method} {urlsplit(url).path}", urlsplit(url), first=first) from error
-        finally:
-            self._local.used_at = ended_at = time.monotonic()
-        self.fastest_s = min(ended_at - began_at, self.fastest_s or inf)
-        if response.is_redirect or 300 <= response.status_code < 400:
+        reply = self._exchange(method, url, body)
+        if isinstance(reply, BaseException):
+            raise reply
+        if 300 <= reply.status < 400:
             try:
-                target = urlsplit(response.headers.get("Location", ""))
+                target = urlsplit(reply.headers.get("Location", ""))
             except ValueError:
                 target = urlsplit("")
             place = f"{target.scheme}://{target.hostname}{target.path}" if target.hostname else target.path
             raise ProtocolError(
-                f"{method} {urlsplit(url).path}: the service redirects ({response.status_code}) to "
+                f"{method} {urlsplit(url).path}: the service redirects ({reply.status}) to "
                 f"{place or 'nowhere'}; redirects are not followed, so correct the base address"
             )
+        return reply
+
+    def _exchange(self, method: str, url: str, body: bytes | None) -> Reply | BaseException:
+        """Return the answer, or what failed, without the frames that hold the key."""
+        try:
+            request = copy(self._blank)
+            request.method, request.url, request.body = method, url, body
+            request.headers = self._blank.headers.copy()
+            if body is not None:
+                request.headers["Content-Type"] = "application/json"
+                request.headers["Content-Length"] = str(len(body))
+            adapter = self._adapter(fresh=body is not None)
+            began_at = time.monotonic()
+            try:
+                sent = self._auth(request)
+                response = adapter.send(sent, timeout=TIMEOUT_S, **self._settings)  # type: ignore[arg-type]
+                content = response.content
+            finally:
+                self._local.used_at = ended_at = time.monotonic()
+        except (requests.RequestException, OSError) as error:
+            return _translate(error, method, urlsplit(url), first=self.fastest_s is None)
+        except BaseException as error:
+            return without_frames(error)
+        self.fastest_s = min(ended_at - began_at, self.fastest_s or inf)
         return Reply(response.status_code, response.headers, content)
 
     def close(self) -> None:
@@ -126,24 +141,25 @@ class Transport:
         for adapter in self._adapters:
             adapter.close()
 
-    def _adapter(self, url: str, *, fresh: bool) -> BaseAdapter:
+    def _adapter(self, *, fresh: bool) -> BaseAdapter:
         adapter: BaseAdapter | None = getattr(self._local, "adapter", None)
         if adapter is None or self._local.pid != os.getpid():  # a socket must not cross a fork
             self._local.pid = os.getpid()
-            adapter = self._local.adapter = self._make(url)
+            adapter = self._local.adapter = self._mounted or self._make()
         elif fresh and time.monotonic() - self._local.used_at > IDLE_S:
             adapter.close()
         return adapter
 
-    def _make(self, url: str) -> BaseAdapter:
-        if not self._own_adapters:
-            mounted = self._session.get_adapter(url)
-            if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
-                raise SettingsError(
-                    "the session's adapter retries by itself, past the throttle; "
-                    "mount HTTPAdapter(max_retries=0)"
-                )
-            return mounted
+    def _of_the_caller(self, url: str) -> BaseAdapter | None:
+        """Return the adapter that the caller mounted, None where it does no more than ours."""
+        mounted = self._session.get_adapter(url)
+        if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
+            raise SettingsError(
+                "the session's adapter retries by itself, past the throttle; mount HTTPAdapter(max_retries=0)"
+            )
+        return None if type(mounted) is HTTPAdapter else mounted
+
+    def _make(self) -> BaseAdapter:
         adapter = HTTPAdapter(pool_connections=1, pool_maxsize=1, max_retries=0)
         self._adapters.append(adapter)
         return adapter
@@ -160,7 +176,7 @@ _BEFORE_A_BYTE: Final = (
 _HANDSHAKE: Final = {"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "NO_PROTOCOLS_AVAILABLE"}
 
 
-def _translate(error: Exception, line: str, url: SplitResult, *, first: bool) -> TransportError:
+def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) -> TransportError:
     """Say what happened; where no answer ever came (`first`), also what of the address may be wrong."""
     causes = list(_causes(error))
     names = {type(cause).__name__ for cause in causes}
@@ -187,7 +203,12 @@ def _translate(error: Exception, line: str, url: SplitResult, *, first: bool) ->
         what = "the connection broke before the whole answer came"
         if first and url.scheme == "http":
             what += "; if the service speaks https, write https:// in the base address"
-    return TransportError(f"{line}: {what}", may_have_left=not never_left)
+    failure = TransportError(f"{method} {url.path}: {what}", may_have_left=not never_left)
+    # the root alone: what lies between holds the request, and so the key
+    roots = [cause for cause in causes if isinstance(cause, (OSError, HTTPException))]
+    roots = [cause for cause in roots if not isinstance(cause, requests.RequestException)]
+    failure.__cause__ = without_frames(roots[-1]) if roots else None
+    return failure
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -9,13 +9,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, get_args
 
 from pydantic import SecretStr, TypeAdapter, ValidationError
 
 from petstore_tools import sqlite
 from petstore_tools.core.budget import Budget
-from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError
+from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError, without_frames
 
 if TYPE_CHECKING:
     import psycopg
@@ -47,7 +47,9 @@ class Ledger(Protocol):
         """Let go of files."""
 
 
-def open_ledger(kind: Kind, folder: Path, base_url: str, key: str, *, url: SecretStr | None = None) -> Ledger:
+def open_ledger(
+    kind: Kind, folder: Path, base_url: str, key: SecretStr, *, url: SecretStr | None = None
+) -> Ledger:
     """
     Return the ledger of a key.
 
@@ -59,17 +61,20 @@ def open_ledger(kind: Kind, folder: Path, base_url: str, key: str, *, url: Secre
         url: Database that the processes of many machines share, in place of the file.
 
     Raises:
-        SettingsError: The URL is none of a PostgreSQL database.
+        SettingsError: The URL is none of a PostgreSQL database, or there is no such kind.
     """
+    if kind not in get_args(Kind):
+        raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
     if kind == "memory":
         return MemoryLedger()
-    name = subject(base_url, key)
+    name = subject(base_url, key.get_secret_value())
     return SqliteLedger(folder / "budget.db", name) if url is None else PostgresLedger(url, name)
 
 
 def subject(base_url: str, key: str) -> str:
     """Return the name of a budget: a digest of base address and key, which neither can be read from."""
-    return hashlib.sha256(f"{base_url}\n{key}".encode()).hexdigest()[:32]
+    named = f"{base_url}\n{key}".encode(errors="surrogatepass")  # never an error, which would show the key
+    return hashlib.sha256(named).hexdigest()[:32]
 
 
 class MemoryLedger:
@@ -248,7 +253,7 @@ class PostgresLedger(_Stored):
             )
 
     def _open(self) -> psycopg.Connection:
-        db = self._psycopg.connect(self._url.get_secret_value(), autocommit=True, connect_timeout=5)
+        db = self._connected()
         db.execute("SET lock_timeout = '10s'")
         db.execute(f"SET idle_in_transaction_session_timeout = '{_DEAD_HOLDER_S}s'")
         with db.transaction():
@@ -258,6 +263,15 @@ class PostgresLedger(_Stored):
             )
             db.execute("INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING", (self._subject,))
         return db
+
+    def _connected(self) -> psycopg.Connection:
+        try:
+            return self._psycopg.connect(self._url.get_secret_value(), autocommit=True, connect_timeout=5)
+        except self._psycopg.Error as error:
+            failure: BaseException = type(error)("no connection")
+        except BaseException as error:
+            failure = without_frames(error)
+        raise failure  # neither frames nor attributes nor words of the driver show the password here
 
     def _let_go(self) -> None:
         self._connection.close()

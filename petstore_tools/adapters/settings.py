@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, overload
 from urllib.parse import urlsplit
 
 import platformdirs
@@ -31,6 +31,18 @@ _HOW = """no {what}. Give it in one of these ways:
 Without a service of your own: petstore-tools demo, or in Python petstore_tools.Sandbox().store"""
 
 
+_FAULTS: Final = {  # pydantic's kinds, in words for people
+    "extra_forbidden": "there is no such entry",
+    "string_type": "must be text in quotes",
+    "path_type": "must be the path of a folder, in quotes",
+    "float_type": "must be a number of seconds",
+    "float_parsing": "must be a number of seconds",
+    "greater_than_equal": "must be a number of seconds from 0 on",
+    "literal_error": 'must be "production" or "staging"',
+}
+Variables = Mapping[str, str] | None  # None: those of the process, which no frame should hold: one is the key
+
+
 class SettingsFile(BaseModel):
     """The settings file, TOML; every entry may be left out."""
 
@@ -43,7 +55,7 @@ class SettingsFile(BaseModel):
     environment: Literal["production", "staging"] | None = None
     state_dir: Path | None = None
     ledger_url: SecretStr | None = None
-    settle_after_s: float | None = Field(default=None, ge=0)
+    settle_after_s: float | None = Field(default=None, ge=0, strict=True)
     pagination: str | None = None
 
 
@@ -73,41 +85,47 @@ class Settings:
     pagination: str | None = None
 
 
-def config_path(environ: Mapping[str, str] = os.environ) -> Path:
+@overload
+def hidden(key: None) -> None: ...
+@overload
+def hidden(key: str | SecretStr) -> SecretStr: ...
+def hidden(key: str | SecretStr | None) -> SecretStr | None:
+    """Return a key so that no traceback shows it; call it first of all."""
+    return key if key is None or isinstance(key, SecretStr) else SecretStr(key)
+
+
+def config_path(environ: Variables = None) -> Path:
     """Return the settings file's path: `PETSTORE_CONFIG`, else the user's settings folder."""
-    given = environ.get("PETSTORE_CONFIG")
+    given = _variable("PETSTORE_CONFIG", environ)
     return Path(given) if given else platformdirs.user_config_path(APP) / "config.toml"
 
 
 def state_folder(
-    given: str | Path | None = None,
-    *,
-    environ: Mapping[str, str] = os.environ,
-    file: SettingsFile | None = None,
+    given: str | Path | None = None, *, environ: Variables = None, file: SettingsFile | None = None
 ) -> Path:
     """Return the folder of budget, journals and service: as given, as set, or the user's state folder."""
+    if given is not None and not isinstance(given, (str, Path)):
+        raise SettingsError(f"state_dir must be the path of a folder, not {type(given).__name__}")
     stored = (file or read_file(config_path(environ))).state_dir
-    folder = given or environ.get("PETSTORE_STATE_DIR") or stored
+    folder = given or _variable("PETSTORE_STATE_DIR", environ) or stored
     return Path(folder) if folder else platformdirs.user_state_path(APP)
 
 
-def ledger_url(
-    *, environ: Mapping[str, str] = os.environ, file: SettingsFile | None = None
-) -> SecretStr | None:
+def ledger_url(*, environ: Variables = None, file: SettingsFile | None = None) -> SecretStr | None:
     """Return the database of a budget that many machines share, None where a file of this machine does."""
-    given = environ.get("PETSTORE_LEDGER_URL")
-    return SecretStr(given) if given else (file or read_file(config_path(environ))).ledger_url
+    given = hidden(_variable("PETSTORE_LEDGER_URL", environ))
+    return given or (file or read_file(config_path(environ))).ledger_url
 
 
 def load(
     *,
     base_url: str | None = None,
-    api_key: str | None = None,
+    api_key: str | SecretStr | None = None,
     plan: Plan | str | None = None,
     environment: str | None = None,
     state_dir: str | Path | None = None,
     pagination: str | None = None,
-    environ: Mapping[str, str] = os.environ,
+    environ: Variables = None,
 ) -> Settings:
     """
     Gather the settings.
@@ -115,19 +133,21 @@ def load(
     Raises:
         SettingsError: Base address or key is missing, or something given is wrong.
     """
+    api_key = hidden(api_key)
+    given = {"base_url": base_url, "api_key": api_key, "environment": environment, "pagination": pagination}
+    check_texts({name: value for name, value in given.items() if value is not None})
     file = read_file(config_path(environ))
-    name = environment or environ.get("PETSTORE_ENVIRONMENT") or file.environment or "production"
+    name = environment or _variable("PETSTORE_ENVIRONMENT", environ) or file.environment or "production"
     if name not in ENVIRONMENTS:
-        raise SettingsError(f"unknown environment {name!r}: use production or staging")
+        raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
     prefix = "STAGING_" if name == "staging" else ""
     stored = file.staging_base_url if prefix else file.base_url
-    address = base_url or environ.get(f"PETSTORE_{prefix}BASE_URL") or stored
+    address = base_url or _variable(f"PETSTORE_{prefix}BASE_URL", environ) or stored
     entry = f"{prefix.lower()}base_url"
     if not address:
         raise SettingsError(_missing("base address", "base_url", entry, "https://HOST/v1", environ))
-    key = api_key or environ.get("PETSTORE_API_KEY")
-    secret = SecretStr(key) if key else file.api_key
-    if secret is None or not secret.get_secret_value().strip():
+    key = api_key or hidden(_variable("PETSTORE_API_KEY", environ)) or file.api_key
+    if key is None or not key.get_secret_value().strip():
         raise SettingsError(_missing("API key", "api_key", "api_key", "YOUR KEY", environ))
     address = check_base_url(address)
     if name == "sandbox" and not _is_here(urlsplit(address).hostname or ""):
@@ -135,13 +155,30 @@ def load(
     return Settings(
         base_url=address,
         environment=name,
-        api_key=SecretStr(secret.get_secret_value().strip()),
-        plan=plans.parse(plan or environ.get("PETSTORE_PLAN") or file.plan),
+        api_key=SecretStr(key.get_secret_value().strip()),
+        plan=plans.parse(_variable("PETSTORE_PLAN", environ) or file.plan if plan in (None, "") else plan),
         state_dir=state_folder(state_dir, environ=environ, file=file),
         ledger_url=ledger_url(environ=environ, file=file),
-        settle_after_s=_seconds(environ.get("PETSTORE_SETTLE_AFTER_S"), file.settle_after_s),
-        pagination=pagination or environ.get("PETSTORE_PAGINATION") or file.pagination,
+        settle_after_s=_seconds(_variable("PETSTORE_SETTLE_AFTER_S", environ), file.settle_after_s),
+        pagination=pagination or _variable("PETSTORE_PAGINATION", environ) or file.pagination,
     )
+
+
+def _variable(name: str, environ: Variables) -> str | None:
+    return (os.environ if environ is None else environ).get(name)
+
+
+def check_texts(given: Mapping[str, object]) -> None:
+    """
+    Look whether arguments are text.
+
+    Raises:
+        SettingsError: One is not.
+    """
+    for name, value in given.items():
+        kind = type(value.get_secret_value()) if isinstance(value, SecretStr) else type(value)
+        if not issubclass(kind, str):
+            raise SettingsError(f"{name} must be text, not {kind.__name__}")
 
 
 def _seconds(text: str | None, otherwise: float | None) -> float | None:
@@ -200,15 +237,16 @@ def read_file(path: Path) -> SettingsFile:
         return SettingsFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return SettingsFile()
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"the settings file {path} cannot be read: {error}") from error
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(part) for part in fault["loc"])
-        raise SettingsError(f"the settings file {path}: {place}: {fault['msg']}") from error
+        why = f": {fault['loc'][0]}: {_FAULTS.get(fault['type'], fault['msg'])}"
+    except (OSError, ValueError, RecursionError) as error:
+        why = f" cannot be read: {error}"
+    # here, where the error and its frames are gone: they hold the text of the file, and so the key
+    raise SettingsError(f"the settings file {path}{why}")
 
 
-def _missing(what: str, argument: str, entry: str, example: str, environ: Mapping[str, str]) -> str:
+def _missing(what: str, argument: str, entry: str, example: str, environ: Variables) -> str:
     return _HOW.format(
         what=what,
         argument=argument,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import SecretStr
 
 from petstore_tools.adapters import settings
 from petstore_tools.adapters.files import check_writable, replace_file
@@ -92,7 +93,7 @@ def _ask(text: str, read: Callable[[str], str], present: str | None, *, masked: 
 
 
 def _key(text: str) -> str:
-    KeyAuth(text.strip())
+    KeyAuth(SecretStr(text.strip()))
     return text.strip()
 
 

@@ -1,0 +1,286 @@
+"""The key is in no attribute, no traceback with locals, and no chain of errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType, TracebackType
+
+import pytest
+import requests
+from _pytest._io.saferepr import saferepr
+from IPython.core.ultratb import VerboseTB
+from pydantic import SecretStr
+from raw import RawServer, answer
+
+from petstore_tools import PetStore
+from petstore_tools.adapters import http
+from petstore_tools.adapters.ledger import PostgresLedger
+from petstore_tools.errors import (
+    ApiError,
+    LedgerError,
+    PetstoreError,
+    ProtocolError,
+    SettingsError,
+    TransportError,
+    UnauthorizedError,
+)
+from petstore_tools.throttled import ThrottleAdapter
+
+KEY = "psk_in_no_place_at_all"
+Serve = Callable[[socket.socket, bytes], None]
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and all it came of, whatever was suppressed."""
+    if error is not None:
+        yield error
+        yield from chain(error.__cause__)
+        yield from chain(error.__context__)
+
+
+def shown(error: BaseException) -> str:
+    """Return all that a verbose notebook or an error tracker can show of an error, but for this file."""
+    texts = []
+    for link in chain(error):
+        frames: TracebackType | None = link.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename == __file__:
+            frames = frames.tb_next
+        texts.append(repr(link) + repr(vars(link)))
+        whole = traceback.TracebackException(type(link), link, frames, capture_locals=True)
+        texts += whole.format(chain=False)
+        if frames is not None:
+            texts.append(VerboseTB(theme_name="nocolor").text(type(link), link, frames))
+            locals_ = [value for frame, _ in traceback.walk_tb(frames) for value in frame.f_locals.values()]
+            texts += [saferepr(value, maxsize=None) for value in locals_]
+    return "\n".join(texts)
+
+
+def held_by(thing: object, seen: dict[int, object]) -> Iterator[object]:
+    """Yield all that can be reached by attributes and items; what masks itself is not opened."""
+    if id(thing) in seen or isinstance(thing, (ModuleType, FunctionType, type, SecretStr)):
+        yield thing
+        return
+    seen[id(thing)] = thing
+    yield thing
+    inside: list[object] = []
+    if isinstance(thing, dict):
+        inside += [*thing.keys(), *thing.values()]
+    elif isinstance(thing, (list, tuple, set, frozenset)):
+        inside += thing
+    inside += vars(thing).values() if hasattr(thing, "__dict__") else ()
+    inside += [getattr(thing, name, None) for name in getattr(type(thing), "__slots__", ())]
+    for part in inside:
+        yield from held_by(part, seen)
+
+
+def nothing(connection: socket.socket, request: bytes) -> None:
+    """Close without an answer."""
+
+
+def silence(connection: socket.socket, request: bytes) -> None:
+    connection.recv(1)
+
+
+def half(connection: socket.socket, request: bytes) -> None:
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[")
+
+
+ENDS: dict[str, tuple[Serve, type[PetstoreError]]] = {
+    "closed": (nothing, TransportError),
+    "silent": (silence, TransportError),
+    "half": (half, TransportError),
+    "401": (answer(401, b'{"code": "unauthorized", "message": "no", "status": 401}'), UnauthorizedError),
+    "500": (answer(500), ApiError),
+    "redirect": (answer(302, Location="https://elsewhere.example/v1"), ProtocolError),
+    "HTML": (answer(201, b"<html>"), PetstoreError),
+    "bytes": (lambda connection, request: connection.sendall(b"\x00" * 99), TransportError),
+    "gzip": (answer(200, b"not packed", Content_Encoding="gzip"), TransportError),
+}
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PetStore]]:
+    """Opens a store whose key comes from a variable."""
+    monkeypatch.setenv("PETSTORE_API_KEY", KEY)
+    stores = []
+
+    def open_store(base_url: str, **more: object) -> PetStore:
+        stores.append(PetStore(base_url=base_url, ledger="memory", plan="1000/1000", **more))  # type: ignore[arg-type]
+        stores[-1]._client._chance.random = lambda: -1.0  # type: ignore[method-assign] - no backoff
+        return stores[-1]
+
+    yield open_store
+    for store in stores:
+        store.close()
+
+
+@pytest.mark.case("P56")
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("call", ["list_pets", "create_pet"])
+def test_no_failure_shows_the_key(
+    opened: Callable[..., PetStore], monkeypatch: pytest.MonkeyPatch, end: str, call: str
+) -> None:
+    """Each kind of answer, or none: neither frames with their locals nor causes hold it."""
+    monkeypatch.setattr(http, "TIMEOUT_S", (1.0, 0.2))
+    serve, kind = ENDS[end]
+    with RawServer(serve) as server:
+        store = opened(server.base_url)
+        with pytest.raises(kind) as raised:
+            store.list_pets() if call == "list_pets" else store.create_pet("Rex", category_id=3)
+
+    assert KEY not in shown(raised.value)
+
+
+@pytest.mark.parametrize("fault", ["nobody listens", "no TLS"])
+def test_no_failure_to_connect_shows_the_key(opened: Callable[..., PetStore], fault: str) -> None:
+    """Nothing has left, and the error at the root of it is still named."""
+    with RawServer(answer(200)) as server, socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        listener.close()
+        address = f"http://127.0.0.1:{port}/v1"
+        if fault == "no TLS":
+            address = server.base_url.replace("http", "https")
+        store = opened(address)
+        with pytest.raises(TransportError) as raised:
+            store._client.attempt("GET", f"{address}/pets")
+
+    assert KEY not in shown(raised.value)
+    assert isinstance(raised.value.__cause__, OSError)
+    assert not raised.value.may_have_left
+
+
+@pytest.mark.case("P27", "P56")
+@pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
+def test_an_interrupt_shows_no_key(opened: Callable[..., PetStore]) -> None:
+    """Ctrl-C while the answer is awaited: the frames of `requests` stay behind."""
+
+    def interrupt(connection: socket.socket, request: bytes) -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        connection.recv(1)
+
+    with RawServer(interrupt) as server:
+        store = opened(server.base_url)
+        with pytest.raises(KeyboardInterrupt) as raised:
+            store.create_pet("Rex", category_id=3)
+
+    assert KEY not in shown(raised.value)
+
+
+class Failing(requests.adapters.HTTPAdapter):
+    """An adapter of a caller that has a mistake in it."""
+
+    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:
+        headers = dict(request.headers)
+        raise KeyError(len(headers))
+
+
+def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key(opened: Callable[..., PetStore]) -> None:
+    """It comes out as it is, without the frames that held the headers."""
+    session = requests.Session()
+    session.mount("http://", Failing())
+    store = opened("http://127.0.0.1:9/v1", session=session)
+
+    with pytest.raises(KeyError) as raised:
+        store.create_pet("Rex", category_id=3)
+
+    assert KEY not in shown(raised.value)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"base_url": "https://host"},
+        {"base_url": "https://host/v1", "plan": "gold"},
+        {"base_url": "https://host/v1", "ledger": "nope"},
+        {"base_url": "https://host/v1", "max_wait_s": -1},
+        {"base_url": "https://host/v1", "pagination": "nope"},
+        {"base_url": "https://host/v1", "session": "none"},
+        {"base_url": "https://host/v1", "environment": "moon"},
+        {"base_url": None},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("by", ["argument", "variable"])
+def test_no_wrong_setting_shows_the_key(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, object], by: str
+) -> None:
+    """Neither where it is an argument, nor where it is a variable of the process."""
+    if by == "variable":
+        monkeypatch.setenv("PETSTORE_API_KEY", KEY)
+
+    with pytest.raises((SettingsError, ValueError)) as raised:
+        PetStore(**given, **({"api_key": KEY} if by == "argument" else {}))  # type: ignore[arg-type]
+
+    assert KEY not in shown(raised.value)
+
+
+@pytest.mark.parametrize(
+    "key", [f"{KEY} x", f"{KEY}\n{KEY}", f"{KEY}ü", f"{KEY}\udcff", KEY.encode()], ids=ascii
+)
+def test_a_key_that_cannot_be_used_is_not_shown(key: str) -> None:
+    """Of two words, with a line break, beyond ASCII, no text at all."""
+    with pytest.raises(SettingsError) as raised:
+        PetStore(base_url="https://host/v1", api_key=key)
+
+    assert KEY not in shown(raised.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'api_key = "{KEY}\n',
+        f'api_key = "{KEY}"\ncolour = 7\n',
+        f'api_key = ["{KEY}"]\n',
+        f'\xff = "{KEY}"\n',
+    ],
+    ids=["not closed", "unknown entry", "list", "not UTF-8"],
+)
+def test_no_wrong_settings_file_shows_the_key(tmp_path: Path, content: str) -> None:
+    """The parsers that refuse it have it in their frames."""
+    (tmp_path / "config.toml").write_bytes(content.encode("latin-1"))
+
+    with pytest.raises(SettingsError, match=r"config\.toml") as raised:
+        PetStore()
+
+    assert KEY not in shown(raised.value)
+
+
+def test_no_attribute_of_a_store_holds_the_key(opened: Callable[..., PetStore]) -> None:
+    """Store, settings, client, transport, the auth object, its adapters: before and after a request."""
+    with RawServer(answer(200)) as server:
+        store = opened(server.base_url)
+        for _ in range(2):
+            for thing in held_by(store, {}):
+                assert KEY not in repr(thing), type(thing)
+            store._client.call("GET", f"{server.base_url}/pets")
+
+    assert KEY not in repr(vars(store._client.transport._auth))
+
+
+def test_the_throttle_of_other_sessions_holds_no_key() -> None:
+    """It needs it for the name of the budget alone."""
+    adapter = ThrottleAdapter(base_url="https://host/v1", api_key=KEY, plan="pro", ledger="memory")
+    for thing in held_by(adapter, {}):
+        assert KEY not in repr(thing), type(thing)
+
+    for wrong in ({"ledger": "nope"}, {"plan": "gold"}, {"base_url": 7}):
+        given = {"base_url": "https://host/v1", "api_key": KEY, **wrong}
+        with pytest.raises(SettingsError) as raised:
+            ThrottleAdapter(**given)  # type: ignore[arg-type]
+        assert KEY not in shown(raised.value)
+
+
+def test_the_password_of_a_ledger_database_is_in_no_traceback() -> None:
+    """The driver has the address in its frames."""
+    ledger = PostgresLedger(SecretStr("postgresql://me:in-no-place@127.0.0.1:9/budgets"), "subject")
+
+    with pytest.raises(LedgerError) as raised:
+        ledger.update(lambda budget: None)
+
+    assert "in-no-place" not in shown(raised.value)

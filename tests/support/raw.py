@@ -1,0 +1,77 @@
+"""A server that does with each connection what a test says, byte by byte."""
+
+from __future__ import annotations
+
+import re
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Self
+
+
+class RawServer:
+    """
+    Hands each connection to a function, once its request is read, or the first bytes of a TLS handshake.
+
+    Args:
+        serve: Gets the connection and the bytes of the request, answers as it likes; its end closes the
+            connection.
+        tls: Makes it speak https.
+    """
+
+    def __init__(
+        self, serve: Callable[[socket.socket, bytes], None], *, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._serve, self._tls = serve, tls
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self.base_url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}/v1"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._one, args=(connection,), daemon=True).start()
+
+    def _one(self, connection: socket.socket) -> None:
+        with suppress(OSError):  # the other end is gone
+            if self._tls is not None:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            with connection:
+                self._serve(connection, _request(connection))
+
+
+def _request(connection: socket.socket) -> bytes:
+    request, length = b"", 0
+    while not request.startswith(b"\x16"):
+        head, end, body = request.partition(b"\r\n\r\n")
+        if end:
+            said = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+            length = int(said[1]) if said else 0
+            if len(body) >= length:
+                break
+        chunk = connection.recv(65_536)
+        if not chunk:
+            raise ConnectionError("the other end is gone")
+        request += chunk
+    return request
+
+
+def answer(status: int, body: bytes = b"[]", **headers: str) -> Callable[[socket.socket, bytes], None]:
+    """Return what answers a whole reply; underscores in header names become hyphens."""
+
+    def serve(connection: socket.socket, request: bytes) -> None:
+        lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
+
+    return serve
