@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
+from numbers import Real
 from typing import Final, TypeVar
 
 from petstore_tools.adapters.ledger import Ledger
@@ -20,7 +21,7 @@ from petstore_tools.core import headers
 from petstore_tools.core.budget import Budget
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.throttle import Asker, Go, Stop, Throttle, Wait
-from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError
+from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, SettingsError
 
 MAX_WAIT_S: Final = 90.0
 _HOST: Final = socket.gethostname()
@@ -75,9 +76,15 @@ class Admission:
         plan: The named plan, None to learn it.
         clock: Tells time and sleeps.
         max_wait_s: Longest wait of a call that was not told to wait.
+
+    Raises:
+        SettingsError: `max_wait_s` is no number of seconds.
     """
 
     def __init__(self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float) -> None:
+        given: object = max_wait_s
+        if not isinstance(given, Real) or isinstance(given, bool) or not max_wait_s >= 0:
+            raise SettingsError(f"max_wait_s must be a number of seconds from 0 on, not {given!r:.60}")
         self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
         self._ample: set[str] = set()  # tokens whose answer may be told late
         self._late: deque[Callable[[Throttle, float], None]] = (

@@ -12,6 +12,7 @@ from http import HTTPStatus
 from typing import Final
 
 from petstore_tools import spec
+from petstore_tools.core.plan import MOST_REQUESTS
 
 LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # after a 429; more is taken for nonsense: our choice
 LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say how long
@@ -24,7 +25,7 @@ class Answer:
 
     Attributes:
         status: HTTP status code.
-        limit: X-RateLimit-Limit, None where absent or no whole number.
+        limit: X-RateLimit-Limit, None where absent or no whole number that can be meant.
         remaining: X-RateLimit-Remaining, likewise.
         reset: X-RateLimit-Reset in the service's Unix seconds, not yet believed.
         retry_after_s: Seconds from the answer on, at most 300 after a 503; None where absent, negative or
@@ -77,7 +78,7 @@ def _number(text: str | None) -> float | None:
 
 def _whole(text: str | None) -> int | None:
     number = _number(text)
-    return int(number) if number is not None and number.is_integer() else None
+    return int(number) if number is not None and number.is_integer() and number <= MOST_REQUESTS else None
 
 
 def _retry_after_s(status: int, text: str | None, now: float) -> float | None:

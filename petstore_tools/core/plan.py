@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
+
+MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
+MOST_DIGITS: Final = 100
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Plan:
         name: `free`, `pro`, `business`, or a name of yours for an Enterprise plan.
 
     Raises:
-        SettingsError: A number is below 1.
+        SettingsError: A number is below 1, or beyond reason.
 
     Spec: §8.2. Enterprise is custom there, so its numbers are given.
     """
@@ -30,8 +34,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         for number in (self.per_minute, self.per_day):
-            if number is not None and (type(number) is not int or number < 1):
-                raise SettingsError(f"a plan's numbers are whole and at least 1, not {number!r}")
+            if number is not None and (type(number) is not int or not 1 <= number <= MOST_REQUESTS):
+                raise SettingsError(f"a plan's numbers are whole, from 1 to {MOST_REQUESTS:,}")
 
     def __str__(self) -> str:
         minute = "unknown" if self.per_minute is None else f"{self.per_minute:,}"
@@ -58,15 +62,16 @@ def parse(plan: Plan | str | None) -> Plan | None:
     """
     if plan is None or isinstance(plan, Plan):
         return plan
-    text = plan.strip().casefold()
+    text = plan.strip().casefold() if isinstance(plan, str) else ""
     for documented in DOCUMENTED:
         if text == documented.name:
             return documented
     minute, slash, day = text.replace(" ", "").partition("/")
-    if slash and minute.isdecimal() and day.isdecimal():
+    if slash and minute.isdecimal() and day.isdecimal() and len(text) <= MOST_DIGITS:
         return Plan(int(minute), int(day))
+    given = f"{plan!r:.60}" if isinstance(plan, str) else type(plan).__name__
     raise SettingsError(
-        f"unknown plan {plan!r}: use free, pro, business, or PER_MINUTE/PER_DAY such as 600/50000"
+        f"unknown plan {given}: use free, pro, business, or PER_MINUTE/PER_DAY such as 600/50000"
     )
 
 
