@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import socket
 import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
 from math import inf
-from typing import Final
+from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 import requests
 from pydantic import SecretStr
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.auth import AuthBase
-from urllib3.exceptions import ClosedPoolError, ConnectTimeoutError, NewConnectionError
+from urllib3.exceptions import ClosedPoolError, ConnectTimeoutError, NewConnectionError, ReadTimeoutError
 from urllib3.exceptions import ProxyError as TunnelError
 
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError, without_frames
 
-TIMEOUT_S: Final = (5.0, 30.0)  # to connect; between two bytes of the answer
+TIMEOUT_S: Final = (5.0, 30.0)  # to connect; from the request to the last byte of its answer
 IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: a create does not go on one
 
 
@@ -59,6 +61,50 @@ class KeyAuth(AuthBase):
 
     def __repr__(self) -> str:
         return "KeyAuth(***)"
+
+
+class _Received(io.RawIOBase):
+    """What a socket receives within its timeout in all; by itself it grants that to each byte anew."""
+
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
+        self._raw, self._sock = raw, sock
+        self._ends_at = time.monotonic() + (sock.gettimeout() or inf)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        left_s = self._ends_at - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        self._sock.settimeout(None if left_s == inf else left_s)
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Answer(HTTPResponse):
+    """An answer that has to be whole within the timeout."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(_Received(self.fp.detach(), sock))
+
+
+class _Adapter(HTTPAdapter):
+    """One connection as `requests` makes it, through any proxy and with any certificates."""
+
+    def __init__(self) -> None:
+        super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
+
+    def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the pool of an address; what its connections receive has a deadline."""
+        pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
+        if pool.ConnectionCls.response_class is not _Answer:
+            pool.ConnectionCls = type("Connection", (pool.ConnectionCls,), {"response_class": _Answer})
+        return pool
 
 
 class Transport:
@@ -160,7 +206,7 @@ class Transport:
         return None if type(mounted) is HTTPAdapter else mounted
 
     def _make(self) -> BaseAdapter:
-        adapter = HTTPAdapter(pool_connections=1, pool_maxsize=1, max_retries=0)
+        adapter = _Adapter()
         self._adapters.append(adapter)
         return adapter
 
@@ -197,8 +243,8 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
         what = f"{url.netloc} does not speak https; if it speaks http, write http:// in the base address"
     elif never_left:
         what = f"nobody answers at {url.netloc}; is the service running?"
-    elif isinstance(error, requests.Timeout):
-        what = f"no answer within {TIMEOUT_S[1]:.0f} s"
+    elif any(isinstance(cause, (requests.Timeout, ReadTimeoutError)) for cause in causes):
+        what = f"no whole answer came within {TIMEOUT_S[1]:g} s"
     else:
         what = "the connection broke before the whole answer came"
         if first and url.scheme == "http":
