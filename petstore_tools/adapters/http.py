@@ -203,7 +203,8 @@ class Transport:
             raise SettingsError(
                 "the session's adapter retries by itself, past the throttle; mount HTTPAdapter(max_retries=0)"
             )
-        return None if type(mounted) is HTTPAdapter else mounted
+        plain = type(mounted) is HTTPAdapter or getattr(mounted, "counts_requests", False)
+        return None if plain else mounted
 
     def _make(self) -> BaseAdapter:
         adapter = _Adapter()

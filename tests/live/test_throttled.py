@@ -13,7 +13,7 @@ import pytest
 import requests
 from proxy import Fate, FaultProxy, reply
 
-from petstore_tools import Plan, Sandbox
+from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.errors import QuotaError
 from petstore_tools.throttled import ThrottleAdapter
 
@@ -80,6 +80,18 @@ def test_a_429_closes_the_door_for_the_session_and_the_store() -> None:
         box.advance(minutes=2)
 
         assert len(box.store.list_pets()) == 1
+
+
+def test_a_store_on_a_throttled_session_counts_each_request_once() -> None:
+    """Both would count; the store goes past the adapter, and the session's own requests still count."""
+    with Sandbox(plan="60/1000", animals=1, clock="system") as box, session_of(box) as session:
+        given = {"base_url": box.base_url, "api_key": box.api_key, "plan": "60/1000", "session": session}
+        with PetStore(**given, state_dir=box.state_dir) as store:  # type: ignore[arg-type]
+            for _ in range(7):
+                store._client.call("GET", f"{box.base_url}/pets")
+            session.get(f"{box.base_url}/pets", timeout=5)
+
+            assert store.quota().day.here == 8 == len(box.traffic())
 
 
 def test_it_never_retries_by_itself() -> None:
