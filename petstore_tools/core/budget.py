@@ -173,9 +173,10 @@ class Budget:
         What was left of a block, a ban or a lease when the budget was last used is left still. So none lasts
         longer than the service said, but for the time in which nobody asked.
         """
-        back_s = self.seen_at - now
+        latest = max(self.seen_at, self.refused_at)  # 0.1 noted only when it was refused
+        back_s = latest - now
         if back_s <= SET_BACK_S:
-            self.seen_at = max(self.seen_at, now)
+            self.seen_at = max(latest, now)
             return
         self.seen_at = now
         self.gate_until -= back_s
