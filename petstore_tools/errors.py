@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from petstore_tools.extras import install_line
-from petstore_tools.words import utc_text
+from petstore_tools.words import option, utc_text
 
 _E = TypeVar("_E", bound=BaseException)
 
@@ -120,7 +120,7 @@ class QuotaError(PetstoreError):
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
         super().__init__(
-            f"{why}; the same call goes on at {utc_text(resumes_at)} (or wait for it: wait=True, --wait)"
+            f"{why}; the same call goes on at {utc_text(resumes_at)} (or wait for it: {option('wait=True')})"
         )
         self.why, self.plan, self.resumes_at = why, plan, resumes_at
 

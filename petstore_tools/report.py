@@ -13,7 +13,7 @@ from petstore_tools._version import __version__
 from petstore_tools.adapters.files import replace_file
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError
-from petstore_tools.words import counted, utc_text
+from petstore_tools.words import counted, option, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -269,7 +269,7 @@ def status_report(
     if not listing.complete and not partial:
         raise FrameError(
             f"this frame is not whole ({listing.verdict}: {listing.reason}); "
-            "pass partial=True for a report that says so"
+            f"for a report that says so: {option('partial=True')}"
         )
     counts = compare.breakdown(pets)
     categories_counted = compare.by_category(pets, categories or {})

@@ -154,6 +154,7 @@ class PetStore(Reading):
         name: str | None = None,
         sheet: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        allow_totals: bool = False,
         strict: bool = False,
         allow_bad: bool = False,
         send_edited: bool = False,
@@ -180,6 +181,7 @@ class PetStore(Reading):
             name=name,
             sheet=sheet,
             mapping=mapping,
+            allow_totals=allow_totals,
             strict=strict,
             allow_bad=allow_bad,
             send_edited=send_edited,
@@ -197,6 +199,7 @@ class PetStore(Reading):
         name: str | None = None,
         sheet: str | None = None,
         mapping: Mapping[str, str] | None = None,
+        allow_totals: bool = False,
         strict: bool = False,
         allow_bad: bool = False,
         send_edited: bool = False,
@@ -222,6 +225,7 @@ class PetStore(Reading):
             name: What a DataFrame is called: the same name goes on with the same import.
             sheet: Which sheet of a workbook; default: the visible one that has the columns.
             mapping: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
+            allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
             strict: Send nothing while a row has a problem.
             allow_bad: Go on although more than half of the rows have problems.
             send_edited: Send rows that look like created ones edited since, as further animals.
@@ -254,6 +258,7 @@ class PetStore(Reading):
             name=name,
             sheet=sheet,
             mapping=mapping,
+            allow_totals=allow_totals,
             strict=strict,
             allow_bad=allow_bad,
             send_edited=send_edited,

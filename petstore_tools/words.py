@@ -1,9 +1,37 @@
-"""How times and numbers are written for people."""
+"""How times, numbers and options are written for people."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+
+_readers = ["python"]  # who reads the messages of this process
+
+
+@contextmanager
+def at_the_command_line() -> Iterator[None]:
+    """Word options as flags while the command line runs."""
+    _readers.append("command line")
+    try:
+        yield
+    finally:
+        _readers.pop()
+
+
+def option(python: str, flag: str = "") -> str:
+    """
+    Word an option for where it is read: `allow_bad=True` in Python, `--allow-bad` at the command line.
+
+    Args:
+        python: As an argument of a call.
+        flag: At the command line, where it does not follow from the argument.
+    """
+    if _readers[-1] == "python":
+        return python
+    name, _, value = python.replace('"', "").partition("=")
+    return flag or f"--{name.replace('_', '-')} {value}".removesuffix(" True")
 
 
 def utc_text(at: float) -> str:

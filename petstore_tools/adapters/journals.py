@@ -110,7 +110,8 @@ def current(folder: Path, target: Target, *, sheets: Collection[str] = ()) -> st
         try:
             with _reading(path) as (_, facts):
                 same = about(target).items() <= facts.items() and facts.get("path") == str(target.path)
-                if same and facts.get("sheet", "") not in sheets:
+                sheet = facts.get("sheet", "")
+                if same and (sheet == target.sheet or sheet not in sheets):
                     return path.stem
         except JournalError:
             continue

@@ -13,8 +13,9 @@ from petstore_tools import spec
 from petstore_tools.adapters.delimited import DELIMITERS, read_delimited
 from petstore_tools.adapters.framed import Framed
 from petstore_tools.adapters.workbooks import SUFFIXES, Worksheet, read_workbook
-from petstore_tools.core.rows import Broken, Columns, Row, RowProblem, find_columns, letter, read_row
+from petstore_tools.core.rows import TOTALS, Broken, Columns, Row, RowProblem, find_columns, letter, read_row
 from petstore_tools.errors import SheetError
+from petstore_tools.words import option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +74,7 @@ class Table:
         notes: What was found and may surprise.
         sheet: Name of the sheet of a workbook, else "".
         sheets: Names of all sheets of the workbook.
+        allow_totals: An animal may be called by a word for a total.
     """
 
     source: Source
@@ -82,6 +84,7 @@ class Table:
     notes: tuple[str, ...]
     sheet: str = ""
     sheets: tuple[str, ...] = ()
+    allow_totals: bool = False
 
     def label(self, path: Path) -> str:
         """Return the name of its file for people; of a workbook with several sheets the sheet, too."""
@@ -102,6 +105,7 @@ class Table:
         width, at_name, at_category = len(columns.header), columns.name, columns.category_id
         at_status = columns.status
         categories: dict[str, int] = {}  # as typed: a file names few
+        totals = frozenset() if self.allow_totals else TOTALS
         new = tuple.__new__  # a third of the time of Row(...), and there may be a million
         for number, cells in islice(self.source.records(), self.header_row, None):
             if isinstance(cells, Broken):
@@ -119,12 +123,13 @@ class Table:
                     category_id is not None
                     and known_status is not OTHER
                     and type(name) is str
-                    and name.strip()
+                    and (bare := name.strip())
                     and "\0" not in name
+                    and bare.lower() not in totals
                 ):
                     yield new(Row, (number, name, category_id, known_status, tuple(cells), ""))
                     continue
-            yield read_row(number, cells, columns)
+            yield read_row(number, cells, columns, allow_totals=self.allow_totals)
 
     def _rows_of_rejects(self) -> Iterator[Row | list[RowProblem] | None]:
         ours = self.columns.header.index(ROW_COLUMN)
@@ -134,7 +139,8 @@ class Table:
             if isinstance(cells, Broken):
                 yield [cells.problem(number)]
                 continue
-            row = read_row(number, [self.source.unguard(cell) for cell in cells], self.columns)
+            plain = [self.source.unguard(cell) for cell in cells]
+            row = read_row(number, plain, self.columns, allow_totals=self.allow_totals)
             if isinstance(row, Row):
                 row = row._replace(number=_number(row.cells[ours], row.number), cells=row.cells[:ours])
             yield row
@@ -212,7 +218,7 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: s
 
 def sheets_to_import(path: Path, mapping: Mapping[str, str] | None = None) -> list[str]:
     """
-    Return the visible sheets of a workbook that have the columns.
+    Return the visible sheets of a workbook that have the columns, and rows below them.
 
     Raises:
         SheetError: It cannot be read.
@@ -220,8 +226,9 @@ def sheets_to_import(path: Path, mapping: Mapping[str, str] | None = None) -> li
     found = []
     for sheet in read_workbook(path, None):
         with suppress(SheetError):
-            _find_header(sheet, mapping)
-            found.append(sheet.name)
+            header_row, _ = _find_header(sheet, mapping)
+            if any(str(cell).strip() for cells in sheet.rows[header_row:] for cell in cells):
+                found.append(sheet.name)
     return found
 
 
@@ -238,9 +245,9 @@ def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, na
         raise SheetError(f"{name}: {first_error}") from first_error
     sheets = [source.name for source, _, _ in found if isinstance(source, Worksheet)]
     if len(sheets) > 1:
+        which = option('sheet="…"', "--sheet …, or --sheet all for one after the other")
         raise SheetError(
-            f"{name}: sheets {', '.join(map(repr, sheets))} could all be meant: name one (sheet=, --sheet), "
-            "or import one after the other with --sheet all"
+            f"{name}: sheets {', '.join(map(repr, sheets))} could all be meant: name one ({which})"
         )
     source, header_row, columns = found[0]
     header = columns.header

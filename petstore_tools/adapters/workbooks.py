@@ -16,6 +16,7 @@ from typing import Any, Final
 from petstore_tools.adapters.files import replace_file
 from petstore_tools.core.rows import EXACT, Broken, Typed
 from petstore_tools.errors import SheetError
+from petstore_tools.words import option
 
 SUFFIXES: Final = (".xlsx", ".ods")
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
@@ -106,7 +107,8 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
     if not names:
         listed = ", ".join(map(repr, book.sheet_names))
         what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
-        raise SheetError(f"{path.name} has {what}; it has {listed}: name one (sheet=, --sheet)")
+        which = option('sheet="…"')
+        raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
     return [_read(book, name) for name in names]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Known = Literal["ask", "skip", "send"]
-_STORED: Final = {"mapping": "columns", "sheet": "sheet", "drop_twins": "drop_duplicates"}
+_STORED: Final = {
+    "mapping": "columns",
+    "sheet": "sheet",
+    "drop_twins": "drop_duplicates",
+    "allow_totals": "allow_totals",
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Order:
         mapping: Field by column title, where the titles do not tell.
         sheet: Which sheet of a workbook, None for the visible one that has the columns.
         frame: Rows in place of the file's; the path only names them.
+        allow_totals: An animal may be called by a word for a total, such as `Summe`.
         strict: Send nothing while the file has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
@@ -50,6 +56,7 @@ class Order:
     mapping: Mapping[str, str] | None = None
     sheet: str | None = None
     frame: pd.DataFrame | None = None
+    allow_totals: bool = False
     strict: bool = False
     allow_bad: bool = False
     send_edited: bool = False
@@ -121,8 +128,10 @@ class Order:
     def read(self) -> Table:
         """Open what is to be imported."""
         if self.frame is not None:
-            return read_frame(self.frame, self.mapping)
-        return read_table(self.path, self.mapping, sheet=self.sheet)
+            table = read_frame(self.frame, self.mapping)
+        else:
+            table = read_table(self.path, self.mapping, sheet=self.sheet)
+        return replace(table, allow_totals=self.allow_totals)
 
 
 def _frame_of(entries: Sequence[Entry], header: Sequence[str]) -> pd.DataFrame:

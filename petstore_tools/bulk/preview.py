@@ -20,7 +20,7 @@ from petstore_tools.core.rows import Content, Row, RowProblem, letter
 from petstore_tools.core.settle import Existing
 from petstore_tools.core.windows import PERIODS
 from petstore_tools.errors import JournalError, SheetError
-from petstore_tools.words import counted
+from petstore_tools.words import counted, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -357,27 +357,27 @@ def refusal(order: Order, checked: Checked) -> str:
         return (
             f"{checked.bad_rows:,} of {rows:,} rows of {name} have problems, so "
             f"the columns may be mapped wrongly ({columns.describe()}) and nothing was sent. Fix it, or say "
-            "that it is meant (allow_bad=True, --allow-bad)"
+            f"that it is meant ({option('allow_bad=True')})"
         )
+    skip, send = option('known="skip"'), option('known="send"')
     titles = [title.strip().casefold() for title in columns.header]
     if order.known == "ask" and "id" in titles and checked.merged.new:
         return (
             f"{name} has a column {letter(titles.index('id'))} 'id', so its animals seem to stand "
-            'already, and nothing was sent. To create them all the same: known="send", --known send'
+            f"already, and nothing was sent. To create them all the same: {send}"
         )
     if order.known == "ask" and checked.another_file:
         return (
             f"another file was imported as {name} before, and hardly a row of it is left in this one. "
             "Nothing was created. Save it under a name of its own; or import it as a new file, without the "
-            'rows that match animals that already exist (known="skip", --known skip) or with them '
-            '(known="send", --known send)'
+            f"rows that match animals that already exist ({skip}) or with them ({send})"
         )
     if order.known == "ask" and checked.known:
         return (
             f"{counted(len(checked.known), 'row')} of {rows:,} in {name} seem to stand already: by another "
             "import to the same place, or as animals of the same name, category and status in its "
             f"inventory (first: row {checked.known[0].number}). Nothing was created. Say what is "
-            'meant: skip or send them (known="skip" or "send", --known skip)'
+            f"meant: skip or send them ({skip} or {send})"
         )
     return ""
 

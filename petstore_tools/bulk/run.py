@@ -30,7 +30,7 @@ from petstore_tools.core.forecast import leave_per_day
 from petstore_tools.core.settle import Absent, Existing
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import Interrupted, SheetError
-from petstore_tools.words import utc_text
+from petstore_tools.words import option, utc_text
 
 IN_VAIN: Final = 3  # rounds that create nothing until a run ends
 
@@ -174,7 +174,7 @@ def _later(client: Client, journal: Journal) -> Stopped:
     at = looks.settles_at(client, journal)
     why = (
         f"what became of the unknown rows can be looked up from {utc_text(at)} on; run the same call again "
-        "then, or pass wait=True (--wait)"
+        f"then, or wait for it ({option('wait=True')})"
     )
     return Stopped("unknown rows", why, at)
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from petstore_tools import words
 from petstore_tools._version import __version__
 from petstore_tools.errors import PetstoreError
 
@@ -97,7 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = _say
     stdout = sys.stdout
     try:
-        code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
+        with words.at_the_command_line():
+            code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()

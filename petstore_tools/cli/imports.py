@@ -44,6 +44,7 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
     "--sheet", help="Which sheet of a workbook, or `all`.  [default: the visible one with the columns]"
 )
 @click.option("--dry-run", is_flag=True, help="Check the file and tell the price; send nothing.")
+@click.option("--allow-totals", is_flag=True, help="Send rows whose name is a word for a total.")
 @click.option("--strict", is_flag=True, help="Send nothing while a row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation as further animals.")
@@ -66,6 +67,7 @@ def import_(
     environment: str | None,
     *,
     dry_run: bool,
+    allow_totals: bool,
     strict: bool,
     allow_bad: bool,
     send_edited: bool,
@@ -95,6 +97,7 @@ def import_(
         file,
         mapping,
         sheet=sheet,
+        allow_totals=allow_totals,
         strict=strict,
         allow_bad=allow_bad,
         send_edited=send_edited,
@@ -125,6 +128,8 @@ def _by_sheet(store: PetStore, order: Order) -> list[Order]:
     for sheet in sheets:
         orders.append(replace(order, sheet=sheet, together=tuple(sheets), earlier=earlier))
         earlier |= {row.content for row in store._preview(orders[-1]).checked.rows}
+    if not orders:
+        raise SheetError(f"{order.path.name} has no visible sheet with the columns and rows below them")
     return orders
 
 

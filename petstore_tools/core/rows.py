@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.words import counted
+from petstore_tools.words import counted, option
 
 EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
 _ALIASES: Final = {
@@ -21,6 +21,17 @@ _ALIASES: Final = {
 _WHOLE: Final = re.compile(r"-?\d+", re.ASCII)
 _WHOLE_AS_DECIMAL: Final = re.compile(r"(-?\d+)\.0+", re.ASCII)
 _SHOWN: Final = 40
+_TOTALS: Final = {
+    "total",
+    "totals",
+    "grand total",
+    "subtotal",
+    "summe",
+    "gesamt",
+    "gesamtsumme",
+    "zwischensumme",
+}
+TOTALS: Final = frozenset(word + end for word in _TOTALS for end in ("", ":", " :"))
 _AS_TEXT: Final = "format the column as text and type it again"
 
 Content = tuple[str, int, str | None]
@@ -169,7 +180,7 @@ def find_columns(header: Sequence[str], mapping: Mapping[str, str] | None = None
         missing = " and ".join(field for field in spec.REQUIRED if found[field] is None)
         raise SheetError(
             f"no column for {missing}; the header has {_listed(titles)}. "
-            'Rename a column or map it: --map "Column=name"'
+            f"Rename a column or map it: {_mapped('name')}"
         )
     return Columns(tuple(header), name, category_id, found["status"])
 
@@ -185,15 +196,21 @@ def _find(field: str, titles: list[str], given: Mapping[str, str]) -> int | None
         ]
     if len(places) > 1:
         listed = " and ".join(f"{letter(at)} {titles[at]!r}" for at in places)
-        raise SheetError(f'columns {listed} could both be {field}; map one: --map "Column={field}"')
+        raise SheetError(f"columns {listed} could both be {field}; map one: {_mapped(field)}")
     return places[0] if places else None
+
+
+def _mapped(field: str) -> str:
+    return option(f'mapping={{"Column": "{field}"}}', f'--map "Column={field}"')
 
 
 def _listed(titles: list[str]) -> str:
     return ", ".join(repr(title) for title in titles[:20]) or "no cells"
 
 
-def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[RowProblem] | None:
+def read_row(
+    number: int, cells: Sequence[str], columns: Columns, *, allow_totals: bool = False
+) -> Row | list[RowProblem] | None:
     """
     Read a row.
 
@@ -201,6 +218,7 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
         number: As the spreadsheet counts.
         cells: As typed.
         columns: Where the fields stand.
+        allow_totals: An animal may be called by a word for a total.
 
     Returns:
         A row to send, all its problems, or None where every cell is empty.
@@ -222,6 +240,9 @@ def read_row(number: int, cells: Sequence[str], columns: Columns) -> Row | list[
         problems.append(_problem(number, columns.name, "name", name, "is empty", "give a name"))
     elif "\0" in name:
         problems.append(_problem(number, columns.name, "name", name, "holds a NUL character", "retype it"))
+    elif name.strip().lower() in TOTALS and not allow_totals:
+        help_ = f"delete the row; or, for an animal of that name: {option('allow_totals=True')}"
+        problems.append(_problem(number, columns.name, "name", name, "is a word for a total", help_))
     category_id = _category_id(number, columns.category_id, cells[columns.category_id])
     status: str | RowProblem | None = None
     if columns.status is not None:

@@ -42,11 +42,9 @@ DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 MOST_AT_ONCE: Final = 256  # requests in one commit
-MOST_BYTES: Final = 64 << 20  # of pages that are kept
+MOST_BYTES, MOST_PAGES = 64 << 20, 10_000  # of pages that are kept
 MOST_VERDICTS: Final = 1_000  # last verdicts kept for answers that could not be counted
-REPORT_EVERY_S: Final = (
-    10.0  # an outage fails thousands of requests: each kind of failure is logged this often
-)
+REPORT_EVERY_S: Final = 10.0  # an outage fails thousands of requests: each kind is logged this often
 PATH_LOGGED: Final = 200  # characters of a path in a log
 _LIST, _PETS = spec.PATH_PREFIX + spec.PETS_PATH, spec.PATH_PREFIX + spec.PETS_PATH + "/"
 _LIMIT, _REMAINING, _RESET = (
@@ -209,7 +207,7 @@ class Service:
 
     def _forget_pages(self, state: tuple[int, int]) -> None:
         """Drop the bytes of pages that are no longer so."""
-        too_many = self._kept_bytes > MOST_BYTES
+        too_many = self._kept_bytes > MOST_BYTES or len(self._pages) + len(self._ends) > MOST_PAGES
         if state[0] != self._state[0] or too_many:
             self._pages.clear()
             self._kept_bytes = 0

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import json
 import re
+from itertools import islice
 from json.encoder import encode_basestring as _quoted
 from typing import Annotated, Any, Final
 
@@ -18,6 +19,7 @@ from petstore_tools.models import NOT_BLANK, Int64, fault_text
 from petstore_tools.service.database import StoredPet
 
 NAME_LONGEST: Final = 10_000  # §2.6 shows no limit: our choice
+FIELDS_NAMED, FIELD_SHOWN = 3, 60  # of what is wrong, in a message; and characters of each name
 PetStatus = TypeAliasType("PetStatus", spec.Status)
 
 
@@ -27,8 +29,9 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 def _whole(value: Any) -> Any:
-    """Let 7.0 count as an integer (our choice; JSON knows one kind of number)."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    """Let 7.0 count as an integer (our choice; JSON knows one kind of number), where it is exact."""
+    exact = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if exact else value
 
 
 class NewPet(BaseModel):
@@ -39,6 +42,12 @@ class NewPet(BaseModel):
     name: str = Field(pattern=NOT_BLANK, max_length=NAME_LONGEST)
     categoryId: Annotated[Int64, BeforeValidator(_whole)]  # noqa: N815 - the wire's name
     status: PetStatus = Field(default="available", json_schema_extra=_without_default)
+
+
+class _Received(NewPet):
+    """As it came, with what else came: a fault for each of 100,000 unknown fields would hold everybody up."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class Pet(NewPet):
@@ -68,14 +77,22 @@ def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
     if content_type.partition(";")[0].strip().casefold() != "application/json":
         raise InvalidError("invalid_body", "the content type must be application/json")
     try:
-        pet = NewPet.model_validate_json(body)
+        pet = _Received.model_validate_json(body)
     except ValidationError as error:
         faults = [
-            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault_text(fault)}"
-            for fault in error.errors(include_url=False, include_input=False)[:5]
+            f"{fault['loc'][0] if fault['loc'] else 'body'}: {fault_text(fault)}"
+            for fault in error.errors(include_url=False, include_input=False)
         ]
         raise InvalidError("invalid_body", "; ".join(faults)) from error
+    if unknown := pet.model_extra:
+        named = ", ".join(_shown(name) for name in islice(unknown, FIELDS_NAMED))
+        more = f" and {len(unknown) - FIELDS_NAMED:,} more" if len(unknown) > FIELDS_NAMED else ""
+        raise InvalidError("invalid_body", f"fields that an animal does not have: {named}{more}")
     return pet.name, pet.categoryId, pet.status if "status" in pet.model_fields_set else None
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= FIELD_SHOWN else name[: FIELD_SHOWN - 1] + "…"
 
 
 def read_limit(text: str | None) -> int:

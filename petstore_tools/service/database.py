@@ -146,7 +146,7 @@ class Database:
         """Store what subjects have used; forget addresses that did not come today, and the oldest of many."""
         for subject in sorted(usages):
             self._db.execute(_SAVE_USAGE, (subject, *astuple(usages[subject])))
-        if self._addresses:
+        if self._addresses > MOST_ADDRESSES // 100:  # sorting them for each new one would hold all others up
             self._addresses = 0
             self._db.execute(
                 "DELETE FROM usage WHERE day_start < ? AND subject LIKE 'address %'",

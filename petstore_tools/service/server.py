@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
+import signal
 import socket
 import threading
 import time
@@ -67,7 +69,16 @@ def worker() -> App:
 
     if os.environ.get(ACCESS_LOG):
         log_access()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     return Service(Database(os.environ[DATABASE_URL]), SystemClock())
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as its supervisor is gone, however that ended; answer what is under way."""
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None:
+        supervisor.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def log_access() -> None:
@@ -81,7 +92,13 @@ def log_access() -> None:
 
 
 def serve(app: App, listener: socket.socket, **more: Any) -> None:
-    """Serve in this process until it is told to stop; what is under way is finished."""
+    """
+    Serve in this process until it is told to stop; what is under way is finished.
+
+    Raises:
+        KeyboardInterrupt: It was told to, by Ctrl-C or SIGTERM.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again at its end
     uvicorn.Server(config(app, **more)).run(sockets=[listener])
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from serving import Serving, read_answer, serving
+from serving import Answer, Serving, read_answer, serving
 
 REX = b'{"name":"Rex","categoryId":1}'
 WRONG = "psk_wrong"
@@ -90,3 +91,34 @@ def test_two_keys_in_one_request_are_none(served: Serving, first: bool) -> None:
     for pair in (ordered, (good, good)):
         sent = "\r\n".join(("GET /v1/pets HTTP/1.1", "Host: h", *pair, "", "")).encode()
         assert served.ask(sent).status == 401
+
+
+def create(served: Serving, body: bytes) -> Answer:
+    kind, length = "Content-Type: application/json", f"Content-Length: {len(body)}"
+    return served.ask(served.head("POST /v1/pets", kind, length) + body)
+
+
+def test_a_message_names_three_unknown_fields_and_not_a_hundred_thousand(served: Serving) -> None:
+    """Nor is the list of them made: it would hold everybody up."""
+    body = json.dumps({"name": "Rex", "categoryId": 1, **{f"f{n}": 1 for n in range(80_000)}}).encode()
+
+    answer = create(served, body)
+
+    assert (answer.status, answer.body["code"]) == (400, "invalid_body")
+    assert answer.body["message"] == "fields that an animal does not have: f0, f1, f2 and 79,997 more"
+
+
+def test_a_message_shows_sixty_characters_of_a_name(served: Serving) -> None:
+    """An Error does not send back what came."""
+    answer = create(served, json.dumps({"name": "Rex", "categoryId": 1, "x" * 1_000_000: 1}).encode())
+
+    assert answer.status == 400
+    assert answer.body["message"].endswith(": " + "x" * 59 + "…")
+
+
+@pytest.mark.parametrize("value", ["9007199254740993.0", "9007199254740992.0", "-9007199254740993.0", "1e16"])
+def test_a_number_that_may_have_been_rounded_is_400(served: Serving, value: str) -> None:
+    """From 2^53 on its neighbours cannot be told apart; an integer without a point is exact."""
+    assert create(served, b'{"name":"Rex","categoryId":%s}' % value.encode()).status == 400
+    exact = create(served, b'{"name":"Rex","categoryId":9007199254740993}')
+    assert exact.body["categoryId"] == 9007199254740993

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -137,13 +138,14 @@ def serving(where: str | Path, *options: str) -> Iterator[Serving]:
     port = free_port()
     command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port), *options]
     env = {**os.environ, "PETSTORE_DATABASE_URL": str(where)}
-    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True)
     served = Serving(port, key, process)
     try:
         wait_until(lambda: _answers(served))
         yield served
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # workers, too
         process.communicate()
 
 
