@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Mapping
 from math import ceil
 from typing import Any, Final, Literal
-from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
 from petstore_tools.core import schemes
 from petstore_tools.core.pages import Ask, End, Page, Seen, links
@@ -177,11 +177,13 @@ class Pager:
             place = page.url.partition("?")[0]
             url = place + target if target.startswith("?") else urljoin(page.url, target)
             here, there = urlsplit(place), urlsplit(url)
+            elsewhere = _origin(here) != _origin(there)
         except ValueError:
             return End("cut", "the next page is said to be at what is no address")
-        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
-            place = f"{there.scheme}://{there.hostname or ''}"
-            return End("cut", f"the next page is said to be at {place}, where the key does not go")
+        if elsewhere:
+            where = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
+            return End("cut", f"the next page is said to be at {where}, where the key does not go")
+        url = urlunsplit(there._replace(scheme=here.scheme, netloc=here.netloc))
         if url in self._asked:
             raise self._repeats("names a next page that was read before")
         if page.ids and not new:
@@ -202,7 +204,7 @@ class Pager:
             self._signs = True
             if not token.strip():
                 break
-            if token.startswith(("/", "?", "http:", "https:")):
+            if token.casefold().startswith(("/", "?", "http:", "https:")):
                 return self._follow(page, token, new)
             if self.scheme and self.scheme.counts == "token":
                 return self._follow(page, self._with({self.scheme.parameter: token}), new)
@@ -388,3 +390,8 @@ class Pager:
                 setattr(self, name, value)
         if self.scheme is None or self.scheme.counts not in ("rows", "id"):  # those show by themselves
             self._onward, self._next = state["next"], Ask(self._at, trial=True)
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    """Return what makes two addresses one service: scheme, host and port, the default port included."""
+    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)

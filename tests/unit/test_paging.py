@@ -103,7 +103,15 @@ def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
 
 @pytest.mark.case("P8")
 @pytest.mark.parametrize(
-    "target", ["https://other/v1/pets", "http://host/v1/pets", "https://host:8443/v1/pets"]
+    "target",
+    [
+        "https://other/v1/pets",
+        "http://host/v1/pets",
+        "https://host:8443/v1/pets",
+        "http://host:443/v1/pets",
+        "https://host@other/v1/pets",
+        "https://host.:443/v1/pets",
+    ],
 )
 def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
     """Another host, plain http, another port: cut, and the place is named."""
@@ -115,9 +123,49 @@ def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
 
 
 @pytest.mark.case("P8")
-def test_a_next_page_that_is_no_address_ends_the_listing() -> None:
+@pytest.mark.parametrize("name", ["Link", "X-Next-Cursor"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://HOST/v1/pets?cursor=b",
+        "https://host:443/v1/pets?cursor=b",
+        "HTTPS://Host:443/v1/pets?cursor=b",
+        "https://user:word@host/v1/pets?cursor=b",
+        "/v1/pets?cursor=b",
+    ],
+)
+def test_the_services_own_address_in_another_spelling_is_followed(name: str, target: str) -> None:
+    """Capitals and the default port change no host; what is asked is spelt as before, without a user."""
+    header = f"<{target}>; rel=next" if name == "Link" else target
+
+    step = pager_of(limit=2).feed(Page(URL, (1, 2), {name: header}))
+
+    assert step == Ask("https://host/v1/pets?cursor=b")
+
+
+@pytest.mark.case("P2", "P8")
+def test_a_page_that_was_read_is_known_in_another_spelling() -> None:
+    """A cycle is one, whatever its addresses look like."""
+    with pytest.raises(PagingError, match="read before"):
+        pager_of(limit=2).feed(page([1, 2], f"<{URL.replace('host', 'HOST:443')}>; rel=next"))
+
+
+@pytest.mark.case("P8")
+@pytest.mark.parametrize("base", ["https://HOST/v1", "https://host:443/v1"])
+def test_a_base_address_in_another_spelling_follows_its_links(base: str) -> None:
+    """The setting may have the capitals or the port."""
+    pager = Pager(f"{base}/pets?limit=2", limit=2)
+
+    step = pager.feed(page([1, 2], "<https://host/v1/pets?cursor=b>; rel=next", f"{base}/pets?limit=2"))
+
+    assert step == Ask(f"{base}/pets?cursor=b")
+
+
+@pytest.mark.case("P8")
+@pytest.mark.parametrize("target", ["http://[x", "https://host:port/v1/pets", "https://host:99999/v1/pets"])
+def test_a_next_page_that_is_no_address_ends_the_listing(target: str) -> None:
     """Cut, and said so; never a crash."""
-    end = pager_of(limit=2).feed(page([1, 2], '<http://[x>; rel="next"'))
+    end = pager_of(limit=2).feed(page([1, 2], f'<{target}>; rel="next"'))
 
     assert isinstance(end, End)
     assert (end.verdict, "no address" in end.reason) == ("cut", True)
