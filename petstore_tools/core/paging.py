@@ -106,7 +106,11 @@ class Pager:
             self._next, self._onward = Ask(self._onward, trial=True), None
             return self._next
         self._at = page.url
-        self._next = self._judge(page) if self._stage else self._read(page)
+        step = self._judge(page) if self._stage else self._read(page)
+        enough = self._first is not None and self.rows >= self._first
+        if enough and (self.rows > (self._first or 0) or isinstance(step, Ask)):
+            step = self._cut
+        self._next = step
         return self._next
 
     def refused(self) -> Ask | End:
@@ -142,15 +146,15 @@ class Pager:
         new = self._take(page)
         found = links(page.headers.get("Link"))
         self._signs |= not PAGING.isdisjoint(found)
-        if (
-            self._first is not None
-            and self.rows >= self._first
-            and (found.get("next") or self._is_full(page))
-        ):
-            return End("cut", f"asked for the first {self._first:,}")
+        if self._first is not None and self.rows >= self._first and ("next" in found or self._is_full(page)):
+            return self._cut
         if "next" in found and not (self._told and self.scheme):
             return self._follow(page, found["next"], new)
         return self._by_header(page, new)
+
+    @property
+    def _cut(self) -> End:
+        return End("cut", f"asked for the first {self._first:,}")
 
     def _take(self, page: Page) -> list[int]:
         """Count a page in: what is new, what came twice, and whether the place is right."""
