@@ -21,7 +21,7 @@ from petstore_tools.core import schemes
 from petstore_tools.core.listing import Listing
 from petstore_tools.core.pages import Ask, End, Page
 from petstore_tools.core.paging import Pager
-from petstore_tools.errors import ApiError, TransportError
+from petstore_tools.errors import ApiError, SettingsError, TransportError
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.words import counted, utc_text
 
@@ -232,8 +232,13 @@ class _Pass:
         self._started_at = self._ended_at = service.clock.now()
         self._notes: dict[str, None] = {}
         self._others: set[int] = set()  # ids of animals that do not bear the status asked for
+        self._given: set[int] = set()  # ids of animals that came before the pager began anew
+        self._rows = 0  # that were given
         if begun is not None:
-            self._pager.resume(begun.state, begun.ids)
+            try:
+                self._pager.resume(begun.state, begun.ids)
+            except (KeyError, TypeError, SettingsError) as error:
+                raise Stale from error
             self._started_at, self._ended_at = begun.listing.started_at, begun.listing.ended_at
             self._requests_before = begun.listing.requests
             self._notes |= dict.fromkeys(begun.listing.notes)
@@ -263,17 +268,19 @@ class _Pass:
                     pause = f"from {utc_text(paused_at)} to {utc_text(self._ended_at)}"
                     self._notes[f"stitched over a pause {pause}"] = None
                 rows = read_rows(expect(reply, HTTPStatus.OK, "GET", step.url), step.url)
-                before, page = self._pager.rows, Page(step.url, tuple([r["id"] for r in rows]), reply.headers)
-                self._fed(self._pager.feed(page))
+                before, ids = self._pager.rows, self._pager.ids
+                self._fed(self._pager.feed(Page(step.url, tuple([r["id"] for r in rows]), reply.headers)))
+                if self._pager.ids is not ids:
+                    self._given.update(ids[:before])
                 yield PageOfPets(self._pager.pages, tuple(self._kept(rows, before)))
 
     @property
     def listing(self) -> Listing:
         """The verdict so far; cut until the last page is read."""
-        rows = min(self._pager.rows, self._wanted.first or inf)
+        ids = self._given.union(self._pager.ids) if self._given else self._pager.ids
+        rows = min(len(ids), self._wanted.first or inf) - len(self._others)
         notes = list(self._notes)
         if self._others:
-            rows = sum(pet_id not in self._others for pet_id in self._pager.ids[: self._wanted.first])
             notes.append(f"{counted(len(self._others), 'animal')} of another status came and were left out")
         return Listing(
             verdict=self._end.verdict,
@@ -293,7 +300,7 @@ class _Pass:
 
     def state(self) -> dict[str, Any] | None:
         """Return what a later pass needs to go on, None where it had better begin anew."""
-        return None if self._others else self._pager.state()
+        return None if self._others or self._given else self._pager.state()
 
     def _pages_expected(self) -> int:
         """Return how many pages the listing will have, 0 where nobody knows."""
@@ -346,8 +353,11 @@ class _Pass:
                 if row["id"] in new:
                     first.setdefault(row["id"], row)
             rows = list(first.values())
+        if self._given:
+            rows = [row for row in rows if row["id"] not in self._given]
         if self._wanted.first is not None:
-            rows = rows[: max(0, self._wanted.first - before)]
+            rows = rows[: self._wanted.first - self._rows]
+        self._rows += len(rows)
         if self._wanted.status is not None and statuses != {self._wanted.status}:
             others = [row["id"] for row in rows if row.get("status") != self._wanted.status]
             self._others.update(others)

@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
 from petstore_tools.core.listing import Verdict
 
@@ -54,6 +55,33 @@ def links(header: str | None) -> dict[str, str]:
         for name in relation.strip('"').split():
             found.setdefault(name.casefold(), target)
     return found
+
+
+def follow(asked: str, target: str) -> str | End:
+    """
+    Return the address that a page names as the next one, if the key may go there: to no other service.
+
+    Args:
+        asked: The address of the page.
+        target: What it names, relative or whole; capitals and the default port make no other service.
+    """
+    place = asked.partition("?")[0]
+    try:
+        here, there = (
+            urlsplit(place),
+            urlsplit(place + target if target[:1] == "?" else urljoin(asked, target)),
+        )
+        own = _origin(here) == _origin(there)
+    except ValueError:
+        return End("cut", "the next page is said to be at what is no address")
+    if not own:
+        said = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
+        return End("cut", f"the next page is said to be at {said}, where the key does not go")
+    return urlunsplit(there._replace(scheme=here.scheme, netloc=here.netloc))
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
 class Seen:

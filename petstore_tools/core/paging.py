@@ -11,19 +11,21 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Mapping
-from math import ceil
+from math import ceil, inf
 from typing import Any, Final, Literal
-from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from petstore_tools.core import schemes
-from petstore_tools.core.pages import Ask, End, Page, Seen, links
+from petstore_tools.core.pages import Ask, End, Page, Seen, follow, links
 from petstore_tools.core.schemes import PAGE, PAGE_0, Scheme
 from petstore_tools.errors import PagingError
 
 PAGING: Final = frozenset({"first", "prev", "previous", "next", "last"})  # relations that speak of pages
-EMPTY_PAGES: Final = 50  # in a row, each promising more
+EMPTY_PAGES: Final = 50  # in a row, each promising more, or with next to nothing new
+LEARNT_AGAIN: Final = 3  # times, where the inventory changes while the way to page is learnt
 FEW_PAGES: Final = 12  # within which a short page may end a listing, so that it costs one request more
 MORE_WHEN_LEARNING, MORE_WHEN_KNOWN = 3, 1  # requests beyond rows / page size, before an end is checked
+_STATE: Final = ("_full", "_size", "_turned", "_signs", "_moved", "_ragged", "_overlap", "pages", "doubles")
 Stage = Literal["", "all", "page", "token"]  # of a trial
 
 
@@ -41,6 +43,7 @@ class Pager:
 
     Attributes:
         scheme: What the answers have proved, what is told or remembered until then, None where nothing is.
+        next: What comes next, as the last page told.
         pages, doubles: Requests that were answered; animals that came twice.
         total: How many animals the service says there are, None where it does not.
     """
@@ -54,27 +57,37 @@ class Pager:
         scheme: Scheme | None = None,
         told: bool = False,
     ) -> None:
-        self._url, self._limit, self._first = url, limit, first
+        self._url, self._limit, self._most = url, limit, first or inf
+        self._cut = End("cut", f"asked for the first {self._most:,}")
         self.scheme, self._told = scheme, told
         self._allowed = MORE_WHEN_KNOWN if scheme else MORE_WHEN_LEARNING
         self._filtered = "status" in dict(parse_qsl(urlsplit(url).query))
         self._asked: set[str] = set()
-        self._seen = Seen()
-        self._last: tuple[int, ...] = ()  # the last page that brought something
-        self._size = 0  # its length
         self._stage: Stage = ""
-        self._tried = self._led_on = False
+        self._led_on = False
         self._token, self._parameters = "", [""]
-        self._next: Ask | End = Ask(url)
-        self._overlap = 0  # animals that the page under way repeats if nothing has moved
-        self._full = 0  # the longest page: what a service that clamps gives
+        self.next: Ask | End = Ask(url)
         self._turned = 0  # pages of a proven scheme
         self._empty = 0
         self._at = url  # the page that was read last
         self._onward: str | None = None  # what follows it, while it is read again to go on from there
-        self._signs = self._moved = self._ragged = self._repeated = False
-        self.pages = self.doubles = 0
+        self._signs = self._repeated = False
+        self._believed = False  # a scheme whose first page is under way
+        self._learnt_again = 0
+        self.pages = 0
         self.total: int | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin with no animal."""
+        self._seen = Seen()
+        self._last: tuple[int, ...] = ()  # the last page that brought something
+        self._size = 0  # its length
+        self._overlap = 0  # animals that the page under way repeats if nothing has moved
+        self._full = 0  # the longest page: what a service that clamps gives
+        self._few = 0  # pages in a row, each after a short one, with next to nothing new
+        self._tried = self._moved = self._ragged = self._two_short = False
+        self.doubles = 0
 
     @property
     def rows(self) -> int:
@@ -83,13 +96,8 @@ class Pager:
 
     @property
     def ids(self) -> array[int]:
-        """Ids of the different animals so far, in the order they came."""
+        """Ids of the different animals so far, in the order they came; a new array where it begins anew."""
         return self._seen.ids
-
-    @property
-    def next(self) -> Ask | End:
-        """What comes next, as the last page told."""
-        return self._next
 
     def feed(self, page: Page) -> Ask | End:
         """
@@ -103,25 +111,23 @@ class Pager:
         self._asked.add(page.url)
         if self._onward is not None:
             self._moved |= page.ids != self._last
-            self._next, self._onward = Ask(self._onward, trial=True), None
-            return self._next
+            self.next, self._onward = Ask(self._onward, trial=True), None
+            return self.next
         self._at = page.url
         step = self._judge(page) if self._stage else self._read(page)
-        enough = self._first is not None and self.rows >= self._first
-        if enough and (self.rows > (self._first or 0) or isinstance(step, Ask)):
-            step = self._cut
-        self._next = step
-        return self._next
+        enough = self.rows > self._most or (self.rows == self._most and isinstance(step, Ask))
+        self.next = self._cut if enough else step
+        return self.next
 
     def refused(self) -> Ask | End:
         """Take the refusal of a trial."""
         self.pages += 1
         if self._stage == "token":
-            self._next = self._next_parameter()
+            self.next = self._next_parameter()
         else:
             self._stage, self.scheme = "", None
-            self._next = self._unknown("the service refuses to be asked for more by the usual parameters")
-        return self._next
+            self.next = self._unknown("the service refuses to be asked for more by the usual parameters")
+        return self.next
 
     @property
     def moved(self) -> bool:
@@ -138,23 +144,18 @@ class Pager:
         """Return up to so many asks that will follow if each page is full and nothing moves."""
         if self.scheme is None or self.scheme.counts not in ("rows", "pages") or not self._turned:
             return []
-        return [
-            self._ask_scheme(self.rows + ahead * self.step, self._turned + ahead) for ahead in range(most)
-        ]
+        places = ((self.rows + ahead * self.step, self._turned + ahead) for ahead in range(most))
+        return [self._ask_scheme(rows, turned) for rows, turned in places]
 
     def _read(self, page: Page) -> Ask | End:
         new = self._take(page)
         found = links(page.headers.get("Link"))
         self._signs |= not PAGING.isdisjoint(found)
-        if self._first is not None and self.rows >= self._first and ("next" in found or self._is_full(page)):
+        if self.rows >= self._most and ("next" in found or self._is_full(len(page.ids))):
             return self._cut
         if "next" in found and not (self._told and self.scheme):
             return self._follow(page, found["next"], new)
         return self._by_header(page, new)
-
-    @property
-    def _cut(self) -> End:
-        return End("cut", f"asked for the first {self._first:,}")
 
     def _take(self, page: Page) -> list[int]:
         """Count a page in: what is new, what came twice, and whether the place is right."""
@@ -166,7 +167,11 @@ class Pager:
         self.doubles += 0 if self._repeated else len(ids) - len(new) - repeats
         self._seen.add(new)
         self._full = max(self._full, len(ids))
-        self._ragged |= bool(new) and bool(self._last) and self._size < self._full
+        short_before = bool(new) and bool(self._last) and self._size < self._full
+        few = short_before and len(new) <= max(1, self._full // 10) and len(ids) < self._full
+        self._few = self._few + 1 if few else 0
+        self._two_short = few and not self._ragged and not self._filtered
+        self._ragged |= short_before
         self._overlap = 0
         if ids:
             self._last, self._size = ids, len(ids)
@@ -177,17 +182,9 @@ class Pager:
         return new
 
     def _follow(self, page: Page, target: str, new: list[int]) -> Ask | End:
-        try:
-            place = page.url.partition("?")[0]
-            url = place + target if target.startswith("?") else urljoin(page.url, target)
-            here, there = urlsplit(place), urlsplit(url)
-            elsewhere = _origin(here) != _origin(there)
-        except ValueError:
-            return End("cut", "the next page is said to be at what is no address")
-        if elsewhere:
-            where = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
-            return End("cut", f"the next page is said to be at {where}, where the key does not go")
-        url = urlunsplit(there._replace(scheme=here.scheme, netloc=here.netloc))
+        url = follow(page.url, target)
+        if isinstance(url, End):
+            return url
         if url in self._asked:
             raise self._repeats("names a next page that was read before")
         if page.ids and not new:
@@ -222,15 +219,24 @@ class Pager:
         if self.scheme is None or self.scheme.counts == "token":
             return self._learn(page)
         asked_before, self._turned = self._turned > 0, self._turned + 1
+        believed, self._believed = self._believed, False
+        if believed and len(page.ids) - len(new) > max(1, self._full // 2):  # what was believed leads nowhere
+            return self._learn_again()
         if asked_before and not new:
             return self._no_more(page)
         if not page.ids:
             return self._done("the service has none")
         if self.total == self.rows:
             return self._done(f"as many as the service counts, {self._how}")
+        if (
+            self._two_short and self.scheme.counts != "pages"
+        ):  # what a numbered page got since would be missing
+            return self._done(f"two short pages in a row, while animals were added, {self._how}")
+        if self._few >= EMPTY_PAGES:
+            return End("unproven", f"{EMPTY_PAGES} pages in a row with next to nothing new, so it may be cut")
         more = self.pages + 1 - ceil(self.rows / self._full)
         spent = more > self._allowed and self.pages <= FEW_PAGES
-        if not self._is_full(page) and spent and not self._ragged:
+        if not self._is_full(len(page.ids)) and spent and not self._ragged:
             return self._done(f"a short page, {self._how}")
         return self._ask_scheme(self.rows, self._turned)
 
@@ -245,12 +251,12 @@ class Pager:
         """Tell an end from a scheme that the service does not speak (any more)."""
         assert self.scheme is not None
         by_rows = self.scheme.counts == "rows"
-        if not page.ids or (by_rows and not self._is_full(page)):
+        if not page.ids or (by_rows and not self._is_full(len(page.ids))):
             if self._ragged and not by_rows:
                 return End("unproven", "an empty page after short ones that were not the last: it may be cut")
             return self._done(f"nothing behind the last animal, {self._how}")
         if self._turned > 2:
-            if self._repeated and not self._is_full(page):
+            if self._repeated and not self._is_full(len(page.ids)):
                 return self._done(f"the last page again behind the last one, {self._how}")
             raise self._repeats("holds no new animal")
         spoken, self.scheme = self.scheme.parameter, None
@@ -271,11 +277,12 @@ class Pager:
             return self._done("as many as the service counts")
         # a filter may thin out a page that was cut before, as a cap does
         looks_capped = len(page.ids) % 5 == 0 or (self._filtered and len(page.ids) >= schemes.PROBE_LEAST)
-        if not self._is_full(page) and not looks_capped:
+        if not self._is_full(len(page.ids)) and not looks_capped:
             return self._done(f"a page of {len(page.ids)} where {self._limit} were asked for")
         if self._told or self._tried or len(self._last) < schemes.PROBE_LEAST:
             return self._unknown("without any sign of paging")
-        self._tried, self._stage, self._allowed = True, "all", MORE_WHEN_LEARNING
+        self._tried, self._stage = True, "all"
+        self._allowed = max(self._allowed, MORE_WHEN_LEARNING)
         return Ask(self._with(schemes.probe(self._last)), trial=True)
 
     def _judge(self, page: Page) -> Ask | End:
@@ -284,20 +291,33 @@ class Pager:
         place = schemes.landed(self._last, page.ids)
         if stage == "token":
             return self._judge_token(page)
+        overlaps = not set(page.ids).isdisjoint(self._last)
         if stage == "all":
             if (scheme := schemes.spoken(self._last, place)) is not None:
                 return self._believe(scheme, page)
-            if place is None and not set(page.ids) & set(self._last):
+            if not overlaps:
                 self._stage, self._led_on = "page", bool(page.ids)
                 return Ask(self._with({"limit": len(self._last) - 1, PAGE.parameter: 1}), trial=True)
         elif place == len(self._last) - 1:
             return self._believe(PAGE_0, page)
         elif place == 0 and self._led_on:  # pages of a size of its own: 1 is the first, and 2 was new
             return self._believe(PAGE, page)
+        if (overlaps and place != 0) or (not overlaps and 0 < len(page.ids) < len(self._last)):
+            return self._learn_again()
         return self._unknown("the usual parameters change nothing, or lead to no page behind this one")
 
+    def _learn_again(self) -> Ask | End:
+        """Begin anew: the page that is in hand has changed while the way to page was asked for."""
+        if self._learnt_again == LEARNT_AGAIN:
+            return self._unknown("it changed each time that the way to page was asked for")
+        self._learnt_again += 1
+        self.scheme, self._turned = None, 0
+        self._allowed = self.pages + MORE_WHEN_LEARNING
+        self._forget()
+        return Ask(self._url)
+
     def _believe(self, scheme: Scheme, page: Page) -> Ask | End:
-        self.scheme, self._turned = scheme, 1
+        self.scheme, self._turned, self._believed = scheme, 1, True
         short = len(page.ids) < len(self._last) - 1
         if short and page.ids[-1] == self._last[-1]:
             return self._done(f"nothing behind the last animal, {self._how}")
@@ -326,23 +346,17 @@ class Pager:
         return self._by_header(page, self._take(page))
 
     def _unknown(self, why: str) -> End:
-        shape = "a full page" if self._is_full_size(len(self._last)) else f"a page of {len(self._last)}"
+        shape = "a full page" if self._is_full(len(self._last)) else f"a page of {len(self._last)}"
         asked = "" if shape == "a full page" else f" where {self._limit} were asked for"
         return End("unproven", f"{shape}{asked}: {why}, so it may be cut (pagination= can tell how)")
 
     def _done(self, why: str) -> End:
         """End as complete, unless what came shows that the inventory moved meanwhile."""
         if self.doubles or self._moved:
-            return End(
-                "unproven",
-                "the inventory changed while it was read: "
-                + (
-                    f"{self.doubles:,} came twice"
-                    if self.doubles
-                    else "a page began at another animal than it did"
-                )
-                + ", so others may be missing",
-            )
+            twice = f"{self.doubles:,} came twice"
+            how = twice if self.doubles else "a page began at another animal than it did"
+            why = f"the inventory changed while it was read: {how}, so others may be missing"
+            return End("unproven", why)
         if self.total is not None and self.total > self.rows:
             return End("unproven", f"{why}, but it counts {self.total:,} animals, so it may be cut")
         return End("complete", why)
@@ -355,10 +369,7 @@ class Pager:
     def _repeats(self, what: str) -> PagingError:
         return PagingError(f"page {self.pages} {what}; {self.rows:,} animals came until then")
 
-    def _is_full(self, page: Page) -> bool:
-        return self._is_full_size(len(page.ids))
-
-    def _is_full_size(self, size: int) -> bool:
+    def _is_full(self, size: int) -> bool:
         return size >= self._limit or (self._turned > 1 and size >= self._full)
 
     def state(self) -> dict[str, Any] | None:
@@ -367,35 +378,23 @@ class Pager:
 
         None where the listing has ended, or a trial is under way.
         """
-        if isinstance(self._next, End) or self._stage or not self._last:
+        if isinstance(self.next, End) or self._stage or not self._last:
             return None
-        names = ("_full", "_size", "_turned", "_signs", "_moved", "_ragged", "_overlap", "pages", "doubles")
-        kept = {name: getattr(self, name) for name in names}
+        kept = {name: getattr(self, name) for name in _STATE}
         return kept | {
             "scheme": self.scheme and self.scheme.name,
             "last": list(self._last),
-            "next": self._onward or self._next.url,
+            "next": self._onward or self.next.url,
             "at": self._at,
         }
 
     def resume(self, state: Mapping[str, Any], ids: Iterable[int]) -> None:
         """Take over what `state` told, and the ids that came until then."""
         self._seen = Seen(ids)
-        for name, value in state.items():
-            if name == "scheme":
-                self.scheme = value and schemes.parse(value)
-            elif name == "last":
-                self._last = tuple(value)
-            elif name == "next":
-                self._next = Ask(value, trial=True)
-            elif name == "at":
-                self._at = value
-            else:
-                setattr(self, name, value)
+        for name in _STATE:
+            setattr(self, name, state[name])
+        self.scheme = state["scheme"] and schemes.parse(state["scheme"])
+        self._last, self._at = tuple(state["last"]), state["at"]
+        self.next = Ask(state["next"], trial=True)
         if self.scheme is None or self.scheme.counts not in ("rows", "id"):  # those show by themselves
-            self._onward, self._next = state["next"], Ask(self._at, trial=True)
-
-
-def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
-    """Return what makes two addresses one service: scheme, host and port, the default port included."""
-    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
+            self._onward, self.next = state["next"], Ask(self._at, trial=True)
