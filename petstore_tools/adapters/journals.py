@@ -155,17 +155,20 @@ class Kept:
     reading: Mapping[str, Any]
 
 
-def kept(folder: Path) -> tuple[list[Kept], list[JournalError]]:
+def kept(folder: Path) -> tuple[list[Kept], dict[str, JournalError]]:
     """
-    Return all journals, the last changed first, and why others cannot be read; a run may go on meanwhile.
+    Return all journals, the last changed first, and by name why others cannot be read.
+
+    A run may go on meanwhile.
     """
-    found, errors = [], []
+    found: list[Kept] = []
+    unreadable: dict[str, JournalError] = {}
     for path in folder.glob("*.db"):
         try:
             found.append(_kept(path))
         except JournalError as error:
-            errors.append(error)
-    return sorted(found, key=lambda journal: -journal.changed_at), errors
+            unreadable[path.stem] = error
+    return sorted(found, key=lambda journal: -journal.changed_at), unreadable
 
 
 def _kept(path: Path) -> Kept:

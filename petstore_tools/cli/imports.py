@@ -233,9 +233,9 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     context.obj = environment
     if context.invoked_subcommand is None:
-        found, errors = journals.kept(_folder())
+        found, unreadable = journals.kept(_folder())
         click.echo(text_table(_TITLES, [_line(kept) for kept in found]) if found else "No imports yet.")
-        for error in errors:
+        for error in unreadable.values():
             click.echo(str(error), err=True)
 
 
@@ -261,13 +261,20 @@ def _line(kept: Kept) -> tuple[object, ...]:
 
 
 def _find(given: str) -> Kept:
-    journals_, _ = journals.kept(_folder())
-    found = [kept for kept in journals_ if kept.id == given]
-    found = found or [kept for kept in journals_ if kept.id.startswith(given)]
-    if len(found) != 1:
-        what = "no import is" if not found else "several imports are"
+    """Return the import whose name begins so; one that cannot be read says why."""
+    found, unreadable = journals.kept(_folder())
+    name = _name(given, [*(kept.id for kept in found), *unreadable])
+    if name in unreadable:
+        raise unreadable[name]
+    return next(kept for kept in found if kept.id == name)
+
+
+def _name(given: str, names: list[str]) -> str:
+    matching = [name for name in names if name == given] or [n for n in names if n.startswith(given)]
+    if len(matching) != 1:
+        what = "no import is" if not matching else "several imports are"
         raise SettingsError(f"{what} called {given}: `petstore-tools imports` lists them")
-    return found[0]
+    return matching[0]
 
 
 def _folder() -> Path:
@@ -346,11 +353,12 @@ def forget(import_id: str, *, yes: bool) -> int:
 
     The next run creates every row again, as far as a look does not find it standing.
     """
-    journal_id, what = import_id, "a journal that cannot be read"
-    if not any(journal_id in str(error) for error in journals.kept(_folder())[1]):
-        kept = _find(import_id)
+    found, unreadable = journals.kept(_folder())
+    journal_id = _name(import_id, [*(kept.id for kept in found), *unreadable])
+    what = "a journal that cannot be read"
+    if journal_id not in unreadable:
+        kept = _find(journal_id)
         rows, created = sum(kept.states.values()), kept.states["created"]
-        journal_id = kept.id
         what = f"what became of {rows:,} rows of {kept.target.path.name}, {created:,} of them created"
     if not yes and not click.confirm(f"Forget {what}?", default=False, err=True):
         click.echo("Nothing was forgotten.", err=True)
