@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ from typing import Final, TypeVar
 
 from petstore_tools.adapters.ledger import Ledger
 from petstore_tools.adapters.replies import error_code
-from petstore_tools.clock import Clock
+from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core import headers
 from petstore_tools.core.budget import Budget
 from petstore_tools.core.plan import Plan
@@ -203,6 +204,7 @@ class Admission:
 
         def work(budget: Budget) -> T:
             throttle, now = Throttle(self._plan, budget), self.now()
+            budget.follow(now, (_HOST, time.monotonic()) if isinstance(self._clock, SystemClock) else None)
             while self._late:
                 told.append(self._late.popleft())
                 told[-1](throttle, now)

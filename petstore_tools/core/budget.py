@@ -140,6 +140,7 @@ class Budget:
         spent: Who spent what, by process, the last to send at the end; for people, no decision rests on it.
         tokens: How many grants there were.
         seen_at: The latest time that was seen.
+        steady: Machine that used the budget last, and its steady clock then.
     """
 
     readings: dict[Kind, Reading] = field(default_factory=dict)
@@ -165,18 +166,25 @@ class Budget:
     spent: dict[str, Spent] = field(default_factory=dict)
     tokens: int = 0
     seen_at: float = 0.0
+    steady: tuple[str, float] | None = None
 
-    def follow(self, now: float) -> None:
+    def follow(self, now: float, steady: tuple[str, float] | None = None) -> None:
         """
-        Move all times along with a clock that was set back.
+        Move all times along with a clock that was set back, so that no block, ban or lease lasts longer.
 
-        What was left of a block, a ban or a lease when the budget was last used is left still. So none lasts
-        longer than the service said, but for the time in which nobody asked.
+        Args:
+            now: Client's Unix seconds.
+            steady: Name of the machine, and seconds of a clock of it that nobody sets: it tells how much time
+                has passed since that machine used the budget. Without it none is assumed.
         """
         latest = max(self.seen_at, self.refused_at)  # 0.1 noted only when it was refused
+        if steady is not None:
+            if self.steady is not None and self.steady[0] == steady[0]:
+                latest += max(0.0, steady[1] - self.steady[1])  # at least: a restart sets it to nought
+            self.steady = steady
         back_s = latest - now
         if back_s <= SET_BACK_S:
-            self.seen_at = max(latest, now)
+            self.seen_at = max(self.seen_at, self.refused_at, now)
             return
         self.seen_at = now
         self.gate_until -= back_s

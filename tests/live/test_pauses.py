@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from pathlib import Path
 
 import pytest
 from proxy import Fate, FaultProxy, reply
@@ -102,3 +105,29 @@ def test_whoever_shares_the_budget_keeps_the_pause(service: Pausing) -> None:
         assert len(service.came_at) == 1
         assert len(two.list_pets(wait=True)) == 1
         assert service.came_at[1] >= began_at + 200
+
+
+@pytest.mark.case("P17")
+def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an hour: a Retry-After of 1 s is over in under three by a stopwatch."""
+    answers = [reply(429, Retry_After="1"), reply(200, b"[]")]
+    real, back_s = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() - back_s[0])
+
+    def fate(method: str, number: int) -> Fate:
+        if number == 1:
+            threading.Timer(0.5, lambda: back_s.__setitem__(0, 3_600.0)).start()
+        return answers.pop(0)
+
+    with (
+        FaultProxy("http://127.0.0.1:1/v1", fate) as proxy,
+        PetStore(base_url=proxy.base_url, api_key="k", plan="pro", state_dir=tmp_path) as store,
+    ):
+        began_at = time.monotonic()
+        assert store._client.call("GET", f"{proxy.base_url}/pets").status == 200
+        took_s = time.monotonic() - began_at
+
+    assert back_s == [3_600.0]
+    assert 1.5 <= took_s < 3
