@@ -85,12 +85,19 @@ def _list_pets() -> dict[str, Any]:
         "description": "Keep only animals with this status (§2.3).",
         "schema": {"$ref": f"{_REF}PetStatus"},
     }
+    cursor = {
+        "name": "cursor",
+        "in": "query",
+        "description": "Where a page begins: as a `Link` of the page before has it, with the same `status`"
+        " (our choice, §4.1); any other is 400.",
+        "schema": {"type": "string"},
+    }
     link = _text('`rel="next"` leads to the next page, relative to this one; without it this is the last.')
     page = _good("A page of animals.", "Pets", [_REX], Link=link)
     return {
         "operationId": "listPets",
         "summary": "List animals",
-        "parameters": [limit, status],
+        "parameters": [limit, status, cursor],
         "responses": _responses({"200": page}, 400, 401, 429),
     }
 
