@@ -69,6 +69,7 @@ class Client:
         self.sent, self._counting = 0, threading.Lock()
         self._chance = chance or random.Random()
         self.known, self._pagination = known or KnownServices(), pagination
+        self.needs: object = None  # what lives as long as this client: the sandbox whose service it asks
 
     @property
     def host(self) -> str:

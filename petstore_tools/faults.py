@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from petstore_tools.errors import ArgumentError
 from petstore_tools.service.messages import App, Receive, Scope, Send, error
 
 Kind = Literal["slow", "drop_before", "drop_after", "sick_before", "sick_after", "garbage"]
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,14 @@ class Fault:
         kind: `slow`: answered after `seconds`; `drop_before`: the connection breaks and nothing was done;
             `drop_after`: it was done, and the answer is lost; `sick_before`, `sick_after`: 500 without or
             with the deed; `garbage`: it was done, and the body is no JSON.
-        method: Only requests of this method, None for all.
+        method: Only requests of this method (in capitals), None for all.
         every: Each so manieth of them.
         at: In place of `every`: these of them, from 1.
         seconds: Of the machine's clock, for `slow`.
 
     Raises:
-        ValueError: `every` is below 1, or `seconds` negative.
+        ArgumentError: There is no such kind or method, a number in `at` or `every` is below 1, or `seconds`
+            is negative.
     """
 
     kind: Kind
@@ -37,8 +40,14 @@ class Fault:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.every < 1 or self.seconds < 0:
-            raise ValueError("every is at least 1, and seconds are not negative")
+        if self.kind not in get_args(Kind):
+            raise ArgumentError(f"kind is one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+        if self.method is not None and self.method not in METHODS:
+            raise ArgumentError(f"method is one of {', '.join(METHODS)}, not {self.method!r}")
+        if not (self.every >= 1 and self.seconds >= 0):
+            raise ArgumentError("every is at least 1, and seconds are not negative")
+        if not isinstance(self.at, tuple | list) or not all(isinstance(n, int) and n >= 1 for n in self.at):
+            raise ArgumentError(f"at has the numbers of requests, at least 1 each, not {self.at!r}")
 
     def hits(self, number: int) -> bool:
         """Say whether the nth request of its method goes wrong."""

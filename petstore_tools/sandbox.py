@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import tempfile
+import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from contextlib import ExitStack
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
 
@@ -17,7 +20,7 @@ from petstore_tools.adapters.settings import Settings
 from petstore_tools.clock import Clock, ManualClock, SystemClock
 from petstore_tools.core import plan as plans
 from petstore_tools.core.plan import Plan
-from petstore_tools.errors import MissingExtraError
+from petstore_tools.errors import ArgumentError, MissingExtraError
 from petstore_tools.shared_clock import ClockServer, RemoteClock
 from petstore_tools.store import PetStore
 
@@ -52,8 +55,10 @@ class Sandbox:
 
     Raises:
         MissingExtraError: The extra `server` is not installed.
+        ArgumentError: There is no such clock or plan, or the number of animals is negative.
 
-    Use it as a context manager, or keep it: it cleans up after itself.
+    Use it as a context manager, or keep it or its store: when neither is kept, or the process ends, it ends
+    too, and leaves no file, thread or port.
     """
 
     def __init__(
@@ -73,37 +78,46 @@ class Sandbox:
         except ImportError as error:
             raise MissingExtraError("server", "the sandbox") from error
         if clock not in ("manual", "system"):
-            raise ValueError(f"clock is manual or system, not {clock!r}")
+            raise ArgumentError(f"clock is manual or system, not {clock!r}")
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
+        if not isinstance(animals, int | Integral) or animals < 0:
+            raise ArgumentError(f"animals is a number of animals, 0 or more, not {animals!r}")
         self._clock_server: ClockServer | None = None
-        self._seen: deque[tuple[float, str, str, int]] = deque(maxlen=1_000_000)
-        self._folder = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
-        folder = Path(self._folder.name)
+        seen: deque[tuple[float, str, str, int]] = deque(maxlen=1_000_000)
+        self._seen = seen
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
-        where = database or folder / "service.db"
-        served = Database(where, durability="OFF", own_time=clock == "system")
-        if not served.page(after=spec.INT64_MIN, limit=1, status=None):
-            served.add_many(samples.inventory(animals))
-        _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
-        self._staff = Database(where, durability="OFF")
-        service = Service(served, self.clock, lambda *answer: self._seen.append(answer))
-        faulty = Faulty(service, faults)
-        self.faults = faulty.faults
-        self._server: ThreadedServer = ThreadedServer(faulty).start()
-        self.base_url, self.state_dir = self._server.base_url, folder / "state"
-        self.store = PetStore._with(
-            Settings(
+        with ExitStack() as made:  # whatever fails in it, nothing is left behind
+            temporary = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
+            folder = Path(made.enter_context(temporary))
+            where = database or folder / "service.db"
+            served = Database(where, durability="OFF", own_time=clock == "system")
+            made.callback(served.close)
+            if not served.page(after=spec.INT64_MIN, limit=1, status=None):
+                served.add_many(samples.inventory(animals))
+            _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
+            self._staff = Database(where, durability="OFF")
+            made.callback(self._staff.close)
+            # nothing that the server holds leads to this object: dropped, it is collected and ends
+            faulty = Faulty(Service(served, self.clock, lambda *answer: seen.append(answer)), faults)
+            self.faults = faulty.faults
+            server: ThreadedServer = ThreadedServer(faulty)
+            made.callback(server.stop)
+            server.start()
+            self.base_url, self.state_dir = server.base_url, folder / "state"
+            settings = Settings(
                 base_url=self.base_url,
                 environment="sandbox",
                 api_key=SecretStr(self.api_key),
                 plan=numbers,
                 state_dir=self.state_dir,
-            ),
-            self.clock,
-        )
-        self._finish = weakref.finalize(
-            self, _close, self._server, served, self._staff, self.store, self._folder
-        )
+            )
+            self.store = PetStore._with(settings, self.clock)
+            client = self.store._client
+            made.callback(client.admission.close)
+            made.callback(client.transport.close)
+            client.needs = self
+            self._made = made.pop_all()
+        self._finish = weakref.finalize(self, _close, server, self._made)
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
         """
@@ -160,7 +174,7 @@ class Sandbox:
             raise ValueError("this sandbox runs on the machine's clock; PetStore(base_url=...) joins it")
         if self._clock_server is None:
             self._clock_server = ClockServer(self.clock)
-            weakref.finalize(self, self._clock_server.close)
+            self._made.callback(self._clock_server.close)
         plan = self.store._settings.plan
         assert plan is not None
         return json.dumps(
@@ -200,15 +214,8 @@ class Sandbox:
         return f"Sandbox({self.store!r})"
 
 
-def _close(
-    server: ThreadedServer,
-    served: object,
-    staff: object,
-    store: PetStore,
-    folder: tempfile.TemporaryDirectory[str],
-) -> None:
-    store.close()
-    server.stop()
-    for database in (served, staff):
-        database.close()  # type: ignore[attr-defined]
-    folder.cleanup()
+def _close(server: ThreadedServer, made: ExitStack) -> None:
+    if server.is_current():  # garbage is collected in any thread: a server cannot wait for its own end
+        threading.Thread(target=made.close, name="end of a sandbox").start()
+    else:
+        made.close()

@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Final
 
@@ -23,18 +24,21 @@ class ClockServer:
     """
 
     def __init__(self, clock: ManualClock) -> None:
-        self._clock, self.secret = clock, secrets.token_hex(16)
+        self._clock, self.secret, self._closed = clock, secrets.token_hex(16), False
         self._listener = Listener(authkey=self.secret.encode())
         self.address = str(self._listener.address)
         threading.Thread(target=self._accept, name="sandbox clock", daemon=True).start()
 
     def close(self) -> None:
-        """Accept no more."""
+        """Accept no more, and end the thread."""
+        self._closed = True
+        with suppress(OSError, EOFError, AuthenticationError):  # wakes the thread
+            Client(self.address, authkey=self.secret.encode()).close()
         self._listener.close()
 
     def _accept(self) -> None:
         with suppress(OSError, EOFError):  # closed
-            while True:
+            while not self._closed:
                 line = self._listener.accept()
                 threading.Thread(target=self._serve, args=(line,), name="sandbox clock", daemon=True).start()
 

@@ -144,8 +144,13 @@ class ThreadedServer:
             time.sleep(0.001)
         return self
 
+    def is_current(self) -> bool:
+        """Say whether this is called in its thread."""
+        return threading.current_thread() is self._thread
+
     def stop(self) -> None:
         """Finish what is under way and stop."""
         self._server.should_exit = True
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
         self._socket.close()
