@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, floor
 from typing import Final
 
 from petstore_tools import spec
@@ -58,41 +58,62 @@ class Verdict:
 
 
 def take(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usage, Verdict]:
-    """Count a request that arrives at `now`; a refused one costs nothing (our choice, §8.4)."""
+    """
+    Count a request that arrives at `now`; a refused one costs nothing (our choice, §8.4).
+
+    Whatever the clock does, no window grants its requests twice, and no wait is longer than the window or
+    the ban that is waited for: one that lies ahead, because the clock was set back, goes on from `now`.
+    """
     usage = _roll(usage, minute, day, now)
     room = (minute.limit - usage.minute_used, day.limit - usage.day_used)
     if now >= usage.banned_until and min(room) > 0:
         usage = replace(usage, minute_used=usage.minute_used + 1, day_used=usage.day_used + 1, knocks=0)
-        return usage, _verdict(usage, minute, day, now)
+        return usage, _verdict(usage, minute, day)
+    ends = (usage.minute_start + minute.period_s, usage.day_start + day.period_s)
+    closed_until = max((end for end, left in zip(ends, room, strict=True) if left <= 0), default=0)
     if now >= usage.banned_until:
-        usage = _knock(usage, (day if room[1] <= 0 else minute).end(now), now)
-    banned = now < usage.banned_until
-    until = usage.banned_until if banned else usage.refused_until
-    shown = _verdict(usage, minute, day, now)
-    return usage, replace(shown, allowed=False, retry_after_s=max(1, ceil(until - now)), banned=banned)
+        usage = _knock(usage, closed_until, now)
+    until = max(usage.banned_until, closed_until)
+    shown = _verdict(usage, minute, day)
+    wait_s = max(1, ceil(until - now))
+    return usage, replace(shown, allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until)
 
 
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
-    if usage.minute_start != minute.start(now):
-        usage = replace(usage, minute_start=minute.start(now), minute_used=0)
-    if usage.day_start != day.start(now):
-        usage = replace(usage, day_start=day.start(now), day_used=0)
-    return usage
+    minute_start, day_start = _begun(usage.minute_start, minute, now), _begun(usage.day_start, day, now)
+    if (minute_start, day_start) == (usage.minute_start, usage.day_start) and not usage.banned_until:
+        return usage
+    return replace(
+        usage,
+        minute_start=minute_start,
+        minute_used=usage.minute_used if minute_start <= usage.minute_start else 0,
+        day_start=day_start,
+        day_used=usage.day_used if day_start <= usage.day_start else 0,
+        banned_until=min(usage.banned_until, now + BAN_S),
+    )
+
+
+def _begun(start: int, window: Window, now: float) -> int:
+    """Return when the window began that holds `now`: whole ones, but none before the last one has ended."""
+    if now < start:
+        return floor(now)
+    end = start + window.period_s
+    return start if now < end else max(window.start(now), end)
 
 
 def _knock(usage: Usage, closed_until: float, now: float) -> Usage:
-    if now >= usage.refused_until:
+    if not usage.refused_at <= now < usage.refused_until:
         return replace(usage, refused_at=now, refused_until=closed_until, knocks=0)
     if now - usage.refused_at < GRACE_S:
         return usage
-    knocks = usage.knocks + 1
-    banned_until = now + BAN_S if knocks >= KNOCKS else usage.banned_until
-    return replace(usage, knocks=knocks, banned_until=banned_until)
+    if usage.knocks + 1 < KNOCKS:
+        return replace(usage, knocks=usage.knocks + 1)
+    return replace(usage, knocks=0, banned_until=now + BAN_S)
 
 
-def _verdict(usage: Usage, minute: Window, day: Window, now: float) -> Verdict:
-    of_minute = (minute.limit - usage.minute_used, -minute.end(now), minute.limit)
-    of_day = (day.limit - usage.day_used, -day.end(now), day.limit)
+def _verdict(usage: Usage, minute: Window, day: Window) -> Verdict:
+    of_minute = (minute.limit - usage.minute_used, -usage.minute_start - minute.period_s, minute.limit)
+    of_day = (day.limit - usage.day_used, -usage.day_start - day.period_s, day.limit)
     remaining, negative_reset, limit = min(of_minute, of_day)
     return Verdict(True, limit, max(0, remaining), -negative_reset)
 

@@ -76,3 +76,72 @@ def test_a_new_closed_window_begins_a_new_count_of_knocks() -> None:
     usage, _ = send(times)
 
     assert usage.banned_until == 0
+
+
+def test_a_clock_set_back_over_a_border_grants_no_minute_twice() -> None:
+    """Used up a second into a minute, the clock goes back two: no request until a minute has passed."""
+    border = T0 + 60
+    usage, _ = send([border + 1] * 3)
+
+    usage, back = send([border - 1, border + 1], usage)
+    assert [v.allowed for v in back] == [False, False]
+    assert back[0].retry_after_s <= 60
+    assert back[0].reset - (border - 1) <= 60
+
+    _, after = send([border - 1 + back[0].retry_after_s], usage)
+    assert after[0].allowed
+
+
+@pytest.mark.parametrize("ahead_s", [61, 3_600, 30 * 86_400])
+def test_after_the_clock_was_ahead_no_wait_is_longer_than_its_window(ahead_s: float) -> None:
+    """Minute and day that began ahead of time go on from now, with what was used in them."""
+    usage, _ = send([T0, T0 + ahead_s, T0 + ahead_s, T0 + ahead_s])
+
+    usage, minute = send([T0 + 1], usage)
+    assert (minute[0].allowed, minute[0].retry_after_s) == (False, 60)
+    assert minute[0].reset <= T0 + 61
+
+    usage, _ = send([T0 + 61, T0 + 61], usage)
+    usage, day = send([T0 + 121], usage)
+    assert not day[0].allowed or ahead_s < 86_400
+    assert day[0].retry_after_s <= 86_400
+
+
+def test_a_ban_lasts_no_longer_than_a_ban_whatever_the_clock_does() -> None:
+    """It was earned while the clock was a month ahead."""
+    ahead = T0 + 30 * 86_400
+    usage, banned = send([ahead] * 4 + [ahead + 2 + n for n in range(10)])
+    assert banned[-1].banned
+
+    usage, verdicts = send([T0], usage)
+    assert (verdicts[0].allowed, verdicts[0].retry_after_s) == (False, 900)
+    assert send([T0 + 900], usage)[1][0].allowed
+
+
+def test_a_ban_names_the_end_of_the_day_where_the_day_is_used_up() -> None:
+    """Who waits exactly as long as was told is served, and earns no new ban."""
+    usage, verdicts = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
+    assert verdicts[-1].banned
+    assert T0 + 66 + verdicts[-1].retry_after_s == DAY.end(T0)
+
+    _, after = send([T0 + 66 + verdicts[-1].retry_after_s], usage)
+    assert after[0].allowed
+
+
+def test_who_comes_after_a_ban_into_a_window_that_is_still_closed_is_not_banned_at_once() -> None:
+    """Nine more may come before the next ban."""
+    usage, _ = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
+
+    _, verdicts = send([T0 + 970 + n for n in range(10)], usage)
+
+    assert [v.banned for v in verdicts] == [False] * 9 + [True]
+
+
+def test_windows_are_whole_again_once_a_pause_has_passed() -> None:
+    """After a clock was set back a minute ends within one; the next is whole where nobody came meanwhile."""
+    usage, _ = send([T0 + 61])
+    usage, _ = send([T0 + 59], usage)
+    assert usage.minute_start == T0 + 59
+
+    usage, _ = send([T0 + 180], usage)
+    assert usage.minute_start == T0 + 180
