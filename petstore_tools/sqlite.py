@@ -53,10 +53,15 @@ def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
     )
 
 
+def begin(connection: sqlite3.Connection, *, wait_s: float) -> None:
+    """Take the file's write lock; others may hold it for so long."""
+    _patiently(connection, "BEGIN IMMEDIATE", wait_s)
+
+
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Hold the file's write lock; commit at the end, roll back on any exception."""
-    _patiently(connection, "BEGIN IMMEDIATE")
+    begin(connection, wait_s=BUSY_S)
     try:
         yield connection
         connection.execute("COMMIT")
@@ -76,14 +81,14 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
-def _patiently(connection: sqlite3.Connection, statement: str) -> None:
+def _patiently(connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S) -> None:
     """
-    Execute a statement that others may hold up, for ten seconds.
+    Execute a statement that others may hold up, for so long.
 
     SQLite's own waiting sleeps longer each time, up to a tenth of a second: whoever has waited long meets the
     lock ever more rarely, and starves beside seven others. Here all try equally often.
     """
-    end = time.monotonic() + BUSY_S
+    end = time.monotonic() + wait_s
     while True:
         try:
             connection.execute(statement)

@@ -73,6 +73,15 @@ def postgres() -> Iterator[postgres_.Postgres]:
         yield server
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Name a database that does not exist yet: of SQLite, and of PostgreSQL."""
+    if request.param == "sqlite":
+        return str(tmp_path / "service.db")
+    server: postgres_.Postgres = request.getfixturevalue("postgres")
+    return server.database()
+
+
 @pytest.fixture
 def ample_service(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """The service with quotas nobody reaches, without a key too: its address and a key."""

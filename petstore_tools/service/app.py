@@ -7,7 +7,6 @@ for all of them (group commit), and one reading of each key and counter.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import re
@@ -22,7 +21,9 @@ from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.core.windows import Window
 from petstore_tools.service import bodies, openapi
+from petstore_tools.service.batches import Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
+from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
 from petstore_tools.service.limiter import Usage, Verdict, free_windows, take
 from petstore_tools.service.messages import (
     BODY_LONGEST,
@@ -41,7 +42,9 @@ from petstore_tools.service.messages import (
 DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
-MOST_AT_ONCE: Final = 256  # requests in one commit
+DATABASE_S: Final = 4.0  # others may hold up a commit so long
+RETRY_AFTER_S: Final = 5  # told with a 503
+LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 MOST_BYTES, MOST_PAGES = 64 << 20, 10_000  # of pages that are kept
 MOST_VERDICTS: Final = 1_000  # last verdicts kept for answers that could not be counted
 REPORT_EVERY_S: Final = 10.0  # an outage fails thousands of requests: each kind is logged this often
@@ -76,7 +79,7 @@ class Service:
     ) -> None:
         self._database, self._clock, self._on_answer = database, clock, on_answer
         self._without_key = without_key or free_windows()
-        self._pending: list[Asked] = []
+        self._batches = Batches(self._answers, self._failed, local=database.local)
         self._pages: dict[bytes, Answer] = {}  # with a next one: creates come behind them
         self._ends: dict[bytes, Answer] = {}  # without: as they are until the next create
         self._state, self._kept_bytes = (-1, -1), 0
@@ -102,46 +105,56 @@ class Service:
         assert answer is not None
         await (answer.send_and_leave(receive, send) if unread else answer.send(send))
 
-    def _ask(self, asked: Asked) -> asyncio.Future[Answer | None]:
-        """Have a request answered in the next commit; None: its body is needed for that."""
-        if not self._pending:
-            asyncio.get_running_loop().call_soon(self._commit)
-        if asked.answer.done():  # it was asked without its body
-            asked.answer = asyncio.get_running_loop().create_future()
-        self._pending.append(asked)
-        return asked.answer
+    async def _ask(self, asked: Asked) -> Answer | None:
+        """
+        Have a request answered: at once where the database is not needed, else in the next commit.
 
-    def _commit(self) -> None:
-        """Answer what is pending, together."""
-        batch, self._pending = self._pending[:MOST_AT_ONCE], self._pending[MOST_AT_ONCE:]
-        if self._pending:
-            asyncio.get_running_loop().call_soon(self._commit)
-        try:
-            answers = self._together(batch)
-        except Exception as failed:
-            self._state = (-1, -1)  # pages may hold what was not committed
-            if self._database.is_lost(failed):  # a create may stand: it is not made again
-                answers = [self._failed(asked, failed) for asked in batch]
-            else:  # nothing was committed: one of them is at fault
-                answers = [self._alone(asked) for asked in batch]
-        for asked, answer in zip(batch, answers, strict=True):
-            if not asked.answer.done():
-                asked.answer.set_result(answer)
+        None: its body is needed for that.
+        """
+        if asked.path == OPENAPI_PATH or (asked.path == HEALTH_PATH and asked.method != "GET"):
+            answer, now = self._free(asked), self._clock.now()
+            self._tell(asked, self._finish(asked, answer, now, None, None), now, None)
+            return answer
+        return await self._batches.answer(asked, at_once=not asked.key or asked.path == HEALTH_PATH)
 
-    def _alone(self, asked: Asked) -> Answer | None:
+    def _answers(self, batch: Sequence[Asked], here: bool) -> list[Answer | None] | None:
+        """
+        Answer requests together, or each alone where one of them is at fault.
+
+        `here`: without waiting for other programs; None where they are in the way.
+        """
         try:
-            return self._together([asked])[0]
-        except Exception as failed:
-            return self._failed(asked, failed)
+            return self._together(batch, 0.0 if here else DATABASE_S)
+        except UnavailableError as failed:
+            if here and failed.reason == LOCKED:
+                return None
+            return [self._failed(asked, failed) for asked in batch]
+        except Exception:
+            answers: list[Answer | None] = []
+            for asked in batch:
+                try:
+                    answers += self._together([asked], DATABASE_S)
+                except UnavailableError as failed:  # by now for all of them
+                    return answers + [self._failed(one, failed) for one in batch[len(answers) :]]
+                except Exception as failed:
+                    answers.append(self._failed(asked, failed))
+            return answers
 
     def _failed(self, asked: Asked, why: Exception) -> Answer:
         """Answer a request that could not be counted."""
         self._report(asked, why)
-        lost = self._database.is_lost(why)
-        what = "whether it was done is not known" if lost else "nothing was changed"
-        now = self._clock.now()
-        failed = error(500, "internal_error", f"the service failed; {what}")
-        verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
+        now, verdict = self._clock.now(), None
+        if asked.path != HEALTH_PATH:
+            verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
+        if not asked.key and verdict is not None:
+            failed = _unauthorized()
+        elif not isinstance(why, UnavailableError):
+            failed = error(500, "internal_error", "the service failed; nothing was changed")
+        elif why.unknown:
+            failed = error(500, "internal_error", "the service failed; whether it was done is not known")
+        else:
+            told = f"the database {why.reason}; nothing was changed; wait {RETRY_AFTER_S} s and try again"
+            failed = error(503, "unavailable", told).add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
         answer = self._finish(asked, failed, now, verdict, None)
         self._tell(asked, answer, now, None)
         return answer
@@ -162,38 +175,52 @@ class Service:
         )
         self._failures = 0
 
-    def _together(self, batch: Sequence[Asked]) -> list[Answer | None]:
+    def _together(self, batch: Sequence[Asked], within_s: float) -> list[Answer | None]:
         """Count requests and answer them; all that they change is committed together."""
         creates = any(asked.method == "POST" and asked.body is not None for asked in batch)
         digests = {asked.key: digest_of(asked.key) for asked in batch if asked.key}
-        with self._database.transaction(durable=creates):
-            shared_time = self._database.time()
-            now = self._clock.now() if shared_time is None else shared_time
-            self._forget_pages(self._database.state())
-            keys = self._database.find_keys(digests.values())
-            callers = [keys.get(digests.get(asked.key, "")) for asked in batch]
-            subjects = [
-                f"key {key[0]}" if key else subject_of(asked.address)
-                for asked, key in zip(batch, callers, strict=True)
+        answers: list[Answer | None] = []
+        try:
+            with self._database.transaction(durable=creates, within_s=within_s):
+                self._forget_pages(self._database.state())
+                keys = self._database.find_keys(digests.values())
+                callers = [keys.get(digests.get(asked.key, "")) for asked in batch]
+                subjects = [
+                    f"key {key[0]}" if key else subject_of(asked.address)
+                    for asked, key in zip(batch, callers, strict=True)
+                ]
+                usages = self._database.usages(
+                    subject for asked, subject in zip(batch, subjects, strict=True) if not _is_free(asked)
+                )
+                now = self._database.time()  # now that nobody else counts for them
+                now = self._clock.now() if now is None else now
+                for asked, key, subject in zip(batch, callers, subjects, strict=True):
+                    if _is_free(asked):
+                        self._database.try_writing()
+                        answers.append(self._finish(asked, self._free(asked), now, None, None))
+                        continue
+                    windows = key[1:] if key else self._without_key
+                    usage, verdict = take(usages[subject], *windows, now)
+                    answer = self._judge(asked, verdict, now, known=key is not None)
+                    if answer is None:  # it comes again with its body, and counts then
+                        answers.append(None)
+                        continue
+                    usages[subject] = usage
+                    answers.append(self._finish(asked, answer, now, verdict, key and key[0]))
+                self._database.save(usages, now)
+                if creates and elapsed() - min(asked.since for asked in batch) > LATEST_S:
+                    raise UnavailableError(SILENT)  # their callers have gone, and may look for them soon
+        except Exception as failed:
+            self._state = (-1, -1)  # pages may hold what was not committed
+            if not isinstance(failed, UnavailableError) or not failed.unknown:
+                raise
+            known = UnavailableError(failed.reason)
+            return [
+                self._failed(asked, failed if answer is not None and answer.status == 201 else known)
+                for asked, answer in zip(batch, answers, strict=True)
             ]
-            counted = [not _is_free(asked) for asked in batch]
-            usages = self._database.usages(s for s, counts in zip(subjects, counted, strict=True) if counts)
-            answers: list[Answer | None] = []
-            for asked, key, subject, counts in zip(batch, callers, subjects, counted, strict=True):
-                if not counts:
-                    answers.append(self._finish(asked, self._free(asked), now, None, None))
-                    continue
-                windows = key[1:] if key else self._without_key
-                usage, verdict = take(usages[subject], *windows, now)
-                answer = self._judge(asked, verdict, now, known=key is not None)
-                if answer is None:  # it comes again with its body, and counts then
-                    answers.append(None)
-                    continue
-                usages[subject] = usage
-                answers.append(self._finish(asked, answer, now, verdict, key and key[0]))
-            self._database.save(usages, now)
         for asked, answer, key in zip(batch, answers, callers, strict=True):
-            if answer is not None:
+            if answer is not None and not asked.answer.done():  # done: it did not wait so long
                 self._tell(asked, answer, now, key and key[0])
         return answers
 
@@ -237,7 +264,7 @@ class Service:
         if asked.method != "GET":
             return _wrong_method("GET")
         if asked.path == HEALTH_PATH:
-            return Answer(200, bodies.dump({"status": "ok"}))
+            return Answer(200, bodies.dump({"status": "ok", "database": "ok"}))
         return Answer(200, openapi.document())
 
     def _judge(self, asked: Asked, verdict: Verdict, now: float, *, known: bool) -> Answer | None:
@@ -248,8 +275,7 @@ class Service:
             refused = error(429, code, f"{what}; wait {verdict.retry_after_s} s")
             return refused.add(spec.HEADER_RETRY_AFTER, verdict.retry_after_s)
         if not known:
-            refused = error(401, "unauthorized", "the API key is missing or invalid")
-            return refused.add("WWW-Authenticate", "Bearer")
+            return _unauthorized()
         if asked.length > BODY_LONGEST:
             return error(413, "body_too_large", f"a body has at most {BODY_LONGEST:,} bytes")
         if asked.body is None:
@@ -316,6 +342,11 @@ class Service:
         answer.add("Deprecation", f"@{DEPRECATED_SINCE}")
         answer.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
         return answer.add("Link", '<../pets>; rel="successor-version"')
+
+
+def _unauthorized() -> Answer:
+    refused = error(401, "unauthorized", "the API key is missing or invalid")
+    return refused.add("WWW-Authenticate", "Bearer")
 
 
 @lru_cache(maxsize=2)

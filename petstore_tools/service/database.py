@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
@@ -15,7 +16,8 @@ from petstore_tools import spec, sqlite
 from petstore_tools.core.plan import Plan
 from petstore_tools.core.windows import Window
 from petstore_tools.errors import SettingsError
-from petstore_tools.service.engines import Engine, engine
+from petstore_tools.service.engine import Engine
+from petstore_tools.service.engines import engine
 from petstore_tools.service.limiter import Usage
 
 MOST_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
@@ -84,21 +86,38 @@ class Database:
         self, where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True
     ) -> None:
         self._db: Engine = engine(where, durability=durability, own_time=own_time)
+        self._in_use = threading.Lock()
         self._addresses = 0
 
+    @property
+    def name(self) -> str:
+        """The file, or host and database."""
+        return self._db.name
+
+    @property
+    def local(self) -> bool:
+        """Whether only other programs and a slow disk can hold it up."""
+        return self._db.local
+
     @contextmanager
-    def transaction(self, *, durable: bool = True) -> Iterator[None]:
-        """Make what happens inside happen as one, or not at all."""
-        with self._db.transaction(durable=durable):
+    def transaction(self, *, durable: bool = True, within_s: float | None = None) -> Iterator[None]:
+        """
+        Make what happens inside happen as one, or not at all.
+
+        Args:
+            durable: It survives a power loss once it has happened.
+            within_s: How long others may hold it up; None: as long as is usual.
+
+        Raises:
+            UnavailableError: The database cannot be used.
+        """
+        with self._in_use, self._db.transaction(durable=durable, within_s=within_s):
             yield
 
     def close(self) -> None:
-        """Close it."""
-        self._db.close()
-
-    def is_lost(self, error: Exception) -> bool:
-        """Say whether the database went away, so that nobody knows what became of a commit."""
-        return self._db.is_lost(error)
+        """Close it, once what is under way in another thread has ended."""
+        with self._in_use:
+            self._db.close()
 
     def time(self) -> float | None:
         """Return the database's Unix seconds where it is the clock of all, else None."""
@@ -110,6 +129,10 @@ class Database:
             "SELECT changes, (SELECT coalesce(max(id), 0) FROM pet) FROM inventory"
         )[0]
         return changes, newest
+
+    def try_writing(self) -> None:
+        """Write nothing: a database that is read-only refuses that, too."""
+        self._db.execute("UPDATE inventory SET changes = 0 WHERE changes < 0")
 
     def find_keys(self, digests: Iterable[str]) -> dict[str, tuple[str, Window, Window]]:
         """Return id and windows of each valid key, by its digest."""
@@ -149,8 +172,8 @@ class Database:
         if self._addresses > MOST_ADDRESSES // 100:  # sorting them for each new one would hold all others up
             self._addresses = 0
             self._db.execute(
-                "DELETE FROM usage WHERE day_start < ? AND subject LIKE 'address %'",
-                (Window(1, spec.DAY_S).start(now),),
+                "DELETE FROM usage WHERE (day_start <= ? OR minute_start > ?) AND subject LIKE 'address %'",
+                (now - spec.DAY_S, now + spec.MINUTE_S),  # ended; begun while the clock was ahead
             )
             self._db.execute(
                 "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE 'address %'"
@@ -181,21 +204,24 @@ class Database:
 
     def change(self, pet_id: int, status: str | None) -> bool:
         """Set the status of an animal, as the store's staff does; say whether it was there."""
-        return bool(self._db.execute("UPDATE pet SET status = ? WHERE id = ? RETURNING id", (status, pet_id)))
+        return self._changed("UPDATE pet SET status = ? WHERE id = ? RETURNING id", status, pet_id)
 
     def remove(self, pet_id: int) -> bool:
         """Remove an animal, as the store's staff does; say whether it was there."""
-        return bool(self._db.execute("DELETE FROM pet WHERE id = ? RETURNING id", (pet_id,)))
+        return self._changed("DELETE FROM pet WHERE id = ? RETURNING id", pet_id)
 
     def create_key(self, plan: Plan, *, label: str, now: float) -> tuple[str, str]:
         """Make a key; return its id and the key itself, which is stored as a digest only."""
         if plan.per_minute is None or plan.per_day is None:
             raise SettingsError("a key needs both numbers: requests a minute and a day")
+        if max(plan.per_minute, plan.per_day) > spec.INT64_MAX:
+            raise SettingsError(f"the numbers of a plan are at most {spec.INT64_MAX:,} requests")
         key, key_id = "psk_" + secrets.token_urlsafe(32), secrets.token_hex(4)
-        self._db.execute(
-            "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
-            (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now),
-        )
+        with self.transaction():
+            self._db.execute(
+                "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now),
+            )
         return key_id, key
 
     def list_keys(self) -> list[Key]:
@@ -208,10 +234,14 @@ class Database:
 
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""
-        changed = self._db.execute(
-            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id", (now, key_id)
+        return self._changed(
+            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id", now, key_id
         )
-        return bool(changed)
+
+    def _changed(self, statement: str, *values: object) -> bool:
+        """Execute a statement that returns what it changed; say whether that was anything."""
+        with self.transaction():
+            return bool(self._db.execute(statement, values))
 
     def _row(self, pet: tuple[str, int, str | None]) -> tuple[object, ...]:
         return (pet[0].encode(), *pet[1:]) if self._db.bytes_for_names else pet

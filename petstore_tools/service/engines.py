@@ -1,60 +1,54 @@
-"""SQLite and PostgreSQL behind one seam: execute, hold a transaction, bring the schema up to date."""
+"""The file or the PostgreSQL that an address names; SQLite behind the seam of `engine`."""
 
 from __future__ import annotations
 
+import os
+import re
+import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import lru_cache
+import time
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from pydantic import SecretStr
 
 from petstore_tools import sqlite
 from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.service import schema
+from petstore_tools.service.engine import LOCKED, READ_ONLY, Engine, UnavailableError
 
 POSTGRES: Final = ("postgresql://", "postgres://")
-_ORDER: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
+GONE: Final = "was removed or replaced while it was in use; start the service again with the right file"
+LOG_SEEN_EVERY_S: Final = 1.0  # SQLite's log is written all the time, and slow to ask for
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
+_KEYWORDS = re.compile(r"\b(host|hostaddr|port|dbname|user|password|service)\s*=")
 
 
-class Engine(Protocol):
+def engine(where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True) -> Engine:
     """
-    A database.
+    Open the database that a path or a `postgresql://` address names.
 
-    Attributes:
-        locking: What makes a SELECT hold its rows.
-        bytes_for_names: Names are stored as UTF-8, since its text cannot hold a NUL.
+    Raises:
+        SettingsError: It is an address of another kind, which would be taken for the name of a file.
     """
-
-    locking: str
-    bytes_for_names: bool
-
-    def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Execute a statement with `?` for each value, and return its rows."""
-
-    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute a statement for each row."""
-
-    @contextmanager
-    def transaction(self, *, durable: bool) -> Iterator[None]:
-        """Make what happens inside happen as one; `durable`: and survive a power loss once it has."""
-
-    def serialise_ids(self) -> None:
-        """Let nobody else assign an id until this transaction ends: ids become visible in order."""
-
-    def is_lost(self, error: Exception) -> bool:
-        """Say whether the database went away, so that nobody knows what became of a commit."""
-
-    def time(self) -> float | None:
-        """Return the database's Unix seconds where many machines share it, None where one does."""
-
-    def close(self) -> None:
-        """Let go of it."""
+    if isinstance(where, str):
+        if where.startswith(POSTGRES):
+            try:
+                from petstore_tools.service.postgres import PostgresEngine
+            except ImportError as error:
+                raise MissingExtraError("postgres", "the service on PostgreSQL") from error
+            return PostgresEngine(SecretStr(where), own_time=own_time)
+        if _ADDRESS.match(where) or _KEYWORDS.search(where):
+            raise SettingsError(
+                "the address of the service's database is not known: it is the path of an SQLite file, or an "
+                "address that begins with postgresql:// (in small letters, without +psycopg or the like)"
+            )
+    return SqliteEngine(Path(where), durability=durability)
 
 
-class SqliteEngine:
+class SqliteEngine(Engine):
     """
     One file, one process that writes at a time.
 
@@ -63,153 +57,155 @@ class SqliteEngine:
         durability: What an acknowledged create survives (`sqlite.connect`).
 
     Raises:
-        SettingsError: It is no database of this service, or of a newer version.
+        SettingsError: It is no database of this service, was emptied, or is of a newer version.
     """
 
-    locking, bytes_for_names = "", False
-    faults: tuple[type[Exception], ...] = (sqlite3.Error, OSError)
+    locking, bytes_for_names, local = "", False, True
+    _faults = (sqlite3.Error, OSError)
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
-        self._durability, self._now_durable = durability, True
+        self.name, self._path, self._durability = str(path), path, durability
+        self._real, self._now_durable = path.resolve(), True
+        self._log_path = self._real.with_name(self._real.name + "-wal")
+        self._file: tuple[int, ...] = ()
+        self._log: tuple[int, ...] = ()
+        self._log_seen_at = 0.0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite.connect(path, durability=durability)
-            self._db.execute(f"PRAGMA busy_timeout = {int(sqlite.BUSY_S * 1000)}")  # staff beside the service
-            with sqlite.transaction(self._db):
-                (version,) = self._db.execute("PRAGMA user_version").fetchone()
-                for statement in schema.missing(version, path.name, schema.SQLITE):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version = {schema.VERSION}")
-        except self.faults as error:
-            raise SettingsError(
-                f"the service's database (--database) {path.name or path} cannot be used: {error}"
-            ) from error
-
-    def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Execute a statement with `?` for each value, and return its rows."""
-        return self._db.execute(statement, values).fetchall()
+            if path.exists():
+                self._recognise()
+            else:
+                self._make()
+            self._file = _identity(path)
+            with self.transaction(durable=True):
+                _bring_up_to_date(self._db, path.name)
+        except (UnavailableError, *self._faults) as error:
+            why = error.reason if isinstance(error, UnavailableError) else f"cannot be used: {error}"
+            raise SettingsError(f"the service's database (--database) {path.name or path} {why}") from error
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute a statement for each row."""
-        self._db.executemany(statement, rows)
-
-    @contextmanager
-    def transaction(self, *, durable: bool) -> Iterator[None]:
-        """Make what happens inside happen as one; `durable`: and survive what `durability` names."""
-        if durable != self._now_durable and self._durability == "FULL":
-            self._db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._now_durable = durable
-        with sqlite.transaction(self._db):
-            yield
+        try:
+            self._connection().executemany(statement, rows)
+        except self._faults as error:
+            self._fail(error)
+            raise
 
     def serialise_ids(self) -> None:
         """Let nobody else assign an id: SQLite has one writer at a time."""
-
-    def is_lost(self, error: Exception) -> bool:  # noqa: ARG002
-        """Return False: what a file did not commit is undone."""
-        return False
 
     def time(self) -> None:
         """Return None: the service's own clock counts."""
 
     def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+        """Close the file; the next use opens it again."""
+        super().close()
+        self._log = ()
 
+    def _run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._connection().execute(statement, values).fetchall()
 
-class PostgresEngine:
-    """
-    A PostgreSQL database for any number of workers; its clock is everybody's.
-
-    Args:
-        url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
-        own_time: Whether the database's clock counts; False where the service's clock is turned.
-
-    Raises:
-        MissingExtraError: The extra `postgres` is not installed.
-        SettingsError: It cannot be reached, or is of a newer version.
-    """
-
-    locking, bytes_for_names = " FOR UPDATE", True
-
-    def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
+    def _begin(self, durable: bool, within_s: float | None) -> None:
         try:
-            import psycopg
-        except ImportError as error:
-            raise MissingExtraError("postgres", "the service on PostgreSQL") from error
-        self._psycopg, self._url, self._own_time = psycopg, url, own_time
-        self.faults: tuple[type[Exception], ...] = (psycopg.Error, OSError)
-        self._db: Any = None
-        try:
-            with self.transaction(durable=True):
-                self.execute("SELECT pg_advisory_xact_lock(?, 1)", (_ORDER,))  # many workers start at once
-                self.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
-                version = self.execute("SELECT coalesce(max(version), 0) FROM schema_version")[0][0]
-                for statement in schema.missing(version, "on PostgreSQL", schema.POSTGRES):
-                    self.execute(statement)
-                if version != schema.VERSION:
-                    self.execute("INSERT INTO schema_version VALUES (?)", (schema.VERSION,))
-        except self.faults as error:
-            raise SettingsError(f"the service's PostgreSQL cannot be used: {type(error).__name__}") from error
-
-    def execute(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Execute a statement with `?` for each value, and return its rows."""
-        cursor = self._connection().execute(_percent(statement), values)
-        return cursor.fetchall() if cursor.description else []
-
-    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute a statement for each row."""
-        with self._connection().cursor() as cursor:
-            cursor.executemany(_percent(statement), rows)
-
-    @contextmanager
-    def transaction(self, *, durable: bool) -> Iterator[None]:
-        """Make what happens inside happen as one; `durable`: and survive a power loss once it has."""
-        db = self._connection()
-        try:
-            with db.transaction():
-                if not durable:
-                    db.execute("SET LOCAL synchronous_commit = off")
-                yield
-        except self._psycopg.OperationalError:  # a database that was restarted is met with a new connection
-            self.close()
+            db = self._connection()
+            if durable != self._now_durable and self._durability == "FULL":
+                db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._now_durable = durable
+            sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
+        except self._faults as error:
+            self._fail(error)
             raise
+        self._log = self._log or _identity(self._log_path)
 
-    def serialise_ids(self) -> None:
-        """Let nobody else assign an id until this transaction ends: a keyset reader misses none."""
-        self.execute("SELECT pg_advisory_xact_lock(?, 2)", (_ORDER,))
+    def _check(self) -> None:
+        same = self._file == _identity(self._path)
+        if same and time.monotonic() >= self._log_seen_at + LOG_SEEN_EVERY_S:
+            self._log_seen_at = time.monotonic()
+            same = self._log in ((), _identity(self._log_path))
+        if not same:
+            raise UnavailableError(GONE)
 
-    def is_lost(self, error: Exception) -> bool:
-        """Say whether the server went away without a word of its own."""
-        return isinstance(error, self._psycopg.OperationalError) and error.sqlstate is None
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:  # SQLite has rolled back by itself where the disk is full
+            self.execute("ROLLBACK")
 
-    def time(self) -> float | None:
-        """Return the database's Unix seconds, so that workers on many machines agree on windows."""
-        if not self._own_time:
+    def _reason(self, error: Exception) -> str | None:
+        if isinstance(error, (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError)):
             return None
-        now: float = self.execute("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0]
-        return now
+        reasons = {
+            sqlite3.SQLITE_BUSY: LOCKED,
+            sqlite3.SQLITE_READONLY: READ_ONLY,
+            sqlite3.SQLITE_FULL: "has no room left on its disk",
+        }
+        return reasons.get(_code(error), f"cannot be used: {getattr(error, 'strerror', error)}")
 
-    def close(self) -> None:
-        """Close the connection; the next use opens another."""
-        if self._db is not None:
-            with suppress(*self.faults):
-                self._db.close()
-        self._db = None
+    def _is_undone(self, error: Exception) -> bool:
+        return _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL)
 
-    def _connection(self) -> Any:
+    def _connection(self) -> sqlite3.Connection:
         if self._db is None:
-            self._db = self._psycopg.connect(self._url.get_secret_value(), autocommit=True, connect_timeout=2)
-        return self._db
+            self._check()  # no file is made in the place of one that is gone
+            self._db, self._now_durable = sqlite.connect(self._real, durability=self._durability), True
+        db: sqlite3.Connection = self._db
+        return db
+
+    def _recognise(self) -> None:
+        """Read whose file this is, before anything is written to it."""
+        if not self._path.stat().st_size:
+            raise SettingsError(
+                f"the service's database {self._path.name} is an empty file. If animals were in it, put a "
+                "copy of it back. If it is to be a new database, delete the file and start again"
+            )
+        with closing(sqlite3.connect(self._path, timeout=sqlite.BUSY_S)) as db:
+            (bears,) = db.execute("PRAGMA application_id").fetchone()
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        of_0_1 = not bears and 0 < version <= schema.LAST_UNMARKED and tables >= schema.TABLES
+        if bears != schema.APPLICATION_ID and not of_0_1:
+            raise SettingsError(
+                f"{self._path.name} is no database of this service, and nothing in it was changed: name "
+                "another file with --database"
+            )
+        schema.check(tables, self._path.name)
+
+    def _make(self) -> None:
+        """Make the file, whole from its first moment: one that is found empty was emptied."""
+        log = self._log_path
+        if log.exists() and log.stat().st_size:
+            raise SettingsError(
+                f"the service's database {self._path.name} is gone, but {log.name}, which belongs to it, is "
+                f"still there. Put {self._path.name} back, or delete {log.name} to start with a new database"
+            )
+        draft = self._real.with_name(f".{self._real.name}.{secrets.token_hex(4)}")
+        try:
+            with closing(sqlite.connect(draft, durability="FULL")) as db, sqlite.transaction(db):
+                _bring_up_to_date(db, self._path.name)
+            try:
+                os.link(draft, self._real)
+            except FileExistsError:  # another process made it first
+                pass
+            except OSError:  # a file system without links
+                draft.rename(self._real)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
-@lru_cache(maxsize=1_000)
-def _percent(statement: str) -> str:
-    return statement.replace("%", "%%").replace("?", "%s")
+def _bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    for statement in schema.missing(version, name, schema.SQLITE):
+        db.execute(statement)
+    db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {schema.VERSION}")
 
 
-def engine(where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True) -> Engine:
-    """Open the database that a path or a `postgresql://` address names."""
-    if isinstance(where, str) and where.startswith(POSTGRES):
-        return PostgresEngine(SecretStr(where), own_time=own_time)
-    return SqliteEngine(Path(where), durability=durability)
+def _code(error: Exception) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """Return what tells a file from another in its place; nothing where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ class Asked:
         address: Of the caller.
         answer: Where its answer is put; None where its body is needed for one.
         length: Of the body as its head announces it; 1 where it announces a body without a length.
+        since: No later than it was sent, by the clock of `batches`.
     """
 
     method: str
@@ -51,6 +53,7 @@ class Asked:
     address: str
     answer: asyncio.Future[Answer | None]
     length: int = 0
+    since: float = math.inf
 
 
 @dataclass(slots=True)

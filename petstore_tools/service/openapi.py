@@ -32,6 +32,7 @@ _ERRORS: Final = {
     410: ("Gone", "The operation was removed as announced (§9; our choice).", "gone"),
     413: ("BodyTooLarge", "The body has more than a mebibyte (our choice).", "body_too_large"),
     429: ("TooManyRequests", "A limit is exceeded, or the key is banned (§8.4).", "rate_limited"),
+    503: ("Unavailable", "The service cannot answer now, and did nothing (our choice).", "unavailable"),
 }
 
 
@@ -40,7 +41,7 @@ def _error(status: int) -> dict[str, Any]:
     headers: dict[str, Any] = dict(_RATE)
     if status == 401:
         headers["WWW-Authenticate"] = {"required": True, "schema": {"type": "string", "const": "Bearer"}}
-    if status == 429:
+    if status in (429, 503):
         headers[spec.HEADER_RETRY_AFTER] = _whole("Seconds to wait (§8.4).")
     example = {"code": code, "message": "What is wrong, for people.", "status": status}
     return {
@@ -98,7 +99,7 @@ def _list_pets() -> dict[str, Any]:
         "operationId": "listPets",
         "summary": "List animals",
         "parameters": [limit, status, cursor],
-        "responses": _responses({"200": page}, 400, 401, 429),
+        "responses": _responses({"200": page}, 400, 401, 429, 503),
     }
 
 
@@ -111,7 +112,7 @@ def _create_pet() -> dict[str, Any]:
         "operationId": "createPet",
         "summary": "Add an animal",
         "requestBody": {"required": True, "content": content},
-        "responses": _responses({"201": added}, 400, 401, 413, 429),
+        "responses": _responses({"201": added}, 400, 401, 413, 429, 503),
     }
 
 
@@ -138,7 +139,7 @@ def _get_pet() -> dict[str, Any]:
         "description": "Use listPets with the `status` filter in its place.",
         "deprecated": True,
         "parameters": [pet_id],
-        "responses": _responses({"200": found}, 401, 404, 410, 429),
+        "responses": _responses({"200": found}, 401, 404, 410, 429, 503),
     }
 
 

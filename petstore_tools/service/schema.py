@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import fields
 from typing import Final
 
@@ -10,6 +11,9 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.service.limiter import Usage
 
 VERSION: Final = 2
+APPLICATION_ID: Final = 0x50455453  # "PETS", in the header of an SQLite file
+LAST_UNMARKED: Final = 2  # files of version 0.1 do not bear it
+TABLES: Final = frozenset({"pet", "key", "usage"})  # of every version
 _TYPES: Final = {"int": "BIGINT", "float": "DOUBLE PRECISION"}
 _USAGE: Final = ", ".join(f"{field.name} {_TYPES[str(field.type)]} NOT NULL" for field in fields(Usage))
 
@@ -47,6 +51,20 @@ POSTGRES: Final = (
         " FOR EACH STATEMENT EXECUTE FUNCTION pet_changed()",
     ),
 )
+
+
+def check(tables: AbstractSet[str], name: str) -> None:
+    """
+    Make sure that what was a database of this service still is one.
+
+    Raises:
+        SettingsError: Tables are missing.
+    """
+    if gone := sorted(TABLES - tables):
+        raise SettingsError(
+            f"the service's database {name} lacks the tables {', '.join(gone)}: its animals may be lost. "
+            "Put a copy of it back, or name another database"
+        )
 
 
 def missing(version: int, name: str, steps: Sequence[Sequence[str]]) -> list[str]:

@@ -104,7 +104,7 @@ def test_each_answer_it_names_carries_the_rate_headers(ample_service: tuple[str,
         if "$ref" not in response
     ]
 
-    assert len(named) >= 9
+    assert len(named) >= 10
     for response in named:
         assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= set(response["headers"])
         assert "example" in response["content"]["application/json"]

@@ -10,19 +10,18 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 from postgres import Postgres, absent, running
+from services import NOON, WIDE, client, post, served, until, workers
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.core.plan import Plan
@@ -32,40 +31,7 @@ from petstore_tools.service import schema
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.messages import Asked
-from petstore_tools.service.server import ThreadedServer
 from petstore_tools.shared_clock import ClockServer
-
-NOON = 1_800_000_000.0
-WIDE = Plan(1_000_000, 100_000_000)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "service.db")
-    server: Postgres = request.getfixturevalue("postgres")
-    return server.database()
-
-
-@contextmanager
-def served(where: str, clock: ManualClock | None = None, **how: Any) -> Iterator[tuple[Database, str]]:
-    database = Database(where, own_time=False)
-    server = ThreadedServer(Service(database, clock or ManualClock(NOON), **how)).start()
-    try:
-        yield database, server.base_url
-    finally:
-        server.stop()
-        database.close()
-
-
-def post(session: requests.Session, base_url: str, name: str = "Rex") -> requests.Response:
-    return session.post(f"{base_url}/pets", json={"name": name, "categoryId": 1}, timeout=20)
-
-
-def client(key: str) -> requests.Session:
-    session = requests.Session()
-    session.headers["Authorization"] = f"Bearer {key}"
-    return session
 
 
 @pytest.mark.case("P57")
@@ -124,9 +90,9 @@ def test_requests_that_wait_for_a_commit_share_the_next_one(
     commits = []
     real = Database.transaction
 
-    def slow(self: Database, *, durable: bool = True) -> Any:
+    def slow(self: Database, *, durable: bool = True, **how: Any) -> Any:
         commits.append(durable)
-        return real(self, durable=durable)
+        return real(self, durable=durable, **how)
 
     with served(where) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
@@ -184,17 +150,17 @@ def test_a_commit_of_which_nobody_knows_is_not_made_again(postgres: Postgres) ->
     url = postgres.database()
     with served(url) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
-        real = database._db.transaction
+        real = database._db._run
 
-        @contextmanager
-        def lost(*, durable: bool) -> Iterator[None]:
-            with real(durable=durable):
-                yield
-            raise psycopg.OperationalError("server closed the connection unexpectedly")
+        def lost(statement: str, values: Any = ()) -> Any:
+            found = real(statement, values)
+            if statement == "COMMIT":
+                raise psycopg.OperationalError("server closed the connection unexpectedly")
+            return found
 
-        database._db.transaction = lost  # type: ignore[method-assign]
+        database._db._run = lost  # type: ignore[method-assign]
         answer = post(client(key), base_url)
-        database._db.transaction = real  # type: ignore[method-assign]
+        database._db._run = real  # type: ignore[method-assign]
         standing = database.page(after=0, limit=9, status=None)
 
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
@@ -204,7 +170,7 @@ def test_a_commit_of_which_nobody_knows_is_not_made_again(postgres: Postgres) ->
 
 @pytest.mark.skipif(bool(absent()), reason=f"no PostgreSQL: {absent()}")
 def test_a_database_that_restarts_costs_an_error_and_no_more() -> None:
-    """While it is gone there are Errors with rate headers; then the service goes on by itself."""
+    """While it is gone there are Errors that name a wait; then the service goes on by itself."""
     with running() as server, served(server.database()) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
         assert post(client(key), base_url).status_code == 201
@@ -213,7 +179,8 @@ def test_a_database_that_restarts_costs_an_error_and_no_more() -> None:
         server.start()
         back = post(client(key), base_url)
 
-    assert (gone.status_code, gone.headers["X-RateLimit-Limit"].isdecimal()) == (500, True)
+    assert (gone.status_code, gone.headers["X-RateLimit-Limit"].isdecimal()) == (503, True)
+    assert gone.headers["Retry-After"] == "5"
     assert "secret" not in gone.text
     assert (back.status_code, back.json()["id"] >= 2) == (201, True)
 
@@ -245,9 +212,7 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
         made = asyncio.get_running_loop().create_future
         pets, kind = "/v1/pets", "application/json"
         batch = [Asked(m, pets, b"limit=9", key, kind, body, "h", made()) for m, body in asked]
-        service._pending = list(batch)
-        service._commit()
-        return [(await one.answer).body for one in batch]
+        return [answer.body for answer in service._answers(batch, True) or ()]
 
     rex = b'{"name":"Rex","categoryId":1}'
     before, _, after = asyncio.run(ask(("GET", b""), ("POST", rex), ("GET", b"")))
@@ -333,39 +298,6 @@ def test_an_ipv6_network_is_one_caller(address: str, subject: str) -> None:
     assert databases.subject_of(address) == subject
 
 
-WORKER = """
-    import os, socket, sys
-    from petstore_tools.service.app import Service
-    from petstore_tools.service.database import Database
-    from petstore_tools.service.server import bind, serve
-    from petstore_tools.shared_clock import RemoteClock
-    listener = bind("127.0.0.1", 0)
-    listener.listen()
-    print(listener.getsockname()[1], flush=True)
-    clock = RemoteClock(os.environ["CLOCK"], os.environ["SECRET"])
-    serve(Service(Database(os.environ["URL"], own_time=False), clock), listener)
-"""
-
-
-@contextmanager
-def workers(url: str, clock: ClockServer, count: int) -> Iterator[list[str]]:
-    """Run so many processes of the service on one database and one clock."""
-    env = {**os.environ, "URL": url, "CLOCK": clock.address, "SECRET": clock.secret}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(WORKER)], stdout=subprocess.PIPE, text=True, env=env
-        )
-        for _ in range(count)
-    ]
-    try:
-        ports = [worker.stdout.readline().strip() for worker in started if worker.stdout]
-        yield [f"http://127.0.0.1:{port}/v1" for port in ports]
-    finally:
-        for worker in started:
-            worker.kill()
-            worker.communicate()
-
-
 @pytest.mark.case("P57", "P59")
 def test_two_worker_processes_accept_exactly_the_plan_in_each_window(postgres: Postgres) -> None:
     """Sixteen clients hammer one key over both, in three windows: not one over, not one short."""
@@ -444,18 +376,18 @@ def test_kill_9_of_a_worker_loses_nothing_acknowledged(postgres: Postgres, tmp_p
                 acknowledged.append(made.json()["id"])
 
     try:
-        _until(lambda: _is_up(port))
+        until(lambda: _is_up(port))
         threads = [threading.Thread(target=create) for _ in range(4)]
         for thread in threads:
             thread.start()
         for _ in range(2):
             before = len(acknowledged)
-            _until(lambda: len(acknowledged) > before + 50)  # noqa: B023
+            until(lambda: len(acknowledged) > before + 50)  # noqa: B023
             children = _workers_of(served_by.pid)
             os.kill(children[0], signal.SIGKILL)
-            _until(lambda: len(set(_workers_of(served_by.pid)) - set(children)) >= 1)  # noqa: B023
+            until(lambda: len(set(_workers_of(served_by.pid)) - set(children)) >= 1)  # noqa: B023
         before = len(acknowledged)
-        _until(lambda: len(acknowledged) > before + 50)
+        until(lambda: len(acknowledged) > before + 50)
         end.set()
         for thread in threads:
             thread.join()
@@ -470,14 +402,6 @@ def test_kill_9_of_a_worker_loses_nothing_acknowledged(postgres: Postgres, tmp_p
     assert set(acknowledged) <= standing
     assert "a-secret-word" not in said
     assert "with 2 workers" in said
-
-
-def _until(holds: Any) -> None:
-    """Wait for what another process does, for half a minute."""
-    give_up_at = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.02)
 
 
 def _is_up(port: int) -> bool:
@@ -501,7 +425,7 @@ def test_health_and_the_document_need_no_key_and_cost_nothing(where: str) -> Non
     """A probe each second takes nobody's quota."""
     with served(where) as (_, base_url):
         for _ in range(70):
-            assert requests.get(f"{base_url}/health", timeout=5).json() == {"status": "ok"}
+            assert requests.get(f"{base_url}/health", timeout=5).json() == {"status": "ok", "database": "ok"}
         assert requests.get(f"{base_url}/openapi.json", timeout=5).json()["openapi"] == "3.1.0"
         assert requests.post(f"{base_url}/health", timeout=5).status_code == 405
         refused = requests.get(f"{base_url}/pets", timeout=5)
@@ -534,7 +458,7 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(tmp_path: Pa
         running = uvicorn.Server(servers.config(Service(database, ManualClock(NOON)), trusted=trusted))
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
-        _until(lambda: running.started)  # noqa: B023
+        until(lambda: running.started)  # noqa: B023
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1/pets"
         asked = [requests.get(url, headers={"X-Forwarded-For": f"192.0.2.{n}"}, timeout=5) for n in range(2)]
         left = [answer.headers["X-RateLimit-Remaining"] for answer in asked]

@@ -1,0 +1,175 @@
+"""PostgreSQL behind the seam of `engine`; the extra `postgres`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors
+from pydantic import SecretStr
+
+from petstore_tools.errors import SettingsError
+from petstore_tools.service import schema
+from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine, UnavailableError
+
+# A session that was paused lets go of its rows before those who wait for them give up.
+IDLE_S: Final = 2.0
+LOCK_S: Final = 3.0
+CONNECT_S: Final = 2
+SCHEMA_LOCK_S: Final = 60.0
+_ORDER: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
+
+
+class _Connection(psycopg.Connection[Any]):
+    """A connection that gives up at a time, though the server or the network is silent."""
+
+    until = math.inf
+
+    def wait(self, gen: Generator[Any, Any, Any], *how: Any, **more: Any) -> Any:
+        """Wait for the server, and no longer than until then."""
+        return super().wait(self._patient(gen), *how, **more)
+
+    def _patient(self, answers: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        ready = None
+        while True:
+            try:
+                wanted = answers.send(ready)
+            except StopIteration as end:
+                return end.value
+            ready = yield wanted
+            if time.monotonic() > self.until:
+                raise errors.QueryCanceled("no answer in time")
+
+
+class PostgresEngine(Engine):
+    """
+    A PostgreSQL database for any number of workers; its clock is everybody's.
+
+    Args:
+        url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
+        own_time: Whether the database's clock counts; False where the service's clock is turned.
+
+    Raises:
+        SettingsError: It cannot be reached, is no database of this service, or is of a newer version.
+    """
+
+    locking, bytes_for_names, local = " FOR UPDATE", True, False
+    _faults = (psycopg.Error, OSError)
+    _db: _Connection | None
+
+    def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
+        self._url, self._own_time, self.name = url, own_time, "PostgreSQL"
+        try:
+            with self.transaction(durable=True):
+                self._bring_up_to_date()
+        except (UnavailableError, *self._faults) as error:
+            why = error.reason if isinstance(error, UnavailableError) else type(error).__name__
+            raise SettingsError(
+                f"the service's database on PostgreSQL cannot be used ({why}): check that it runs, and host, "
+                "port, name, user and password in its address"
+            ) from error
+
+    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Execute a statement for each row."""
+        try:
+            with self._connection().cursor() as cursor:
+                cursor.executemany(_percent(statement), rows)
+        except self._faults as error:
+            self._fail(error)
+            raise
+
+    @contextmanager
+    def transaction(self, *, durable: bool, within_s: float | None = None) -> Iterator[None]:
+        """Make what happens inside happen as one; `within_s` includes all waiting for the server."""
+        try:
+            with super().transaction(durable=durable, within_s=within_s):
+                yield
+        finally:
+            if self._db is not None:
+                self._db.until = math.inf
+
+    def serialise_ids(self) -> None:
+        """Let nobody else assign an id until this transaction ends: a keyset reader misses none."""
+        self.execute("SELECT pg_advisory_xact_lock(?, 2)", (_ORDER,))
+
+    def time(self) -> float | None:
+        """Return the database's Unix seconds, so that workers on many machines agree on windows."""
+        if not self._own_time:
+            return None
+        now: float = self.execute("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0]
+        return now
+
+    def _run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        cursor = self._connection().execute(_percent(statement), values)
+        return cursor.fetchall() if cursor.description else []
+
+    def _begin(self, durable: bool, within_s: float | None) -> None:
+        until = math.inf if within_s is None else time.monotonic() + within_s
+        try:
+            db = self._connection()
+            db.until = until
+            db.execute("BEGIN" if durable else "BEGIN; SET LOCAL synchronous_commit = off")
+            told = (b"default_transaction_read_only", b"in_hot_standby")
+            if any(db.pgconn.parameter_status(name) == b"on" for name in told):
+                raise errors.ReadOnlySqlTransaction  # as its first write would
+        except self._faults as error:
+            self._fail(error)
+            raise
+
+    def _reason(self, error: Exception) -> str | None:
+        if isinstance(error, (errors.DataError, errors.IntegrityError, errors.ProgrammingError)):
+            return None
+        reasons: dict[type[Exception], str] = {
+            errors.LockNotAvailable: LOCKED,
+            errors.QueryCanceled: SILENT,
+            errors.ReadOnlySqlTransaction: READ_ONLY,
+            errors.IdleInTransactionSessionTimeout: SILENT,
+        }
+        state = getattr(error, "sqlstate", None)
+        # never the text of the error: it may hold the address
+        return reasons.get(type(error), f"cannot be used ({state})" if state else "cannot be reached")
+
+    def _is_undone(self, error: Exception) -> bool:
+        if isinstance(error, errors.IdleInTransactionSessionTimeout):
+            return True
+        return isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR"
+
+    def _connection(self) -> _Connection:
+        if self._db is None:
+            self._db = _Connection.connect(
+                self._url.get_secret_value(),
+                autocommit=True,
+                connect_timeout=CONNECT_S,
+                client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
+            )
+            self.name = f"{self._db.info.host}/{self._db.info.dbname}"
+            self._db.execute(
+                f"SET lock_timeout = '{LOCK_S}s'; SET statement_timeout = '{LOCK_S}s';"
+                f" SET idle_in_transaction_session_timeout = '{IDLE_S}s'"
+            )
+        return self._db
+
+    def _bring_up_to_date(self) -> None:
+        self.execute("SET LOCAL statement_timeout = 0")
+        self.execute(f"SET LOCAL lock_timeout = '{SCHEMA_LOCK_S}s'")
+        self.execute("SELECT pg_advisory_xact_lock(?, 1)", (_ORDER,))  # many workers start at once
+        visible = "SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)"
+        tables = {name for (name,) in self.execute(visible)} & (schema.TABLES | {"schema_version"})
+        if tables:
+            schema.check(tables, "on PostgreSQL")
+        self.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
+        version = self.execute("SELECT coalesce(max(version), 0) FROM schema_version")[0][0]
+        for statement in schema.missing(version, "on PostgreSQL", schema.POSTGRES):
+            self.execute(statement)
+        if version != schema.VERSION:
+            self.execute("INSERT INTO schema_version VALUES (?)", (schema.VERSION,))
+
+
+@lru_cache(maxsize=1_000)
+def _percent(statement: str) -> str:
+    return statement.replace("%", "%%").replace("?", "%s")

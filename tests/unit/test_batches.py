@@ -1,0 +1,159 @@
+"""Requests that wait for the database: together, in its thread where it is slow, and not without end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from petstore_tools.service import batches
+from petstore_tools.service.batches import Batches
+from petstore_tools.service.engine import UnavailableError
+from petstore_tools.service.messages import Answer, Asked
+
+
+def asked(method: str = "GET") -> Asked:
+    future = asyncio.get_running_loop().create_future()
+    return Asked(method, "/v1/pets", b"", "key", "", b"", "h", future)
+
+
+def refuse(request: Asked, why: UnavailableError) -> Answer:
+    return Answer(500 if why.unknown else 503, b"")
+
+
+def run(made: Batches, *methods: str, at_once: bool = False) -> list[int]:
+    async def ask() -> list[int]:
+        answers = [made.answer(asked(method), at_once=at_once) for method in methods]
+        return [answer.status for answer in await asyncio.gather(*answers)]
+
+    return asyncio.run(ask())
+
+
+class Work:
+    """Answers batches once `free` is set; notes their sizes and whether the thread answered them."""
+
+    def __init__(self, *, busy: int = 0) -> None:
+        self.sizes: list[tuple[int, bool]] = []
+        self.free = threading.Event()
+        self.free.set()
+        self._busy = busy
+
+    def __call__(self, batch: Sequence[Asked], here: bool) -> list[Answer] | None:
+        if here and self._busy:
+            self._busy -= 1
+            return None
+        assert self.free.wait(10)
+        self.sizes.append((len(batch), threading.current_thread() is not threading.main_thread()))
+        return [Answer(200, b"") for _ in batch]
+
+
+def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() -> None:
+    """600 requests are three batches, in place."""
+    work = Work()
+
+    assert run(Batches(work, refuse, local=True), *["GET"] * 600) == [200] * 600
+    assert work.sizes == [(256, False), (256, False), (88, False)]
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_a_database_that_is_held_up_is_waited_for_in_its_thread(local: bool) -> None:
+    """Also where it is in this process, and another program has it."""
+    work = Work(busy=1)
+
+    assert run(Batches(work, refuse, local=local), "GET") == [200]
+    assert work.sizes == [(1, True)]
+
+
+def test_after_a_slow_batch_the_next_is_answered_in_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow disk holds up nothing but those who wait for it."""
+    monkeypatch.setattr(batches, "QUICK_S", 0.0)
+    work = Work()
+    made = Batches(work, refuse, local=True)
+    made._took_s = 1.0
+
+    assert run(made, "GET") == [200]
+    assert work.sizes == [(1, True)]
+
+
+def test_who_waits_too_long_is_refused_and_only_a_create_under_way_is_not_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rest was never begun, and never is."""
+    monkeypatch.setattr(batches, "BEAT_S", 0.02)
+    monkeypatch.setattr(batches, "LONGEST_S", 0.1)
+    work = Work()
+    work.free.clear()
+    made = Batches(work, refuse, local=False)
+
+    async def ask() -> list[int]:
+        first = [asyncio.create_task(made.answer(asked(method))) for method in ("GET", "POST")]
+        await asyncio.sleep(0.02)
+        rest = [asyncio.create_task(made.answer(asked(method))) for method in ("GET", "POST")]
+        statuses = [answer.status for answer in await asyncio.gather(*first, *rest)]
+        work.free.set()
+        statuses.append((await made.answer(asked())).status)
+        return statuses
+
+    assert asyncio.run(ask()) == [503, 500, 503, 503, 200]
+    assert [size for size, _ in work.sizes] == [2, 1]
+
+
+def test_what_can_be_refused_without_the_database_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits a moment; while the database is known to be slow, not even that."""
+    monkeypatch.setattr(batches, "AT_ONCE_S", 0.05)
+    work = Work()
+    work.free.clear()
+    made = Batches(work, refuse, local=False)
+
+    async def ask() -> list[int]:
+        patient = asyncio.create_task(made.answer(asked()))
+        statuses = [(await made.answer(asked(), at_once=True)).status for _ in range(2)]
+        assert not made._pending  # the second was not even asked
+        work.free.set()
+        return [*statuses, (await patient).status]
+
+    assert asyncio.run(ask()) == [503, 503, 200]
+    assert [size for size, _ in work.sizes] == [2]
+
+
+def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(caplog: pytest.LogCaptureFixture) -> None:
+    """And the next one too."""
+    failures = [RuntimeError("a fault of ours")]
+    work = Work()
+
+    def fails(batch: Sequence[Asked], here: bool) -> list[Answer] | None:
+        if failures:
+            raise failures.pop()
+        return work(batch, here)
+
+    made = Batches(fails, refuse, local=True)
+
+    assert run(made, "GET", "POST") == [500, 500]
+    assert run(made, "GET") == [200]
+    assert "a fault of ours" in caplog.text
+    caplog.clear()
+
+
+def test_a_request_is_as_old_as_the_beat_before_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have come while this process was stopped: so long ago its caller may have gone."""
+    now = 100.0
+    monkeypatch.setattr(batches, "elapsed", lambda: now)
+    monkeypatch.setattr(batches, "BEAT_S", 60.0)
+    made = Batches(Work(), refuse, local=True)
+    ages = []
+
+    async def ask() -> None:
+        nonlocal now
+        for seconds in (0.0, 1.0, 76.0, 1.0, 1.0):
+            now += seconds
+            if seconds:
+                made._beat()
+            request = asked()
+            await made.answer(request)
+            ages.append(now - request.since)
+
+    asyncio.run(ask())
+
+    assert ages == [0.0, 1.0, 76.0, 1.0, 1.0]
