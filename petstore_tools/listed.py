@@ -98,7 +98,7 @@ class Begun:
 
 
 class Stale(Exception):  # noqa: N818 - no fault: the pass begins anew
-    """The service no longer goes on where an interrupted pass stopped."""
+    """A pass does not go on where it was interrupted: the service cannot, or a whole one was made since."""
 
 
 class Tally:
@@ -220,6 +220,7 @@ class _Pass:
         learnt = service.known.of(service.base_url)
         told = service.pagination or learnt.known_scheme
         self._learnt, self._size = learnt.scheme, learnt.sizes.get(wanted.status or "")
+        self._listings = learnt.listings.get(wanted.status or "", 0)  # complete ones, when this one began
         self._pager = Pager(
             f"{service.base_url}{spec.PETS_PATH}?{wanted.query}",
             limit=wanted.limit if wanted.first is None else min(wanted.limit, wanted.first),
@@ -235,6 +236,8 @@ class _Pass:
         self._given: set[int] = set()  # ids of animals that came before the pager began anew
         self._rows = 0  # that were given
         if begun is not None:
+            if begun.state.get("listings", self._listings) != self._listings:
+                raise Stale
             try:
                 self._pager.resume(begun.state, begun.ids)
             except (KeyError, TypeError, SettingsError) as error:
@@ -300,7 +303,8 @@ class _Pass:
 
     def state(self) -> dict[str, Any] | None:
         """Return what a later pass needs to go on, None where it had better begin anew."""
-        return None if self._others or self._given else self._pager.state()
+        state = None if self._others or self._given else self._pager.state()
+        return state and {**state, "listings": self._listings}
 
     def _pages_expected(self) -> int:
         """Return how many pages the listing will have, 0 where nobody knows."""

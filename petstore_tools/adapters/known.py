@@ -20,10 +20,12 @@ class Learnt(BaseModel):
     Attributes:
         scheme: Name of the paging scheme that its answers proved, None where it says itself what comes next.
         sizes: Animals in the last complete listing by filter, "" for none.
+        listings: Complete listings so far by filter: an interrupted one goes on while there is none since.
     """
 
     scheme: str | None = None
     sizes: dict[str, int] = Field(default_factory=dict)
+    listings: dict[str, int] = Field(default_factory=dict)
 
     @property
     def known_scheme(self) -> str | None:
@@ -57,10 +59,12 @@ class KnownServices:
         return self._known.get(base_url, Learnt())
 
     def keep(self, base_url: str, *, scheme: str | None, status: str | None, rows: int | None) -> None:
-        """Remember the scheme, and the size of a complete listing; None leaves the size as it was."""
-        before = self.of(base_url)
-        sizes = before.sizes if rows is None else {**before.sizes, status or "": rows}
-        after = Learnt(scheme=scheme, sizes=sizes)
+        """Remember the scheme, and a complete listing with its rows; None for one that is not complete."""
+        before, of = self.of(base_url), status or ""
+        after = before.model_copy(update={"scheme": scheme})
+        if rows is not None:
+            after.sizes = {**before.sizes, of: rows}
+            after.listings = {**before.listings, of: before.listings.get(of, 0) + 1}
         if after == before:
             return
         self._known[base_url] = after

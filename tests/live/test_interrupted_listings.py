@@ -1,0 +1,132 @@
+"""What an interrupted listing is gone on with, and when it is not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from paging_server import PagingService, pets
+
+from petstore_tools import PetStore, Plan
+from petstore_tools.core.listing import Listing
+from petstore_tools.errors import ProtocolError
+from petstore_tools.service.server import ThreadedServer
+from petstore_tools.snapshots import Shelf
+
+AMPLE = Plan(1_000_000, 100_000_000)
+
+
+@contextmanager
+def stores(service: PagingService, folder: Path, count: int) -> Iterator[list[PetStore]]:
+    """Give stores on one service and one state folder, as processes of one user have them."""
+    server = ThreadedServer(service).start()
+    told = {"plan": AMPLE, "state_dir": folder, "progress": False}
+    found = [PetStore(base_url=server.base_url, api_key="k", **told) for _ in range(count)]  # type: ignore[arg-type]
+    try:
+        yield found
+    finally:
+        for store in found:
+            store.close()
+        server.stop()
+
+
+def interrupt(store: PetStore, service: PagingService, status: str | None = None) -> None:
+    """Break off a listing after two pages: the third answer is no JSON."""
+    service.asked = []
+    service.before = lambda number: setattr(service, "garbled", number == 3)
+    with pytest.raises(ProtocolError, match="no list of animals"):
+        store.list_pets(status=status)
+    service.before = lambda number: setattr(service, "garbled", False)
+    service.asked = []
+
+
+@pytest.fixture
+def service() -> PagingService:
+    """It pages by links, and answers what is no JSON where it is `garbled`."""
+    service = PagingService(pets(450))
+    answer = service.answer
+
+    def garbled(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        status, headers, body = answer(query)
+        return status, headers, b"<html>" if getattr(service, "garbled", False) else body
+
+    service.answer = garbled  # type: ignore[method-assign]
+    return service
+
+
+@pytest.mark.case("P10")
+@pytest.mark.parametrize("parquet", [True, False])
+@pytest.mark.parametrize("other", [True, False])
+@pytest.mark.parametrize(
+    "whole",
+    [
+        lambda store: store.list_pets(resume=False),
+        lambda store: store.list_pets(resume=False, max_requests=50),
+        lambda store: store.list_pets(first=9_999),
+        lambda store: list(store.pages()),
+        lambda store: store.list_pets(max_age="1h", resume=False),
+    ],
+    ids=["list", "bounded", "first of fewer", "pages", "max_age"],
+)
+def test_a_whole_listing_since_ends_what_was_interrupted(
+    service: PagingService,
+    whole: Callable[[PetStore], object],
+    other: bool,
+    parquet: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However it was made, and by whichever process: the next listing begins anew."""
+    with stores(service, tmp_path, 2) as (store, second):
+        if not parquet:
+            monkeypatch.setattr(Shelf, "keep_begun", lambda *_: None)
+        interrupt(store, service)
+        whole(second if other else store)
+        service.rows.pop(0)
+
+        service.asked = []
+        frame = store.list_pets()
+
+    assert frame["id"].tolist() == list(range(2, 451))
+    assert Listing.of(frame).notes == ()
+    assert len(service.asked) == 5
+
+
+@pytest.mark.case("P10")
+@pytest.mark.parametrize("between", ["sold", "nothing", "not whole"])
+def test_what_was_interrupted_is_gone_on_with_until_then(
+    service: PagingService, between: str, tmp_path: Path
+) -> None:
+    """A listing with another filter, and one that was not whole, end nothing; nor does a whole one before."""
+    with stores(service, tmp_path, 2) as (store, second), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        second.list_pets()
+        interrupt(store, service)
+        if between == "sold":
+            second.list_pets(status="sold")
+        elif between == "not whole":
+            second.list_pets(max_requests=2, resume=False)
+
+        service.asked = []
+        frame = store.list_pets()
+
+    assert len(frame) == 450
+    assert "stitched over a pause" in Listing.of(frame).notes[0]
+    assert len(service.asked) == 4
+
+
+@pytest.mark.case("P10")
+def test_an_interrupted_state_that_cannot_be_read_is_begun_anew(
+    service: PagingService, tmp_path: Path
+) -> None:
+    """A file of another version, or of none."""
+    with stores(service, tmp_path, 2) as (store, second):
+        interrupt(store, service)
+        frame, state = store._puller._states[None]
+        store._shelf.keep_begun(frame, {"next": 5} | dict.fromkeys(set(state) - {"last"}, None))
+
+        assert len(second.list_pets()) == 450
+    assert len(service.asked) == 5
