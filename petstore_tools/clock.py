@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
+from petstore_tools.errors import ArgumentError
+
 SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
 
 
@@ -78,7 +80,7 @@ class ManualClock:
     def advance(self, seconds: float) -> None:
         """Turn the clock on by so many seconds."""
         if seconds < 0:
-            raise ValueError("time can only be turned forward")
+            raise ArgumentError("time can only be turned forward")
         with self._changed:
             self._turn(self._now + seconds)
 

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final, Literal
 
 from petstore_tools import spec
+from petstore_tools.adapters.files import check_writable
 from petstore_tools.adapters.replies import expect, read_rows
 from petstore_tools.client import Client
 from petstore_tools.core import plan as plans
@@ -144,9 +146,9 @@ def folder_is_writable(folder: os.PathLike[str]) -> Finding:
     here = os.fspath(folder)
     while not os.path.exists(here) and os.path.dirname(here) != here:
         here = os.path.dirname(here)
-    if os.access(here, os.W_OK):
-        return Finding("state folder", "well", os.fspath(folder))
-    error = LedgerError(f"{os.fspath(folder)} cannot be written")
-    return Finding(
-        "state folder", "wrong", str(error), "point PETSTORE_STATE_DIR at a folder that can", error
-    )
+    try:
+        check_writable(Path(here) / "a file")
+    except OSError as why:
+        error = LedgerError(str(why))
+        return Finding("state folder", "wrong", str(error), "PETSTORE_STATE_DIR names another one", error)
+    return Finding("state folder", "well", os.fspath(folder))

@@ -40,11 +40,15 @@ def without_frames(error: _E) -> _E:
     return error
 
 
-class PetstoreError(Exception):
-    """Root of everything this package raises on purpose."""
+class _OneLine(BaseException):
+    """What is expected: a notebook shows it without a traceback."""
 
-    def _render_traceback_(self) -> list[str]:  # what IPython shows in place of a traceback
+    def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [f"{type(self).__name__}: {self}"]
+
+
+class PetstoreError(_OneLine, Exception):
+    """Root of everything this package raises on purpose."""
 
 
 class TransportError(PetstoreError):
@@ -142,7 +146,7 @@ class IncompleteListingError(PetstoreError):
         self.listing = listing
 
 
-class Interrupted(KeyboardInterrupt):
+class Interrupted(_OneLine, KeyboardInterrupt):
     """
     Ctrl-C, with a word on what was kept; a notebook shows that line in place of a traceback.
 
@@ -153,9 +157,6 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, message: str, *, result: object = None) -> None:
         super().__init__(message)
         self.result = result
-
-    def _render_traceback_(self) -> list[str]:
-        return [str(self)]
 
 
 class LedgerError(PetstoreError):

@@ -86,7 +86,7 @@ class Puller:
             if isinstance(error, KeyboardInterrupt):
                 kept = counted(len(columns.ids), "animal")
                 raise Interrupted(
-                    f"Interrupted: {kept} so far, in last_partial; the same call goes on from there."
+                    f"{kept} so far, in last_partial; the same call goes on from there."
                 ) from None
             raise
         finally:

@@ -14,7 +14,7 @@ from petstore_tools import spec
 from petstore_tools.admission import Manner
 from petstore_tools.client import Client
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import IncompleteListingError
+from petstore_tools.errors import ArgumentError, IncompleteListingError
 from petstore_tools.listed import Listed, Wanted
 from petstore_tools.models import Pet, whole
 from petstore_tools.notebook import page_progress
@@ -54,13 +54,15 @@ class Reading:
             wait: Wait for the next day's quota in place of raising QuotaError.
 
         Raises:
-            ValueError: Status or limit is none of these.
+            ArgumentError: Status or limit is none of these.
 
         Spec: §4.1, §8.1.
         """
         check_status(status)
         if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
-            raise ValueError(f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}")
+            raise ArgumentError(
+                f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}"
+            )
         return self._client.pages(Wanted(status, limit), manner=Manner(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
@@ -99,7 +101,7 @@ class Reading:
             missing where unset); the same dtypes when empty. `attrs["listing"]` is the verdict.
 
         Raises:
-            ValueError: An argument is none of these.
+            ArgumentError: An argument is none of these.
             IncompleteListingError: Completeness was required; the frame is in `last_partial`.
             UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError: What was read
                 until then is in `last_partial`, labelled as cut.
@@ -199,7 +201,7 @@ class Reading:
             wait: Wait for the next day's quota in place of raising QuotaError.
 
         Raises:
-            ValueError: Status or `since` is none of these, or in the future; nothing was asked.
+            ArgumentError: Status or `since` is none of these, or in the future; nothing was asked.
             IncompleteListingError: The listing is not whole, and `partial` is not set.
             MissingExtraError: `since` without the extra `parquet`.
 
@@ -227,7 +229,7 @@ class Reading:
         Fetch one animal by its id.
 
         Raises:
-            ValueError: No int64.
+            ArgumentError: No int64.
             NotFoundError: There is none, or the operation was removed as announced.
 
         Warns:
@@ -243,25 +245,25 @@ class Reading:
         )
         pet_id = whole(pet_id)
         if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
-            raise ValueError(f"an id is a whole number in int64, not {pet_id!r}")
+            raise ArgumentError(f"an id is a whole number in int64, not {pet_id!r}")
         return self._client.get(pet_id)
 
 
 def check_status(status: str | None) -> None:
     """Refuse a status the document does not have (§2.3)."""
     if status is not None and status not in spec.STATUSES:
-        raise ValueError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}")
+        raise ArgumentError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}")
 
 
 def _check(wanted: Wanted, require: str | None, max_age: object) -> None:
     check_status(wanted.status)
     for name, number in (("first", wanted.first), ("max_requests", wanted.max_requests)):
         if number is not None and (type(number) is not int or number < 1):
-            raise ValueError(f"{name} is a whole number from 1 on, not {number!r}")
+            raise ArgumentError(f"{name} is a whole number from 1 on, not {number!r}")
     if require not in (None, "complete"):
-        raise ValueError(f"require is 'complete' or None, not {require!r}")
+        raise ArgumentError(f"require is 'complete' or None, not {require!r}")
     if max_age is not None and (wanted.first is not None or wanted.max_requests is not None):
-        raise ValueError("max_age is for whole listings: leave out first and max_requests")
+        raise ArgumentError("max_age is for whole listings: leave out first and max_requests")
 
 
 def _age(given: str | float | timedelta) -> timedelta:
@@ -273,5 +275,5 @@ def _age(given: str | float | timedelta) -> timedelta:
         case _:
             seconds = given
     if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:
-        raise ValueError(f"max_age is an age such as '1h', '30min' or '2d', not {given!r}")
+        raise ArgumentError(f"max_age is an age such as '1h', '30min' or '2d', not {given!r}")
     return timedelta(seconds=seconds)

@@ -124,10 +124,10 @@ class Sandbox:
         Turn the manual clock forward.
 
         Raises:
-            ValueError: The sandbox runs on the machine's clock, or the time is negative.
+            ArgumentError: The sandbox runs on the machine's clock, or the time is negative.
         """
         if not isinstance(self.clock, ManualClock):
-            raise ValueError("this sandbox runs on the machine's clock; make it with clock='manual'")
+            raise ArgumentError("this sandbox runs on the machine's clock; make it with clock='manual'")
         self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
 
     def change(self, pet_id: int, *, status: spec.Status | None) -> None:
@@ -167,11 +167,11 @@ class Sandbox:
         Return what another process of this machine needs to `join`: address, key, state folder and clock.
 
         Raises:
-            ValueError: The sandbox runs on the machine's clock; `PetStore` with its `base_url` and `api_key`
+            ArgumentError: It runs on the machine's clock; `PetStore` with its `base_url` and `api_key`
                 does there.
         """
         if not isinstance(self.clock, ManualClock):
-            raise ValueError("this sandbox runs on the machine's clock; PetStore(base_url=...) joins it")
+            raise ArgumentError("this sandbox runs on the machine's clock; PetStore(base_url=...) joins it")
         if self._clock_server is None:
             self._clock_server = ClockServer(self.clock)
             self._made.callback(self._clock_server.close)

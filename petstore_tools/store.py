@@ -18,6 +18,7 @@ from petstore_tools.admission import MAX_WAIT_S
 from petstore_tools.client import SETTLE_AFTER_S, Client
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.core.plan import Plan
+from petstore_tools.errors import ArgumentError
 from petstore_tools.models import NewPet, Pet
 from petstore_tools.reading import Reading, check_status
 from petstore_tools.snapshots import Shelf
@@ -128,7 +129,7 @@ class PetStore(Reading):
             status: One of the three values, None to leave it unset.
 
         Raises:
-            ValueError: A value the document does not allow; nothing was sent.
+            ArgumentError: A value the document does not allow; nothing was sent.
             BadRequestError, UnauthorizedError, QuotaError: Nothing was created.
             TransportError, ApiError, ProtocolError: It may stand or not: look before trying again.
 
@@ -138,7 +139,7 @@ class PetStore(Reading):
         try:
             pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
         except ValidationError as error:
-            raise ValueError(f"no such animal can be added: {first_fault(error)}") from None
+            raise ArgumentError(f"no such animal can be added: {first_fault(error)}") from None
         return self._client.create(pet)
 
     def quota(self) -> Quota:

@@ -10,7 +10,7 @@ from petstore_tools import export, spec
 from petstore_tools.adapters.files import check_writable
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import IncompleteListingError, PetstoreError
+from petstore_tools.errors import IncompleteListingError
 from petstore_tools.render import text_table
 from petstore_tools.snapshots import load_parquet
 from petstore_tools.store import PetStore
@@ -73,14 +73,9 @@ def list_(
     with PetStore(environment=environment) as store:
         if first is None and max_age is None and (price := store.listing_price(status=status)):
             click.echo(f"{price}, as far as is known", err=True)
-        try:
-            frame = store.list_pets(
-                status=status, first=first, max_age=max_age, max_requests=max_requests, wait=wait
-            )
-        except PetstoreError:  # some of them are ValueErrors, too
-            raise
-        except ValueError as error:
-            raise click.UsageError(str(error)) from error
+        frame = store.list_pets(
+            status=status, first=first, max_age=max_age, max_requests=max_requests, wait=wait
+        )
     listing = Listing.of(frame)
     if output is None:
         shown = frame.head(SHOWN_ROWS).astype("object")
@@ -134,10 +129,6 @@ def report_(
         except IncompleteListingError as error:
             click.echo(f"Error: {error}; --partial reports on it all the same", err=True)
             return exits.PARTLY
-        except PetstoreError:
-            raise
-        except ValueError as error:
-            raise click.UsageError(str(error)) from error
     if output is None:
         click.echo(report.to_text())
     else:

@@ -67,7 +67,7 @@ def test_an_interrupt_ends_the_loop_around_an_import(box: Sandbox, files: list[P
     assert 50 <= result.created < ROWS
     assert result.created + result.unknown + result.pending == ROWS
     assert [path.exists() for path in result.files] == [True]
-    assert caught.value._render_traceback_() == [f"{result}; the same call goes on"]
+    assert caught.value._render_traceback_() == [f"Interrupted: {result}; the same call goes on"]
     assert box.store.import_pets(files[0], known="send").complete
 
 
