@@ -9,6 +9,7 @@ from pathlib import Path
 
 import postgres as postgres_
 import pytest
+from isolation import isolate
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.clock import SystemClock
@@ -25,6 +26,10 @@ CASES = Path(__file__).with_name("cases.txt")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--case", metavar="P1", help="run only the tests that hold this case")
     parser.addoption("--cases", action="store_true", help="print case -> tests; fail where a case has none")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    isolate()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,15 +1,15 @@
-"""Isolation from the user's settings, and what notebooks need beside them: `pytest notebooks` does, too."""
+"""What notebooks need beside themselves: a database, and settings with a service behind them."""
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
 import postgres as postgres_
 import pytest
+from isolation import isolate
 
 from petstore_tools import PetStore, Sandbox
 
@@ -17,15 +17,7 @@ _OPEN = ExitStack()  # what runs for notebooks: their kernels see the environmen
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    folder = Path(tempfile.mkdtemp(prefix="petstore-tests-"))
-    for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
-        if name != "PETSTORE_REQUIRE_ALL":
-            del os.environ[name]
-    os.environ |= {
-        "PETSTORE_CONFIG": str(folder / "config.toml"),
-        "PETSTORE_STATE_DIR": str(folder / "state"),
-        "PETSTORE_PROGRESS": "0",
-    }
+    isolate()
 
 
 @pytest.hookimpl(trylast=True)

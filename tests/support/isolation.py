@@ -1,0 +1,25 @@
+"""Isolation of tests and notebooks from the settings of the user who runs them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+_FOLDER = "PETSTORE_TESTS_FOLDER"
+
+
+def isolate() -> None:
+    """Take every setting out of the environment, and name folders of our own; once a process."""
+    if os.environ.get(_FOLDER) == str(os.getpid()):
+        return
+    for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
+        if name != "PETSTORE_REQUIRE_ALL":
+            del os.environ[name]
+    folder = Path(tempfile.mkdtemp(prefix="petstore-tests-"))
+    os.environ |= {
+        _FOLDER: str(os.getpid()),
+        "PETSTORE_CONFIG": str(folder / "config.toml"),
+        "PETSTORE_STATE_DIR": str(folder / "state"),
+        "PETSTORE_PROGRESS": "0",
+    }
