@@ -21,6 +21,7 @@ from petstore_tools.errors import PetstoreError, SettingsError, UnauthorizedErro
 from petstore_tools.store import PetStore
 
 ENTRIES = ("base_url", "api_key", "plan")
+SECRET = ("api_key", "ledger_url")
 
 
 @click.command("configure")
@@ -44,7 +45,7 @@ def configure_() -> int:
     while True:
         address = "Base address (https://HOST/v1)"
         entries["base_url"] = _ask(address, settings.check_base_url, entries.get("base_url"))
-        entries["api_key"] = _ask("API key (typing does not show)", _key, entries.get("api_key"), masked=True)
+        entries["api_key"] = _ask_key(entries.get("api_key"))
         plan = entries.get("plan", "free")
         entries["plan"] = _ask("Plan (free, pro, business, PER_MINUTE/PER_DAY)", _plan, plan)
         error = _check(entries)
@@ -55,12 +56,10 @@ def configure_() -> int:
         elif click.confirm("Keep these settings all the same?", default=False, err=True):
             break
         _say("Nothing is kept yet. Correct what is wrong; Enter keeps what is in brackets, Ctrl-C ends.")
-    # a JSON string is a TOML basic string
-    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items())
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     path.chmod(0o600)
-    replace_file(path, text.encode())
+    replace_file(path, "".join(_line(name, value) for name, value in entries.items()).encode())
     _say(f"Settings are in {path}. What they give: petstore-tools list --first 5")
     return exits.DONE
 
@@ -69,7 +68,8 @@ def _present(path: Path) -> dict[str, Any]:
     """Return what is kept already; a file that cannot be read is set aside after a question."""
     try:
         settings.read_file(path)
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        kept = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {name: SecretStr(value) if name in SECRET else value for name, value in kept.items()}
     except FileNotFoundError:
         return {}
     except SettingsError as error:
@@ -80,21 +80,33 @@ def _present(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _ask(text: str, read: Callable[[str], str], present: str | None, *, masked: bool = False) -> str:
+def _line(name: str, value: Any) -> str:
+    plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+    return f"{name} = {json.dumps(plain)}\n"  # a JSON string is a TOML basic string
+
+
+def _ask(text: str, read: Callable[[str], str], present: str | None) -> str:
     """Ask until the answer can be read; Enter gives what is there."""
-    if masked and present:
-        text += " [****]"
     while True:
-        given = click.prompt(text, default=present, hide_input=masked, show_default=not masked, err=True)
         try:
-            return read(given)
+            return read(click.prompt(text, default=present, err=True))
         except SettingsError as error:
             _say(f"Error: {error}")
 
 
-def _key(text: str) -> str:
-    KeyAuth(SecretStr(text.strip()))
-    return text.strip()
+def _ask_key(present: SecretStr | None) -> SecretStr:
+    """Ask without showing what is typed until it may be a key; Enter gives the one that is there."""
+    text = f"API key (typing does not show){' [****]' if present else ''}"
+    default = "" if present else None
+    while True:
+        given = SecretStr(click.prompt(text, default, hide_input=True, show_default=False, err=True).strip())
+        key = given or present or given
+        try:
+            KeyAuth(key)
+        except SettingsError as error:
+            _say(f"Error: {error}")
+        else:
+            return key
 
 
 def _plan(text: str) -> str:

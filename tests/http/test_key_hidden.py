@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType, TracebackType
 import pytest
 import requests
 from _pytest._io.saferepr import saferepr
+from click.testing import CliRunner
 from IPython.core.ultratb import VerboseTB
 from pydantic import SecretStr
 from raw import RawServer, answer
@@ -21,6 +22,7 @@ from raw import RawServer, answer
 from petstore_tools import PetStore
 from petstore_tools.adapters import http
 from petstore_tools.adapters.ledger import PostgresLedger
+from petstore_tools.cli.configure import configure_
 from petstore_tools.errors import (
     ApiError,
     LedgerError,
@@ -249,6 +251,16 @@ def test_no_wrong_settings_file_shows_the_key(tmp_path: Path, content: str) -> N
         PetStore()
 
     assert KEY not in shown(raised.value)
+
+
+def test_what_configure_asks_for_is_not_shown_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the key from the keyboard, or from the file it kept."""
+    monkeypatch.setenv("PETSTORE_SETTLE_AFTER_S", "soon")
+    for answers in (f"https://host/v1\n{KEY}\npro\n", "\n\n\n"):
+        with CliRunner().isolation(input=answers), pytest.raises(SettingsError) as raised:
+            configure_.callback()  # type: ignore[misc]
+        assert KEY not in shown(raised.value)
+        Path(os.environ["PETSTORE_CONFIG"]).write_text(f'base_url = "https://host/v1"\napi_key = "{KEY}"\n')
 
 
 def test_no_attribute_of_a_store_holds_the_key(opened: Callable[..., PetStore]) -> None:
