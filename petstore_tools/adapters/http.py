@@ -68,7 +68,8 @@ class _Received(io.RawIOBase):
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
         self._raw, self._sock = raw, sock
-        self._ends_at = time.monotonic() + (sock.gettimeout() or inf)
+        limit_s = sock.gettimeout() if hasattr(sock, "gettimeout") else None  # pyOpenSSL's has none
+        self._ends_at = time.monotonic() + (limit_s or TIMEOUT_S[1])
 
     def readable(self) -> bool:
         return True
@@ -77,7 +78,7 @@ class _Received(io.RawIOBase):
         left_s = self._ends_at - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("timed out")
-        self._sock.settimeout(None if left_s == inf else left_s)
+        self._sock.settimeout(left_s)
         return self._raw.readinto(buffer)
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ Exit codes:
   1    some rows rejected or unknown, or a listing that is not complete
   2    usage, settings, ledger, or input that cannot be used
   3    the key is refused
-  4    stopped at a quota or by a ban: the same command goes on
+  4    stopped at a quota or by a block: the same command goes on
   5    the service is unreachable, sick, or contradicts its document
   130  interrupted: the same command goes on
 """

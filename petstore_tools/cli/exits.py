@@ -24,7 +24,7 @@ DONE: Final = 0
 PARTLY: Final = 1  # some rows rejected or unknown, or a listing that is not complete
 USAGE: Final = 2  # usage, settings, ledger, or input that cannot be used
 KEY_REFUSED: Final = 3
-AT_A_LIMIT: Final = 4  # stopped at a quota or by a ban; the same command goes on
+AT_A_LIMIT: Final = 4  # stopped at a quota or by a block; the same command goes on
 SERVICE: Final = 5  # unreachable, sick, or contradicting the document
 INTERRUPTED: Final = 130
 
