@@ -98,7 +98,7 @@ class Begun:
 
 
 class Stale(Exception):  # noqa: N818 - no fault: the pass begins anew
-    """A pass does not go on where it was interrupted: the service cannot, or a whole one was made since."""
+    """The service no longer goes on where an interrupted pass stopped."""
 
 
 class Tally:
@@ -236,8 +236,6 @@ class _Pass:
         self._given: set[int] = set()  # ids of animals that came before the pager began anew
         self._rows = 0  # that were given
         if begun is not None:
-            if begun.state.get("listings", self._listings) != self._listings:
-                raise Stale
             try:
                 self._pager.resume(begun.state, begun.ids)
             except (KeyError, TypeError, SettingsError) as error:

@@ -50,7 +50,7 @@ class Puller:
             resume: Go on with an interrupted pull.
             show: Called with the animals of each page, and how many there may be.
         """
-        begun = self._begun(wanted.status) if resume and wanted.first is None else None
+        begun = self._begun(wanted) if resume else None
         try:
             return self._pull(wanted, wait, begun, show)
         except Stale:
@@ -104,9 +104,17 @@ class Puller:
         self._states[wanted.status] = frame, state
         self._shelf.keep_begun(frame, state)
 
-    def _begun(self, status: str | None) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-        found = self._states.get(status) or self._shelf.begun(status)
-        if found is None:
+    def kept(self, wanted: Wanted) -> int:
+        """Return how many animals an interrupted pull has, for the same call to go on with."""
+        begun = self._begun(wanted)
+        return 0 if begun is None else len(begun[0])
+
+    def _begun(self, wanted: Wanted) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+        found = self._states.get(wanted.status) or self._shelf.begun(wanted.status)
+        if found is None or wanted.first is not None:
+            return None
+        listings = self._client.known.of(self._client.base_url).listings.get(wanted.status or "", 0)
+        if found[1].get("listings", listings) != listings:  # a whole one was made since
             return None
         age_s = self._client.clock.now() - Listing.as_listed(found[0]).ended_at
         return found if 0 <= age_s <= GOES_ON_WITHIN_S else None

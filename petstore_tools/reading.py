@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from math import ceil
@@ -20,7 +20,7 @@ from petstore_tools.models import Pet, whole
 from petstore_tools.notebook import page_progress
 from petstore_tools.pull import Puller
 from petstore_tools.snapshots import Shelf, Snapshot, Snapshots
-from petstore_tools.words import counted, seconds_of
+from petstore_tools.words import counted, seconds_of, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +59,7 @@ class Reading:
         Spec: §4.1, §8.1.
         """
         check_status(status)
+        limit = whole(limit)
         if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
             raise ArgumentError(
                 f"limit is a page size from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}, not {limit!r}"
@@ -111,25 +112,58 @@ class Reading:
 
         Spec: §4.1.
         """
-        wanted = Wanted(status, first=first, max_requests=max_requests)
+        wanted = Wanted(status, first=whole(first), max_requests=whole(max_requests))
+        return self._list(wanted, require=require, max_age=max_age, resume=resume, wait=wait)
+
+    def _list(
+        self,
+        wanted: Wanted,
+        *,
+        require: Literal["complete"] | None = None,
+        max_age: str | float | timedelta | None = None,
+        resume: bool = True,
+        wait: bool = False,
+        confirm: Callable[[int, int], None] | None = None,
+    ) -> pd.DataFrame:
+        """
+        Fetch the inventory.
+
+        `confirm` is called before the first request where the day leaves fewer than the listing takes, with
+        both numbers, and raises where it is not to be begun.
+        """
         _check(wanted, require, max_age)
         if max_age is not None:
-            kept = self._shelf.younger(_age(max_age), status=status, now=self._client.clock.now())
+            kept = self._shelf.younger(_age(max_age), status=wanted.status, now=self._client.clock.now())
             if kept is not None:
                 return kept
+        if confirm is not None and not wait:
+            from petstore_tools.quota import look
+
+            needed, left = self._requests_needed(wanted, resume=resume), look(self._client).day.left
+            if needed is not None and left is not None and 0 < left < needed:
+                confirm(needed, left)
         with page_progress(self._progress) as show:
             frame = self._puller.pull(wanted, wait=wait, resume=resume, show=show)
         verdict = Listing.as_listed(frame)
         if not verdict.complete and require is not None:
             self._puller.last_partial = frame
             raise IncompleteListingError(verdict)
-        if not verdict.complete and first is None:
-            warnings.warn(f"not the whole inventory: {verdict}", UserWarning, stacklevel=2)
+        if not verdict.complete and wanted.first is None:
+            warnings.warn(f"not the whole inventory: {verdict}", UserWarning, stacklevel=3)
         for note in verdict.notes:
-            warnings.warn(note, UserWarning, stacklevel=2)
+            warnings.warn(note, UserWarning, stacklevel=3)
         if max_age is not None and verdict.complete and (note := self._shelf.try_keep(frame)[1]):
-            warnings.warn(note, UserWarning, stacklevel=2)
+            warnings.warn(note, UserWarning, stacklevel=3)
         return frame
+
+    def _requests_needed(self, wanted: Wanted, *, resume: bool) -> int | None:
+        """Return how many requests a listing takes, by the last complete one; None where there was none."""
+        animals = self._client.known.of(self._client.base_url).sizes.get(wanted.status or "")
+        if animals is None:
+            return None
+        animals = min(animals, wanted.first or animals)
+        kept = self._puller.kept(wanted) if resume else 0
+        return min(max(1, ceil((animals - kept) / wanted.limit)), wanted.max_requests or animals + 1)
 
     def listing_price(self, *, status: str | None = None) -> str:
         """Say what a listing will cost, by the last complete one, "" where there was none; sends nothing."""
@@ -252,7 +286,8 @@ class Reading:
 def check_status(status: str | None) -> None:
     """Refuse a status the document does not have (§2.3)."""
     if status is not None and status not in spec.STATUSES:
-        raise ArgumentError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}")
+        near = suggest(status, spec.STATUSES)
+        raise ArgumentError(f"status is one of {', '.join(spec.STATUSES)}, not {status!r}{near}")
 
 
 def _check(wanted: Wanted, require: str | None, max_age: object) -> None:

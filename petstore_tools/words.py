@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
@@ -32,6 +32,14 @@ def option(python: str, flag: str = "") -> str:
         return python
     name, _, value = python.replace('"', "").partition("=")
     return flag or f"--{name.replace('_', '-')} {value}".removesuffix(" True")
+
+
+def suggest(given: object, known: Sequence[str]) -> str:
+    """Ask whether the nearest known word was meant: `; did you mean 'sold'?`, "" where none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(given).strip().casefold(), known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def utc_text(at: float) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,14 +12,31 @@ from petstore_tools import export, spec
 from petstore_tools.adapters.files import check_writable
 from petstore_tools.cli import exits
 from petstore_tools.core.listing import Listing
-from petstore_tools.errors import IncompleteListingError
+from petstore_tools.errors import IncompleteListingError, SettingsError
+from petstore_tools.listed import Wanted
 from petstore_tools.render import text_table
 from petstore_tools.snapshots import load_parquet
 from petstore_tools.store import PetStore
-from petstore_tools.words import counted, utc_text
+from petstore_tools.words import counted, suggest, utc_text
 
 SHOWN_ROWS = 20
-Choice = click.Choice(spec.STATUSES)
+
+
+class Status(click.Choice):  # type: ignore[type-arg] # generic from click 8.2 on
+    """One of the three values, in any case; another one is refused with the nearest."""
+
+    def __init__(self) -> None:
+        super().__init__(spec.STATUSES, case_sensitive=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value as the document writes it."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = suggest(value, spec.STATUSES)
+            raise click.BadParameter(error.message.rstrip(".") + near, ctx=ctx, param=param) from error
+
+
 ENVIRONMENT = click.option(
     "--environment", type=click.Choice(("production", "staging")), help="Which base address to use."
 )
@@ -37,12 +56,13 @@ def _check_output(path: Path | None, endings: tuple[str, ...]) -> None:
 
 
 @click.command("list")
-@click.option("--status", type=Choice, help="Only animals with this status.")
+@click.option("--status", type=Status(), help="Only animals with this status.")
 @click.option("--first", type=click.IntRange(min=1), help="Only the first N animals.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help=f"A file: {', '.join(export.ENDINGS)}.")
 @click.option("--excel", is_flag=True, help="CSV for Excel: encoding marked, formulas made harmless.")
 @click.option("--max-age", metavar="AGE", help="Take a snapshot that is not older, such as 1h or 2d.")
 @click.option("--max-requests", type=click.IntRange(min=1), help="Stop after N requests.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
 @ENVIRONMENT
 @WAIT
 def list_(
@@ -54,12 +74,14 @@ def list_(
     environment: str | None,
     *,
     excel: bool,
+    yes: bool,
     wait: bool,
 ) -> int:
     """
     Show the inventory, or write it to a file.
 
-    An interrupted listing keeps its pages: the same command within 26 hours goes on.
+    An interrupted listing keeps its pages: the same command within 26 hours goes on. Where the day has fewer
+    requests left than the listing takes, you are asked first.
 
     \b
     Examples:
@@ -73,8 +95,11 @@ def list_(
     with PetStore(environment=environment) as store:
         if first is None and max_age is None and (price := store.listing_price(status=status)):
             click.echo(f"{price}, as far as is known", err=True)
-        frame = store.list_pets(
-            status=status, first=first, max_age=max_age, max_requests=max_requests, wait=wait
+        frame = store._list(
+            Wanted(status, first=first, max_requests=max_requests),
+            max_age=max_age,
+            wait=wait,
+            confirm=None if yes else _confirm,
         )
     listing = Listing.of(frame)
     if output is None:
@@ -93,8 +118,24 @@ def list_(
     return exits.DONE if listing.complete or first is not None else exits.PARTLY
 
 
+def _confirm(needed: int, left: int) -> None:
+    """Ask whether a listing is to be begun that the day's requests do not suffice for."""
+    told = f"the listing takes about {counted(needed, 'request')}, and {left:,} are left today"
+    if not sys.stdin.isatty():
+        raise SettingsError(
+            f"nothing was sent: {told}. Say that it is meant with --yes (it stops at the quota, and the same "
+            "command goes on the next day), wait for the next day with --wait, or take less with --first"
+        )
+    click.echo(
+        f"{told.capitalize()}. It stops at the quota, and the same command goes on the next day.", err=True
+    )
+    if not click.confirm("Spend the requests that are left today?", default=False, err=True):
+        click.echo("Nothing was sent.", err=True)
+        raise click.exceptions.Exit(exits.DONE)
+
+
 @click.command("report")
-@click.option("--status", type=Choice, help="Report on animals with this status only.")
+@click.option("--status", type=Status(), help="Report on animals with this status only.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A .html, .xlsx, .md or .json file.")
 @click.option(
     "--since",

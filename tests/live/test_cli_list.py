@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.core.plan import Plan
+from petstore_tools.errors import ArgumentError, QuotaError
 from petstore_tools.faults import Fault
+from petstore_tools.listed import Wanted
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,7 +33,9 @@ def box() -> Iterator[Sandbox]:
 def run(box: Sandbox, tmp_path: Path) -> Run:
     """Run Python or a command in a folder of its own, with the sandbox as its service."""
 
-    def call(*arguments: str, code: str | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
+    def call(
+        *arguments: str, code: str | None = None, stdin: int = subprocess.DEVNULL, **environ: str
+    ) -> subprocess.CompletedProcess[str]:
         given = {
             **os.environ,
             "PETSTORE_BASE_URL": box.base_url,
@@ -42,7 +50,7 @@ def run(box: Sandbox, tmp_path: Path) -> Run:
             text=True,
             cwd=tmp_path,
             env=given,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             timeout=60,
             check=False,
         )
@@ -73,3 +81,116 @@ def test_without_progress_nothing_is_printed(run: Run, wanted: str) -> None:
     done = run(code=code, PETSTORE_PROGRESS="1")
 
     assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [("avialable", "available"), ("Sold", "sold"), (" pending", "pending"), ("solid", "sold"), ("dog", None)],
+)
+def test_a_status_that_is_none_suggests_the_nearest(box: Sandbox, typed: str, near: str | None) -> None:
+    """In each call that takes one, before anything is asked."""
+    told = "available, pending, sold, not " + repr(typed)
+    told += f"; did you mean {near!r}[?]" if near else "$"
+    for call in (
+        lambda: box.store.list_pets(status=typed),
+        lambda: box.store.pages(status=typed),
+        lambda: box.store.pets(status=typed),
+        lambda: box.store.snapshots(status=typed),
+        lambda: box.store.status_report(status=typed),
+        lambda: box.store.create_pet("Rex", category_id=1, status=typed),
+    ):
+        with pytest.raises(ArgumentError, match=told):
+            call()
+    assert box.store._client.sent == 0
+
+
+@pytest.mark.parametrize("command", ["list", "report"])
+def test_a_status_may_be_typed_in_any_case(run: Run, command: str) -> None:
+    """`--status Sold` is `sold`; a mistyped one is refused with the nearest."""
+    assert "status sold in" in "".join((done := run(command, "--status", "Sold")).stdout + done.stderr)
+    assert done.returncode == 0
+
+    done = run(command, "--status", "avialable")
+
+    assert done.returncode == 2
+    assert "; did you mean 'available'?" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "three", [np.int64(3), np.uint8(3), pd.Series([3]).iloc[0]], ids=lambda n: type(n).__name__
+)
+def test_integers_of_numpy_and_pandas_are_integers(box: Sandbox, three: int) -> None:
+    """`first`, `max_requests` and `limit`; what is none is refused in a sentence."""
+    assert len(box.store.list_pets(first=three)) == 3
+    assert len(box.store.list_pets(max_requests=three)) == 25
+    assert [len(page) for page in box.store.pages(limit=three)] == [3] * 8 + [1]
+    for no_number in (np.float64(3), np.True_, True, 3.0, "3"):
+        with pytest.raises(ArgumentError, match="first is a whole number from 1 on"):
+            box.store.list_pets(first=no_number)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="max_requests is a whole number from 1 on"):
+            box.store.list_pets(max_requests=no_number)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentError, match="limit is a page size"):
+            box.store.pages(limit=no_number)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def tight(run: Run, box: Sandbox, tmp_path: Path) -> Run:
+    """A day of 20 requests, where a listing of 2,500 animals, as many as there were last time, takes 25."""
+    state = tmp_path / "tight"
+    state.mkdir()
+    known = {box.base_url: {"sizes": {"": 2_500}}}
+    (state / "services.json").write_text(json.dumps(known), encoding="utf-8")
+    return partial(run, PETSTORE_STATE_DIR=str(state), PETSTORE_PLAN="10000/20")
+
+
+def test_a_listing_that_does_not_fit_in_the_day_is_not_begun_unasked(tight: Run, box: Sandbox) -> None:
+    """Without a terminal: exit code 2, no request, and what helps; with --yes it goes."""
+    done = tight("list")
+
+    assert (done.returncode, done.stdout, len(box.traffic())) == (2, "", 0)
+    assert "the listing takes about 25 requests, and 20 are left today" in done.stderr
+    assert "--yes" in done.stderr
+    assert tight("list", "--yes").returncode == 0
+    assert len(box.traffic()) == 1
+
+
+@pytest.mark.parametrize(
+    "bound", [("--first", "1999"), ("--max-requests", "20"), ("--status", "sold"), ("--wait",)]
+)
+def test_a_listing_that_fits_is_not_asked_about(tight: Run, bound: tuple[str, ...]) -> None:
+    """Fewer animals, a bound of one's own, a filter of which nothing is known, and whoever waits anyhow."""
+    assert tight("list", *bound).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo terminal")
+@pytest.mark.parametrize(("answer", "asked"), [("y", 1), ("n", 0), ("", 0)])
+def test_on_a_terminal_it_asks(tight: Run, box: Sandbox, answer: str, asked: int) -> None:
+    """Nothing is sent without a yes."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    done = tight("list", stdin=theirs)
+    os.close(ours)
+    os.close(theirs)
+
+    assert "Spend the requests that are left today? [y/N]" in done.stderr
+    assert (done.returncode, len(box.traffic())) == (0, asked)
+    assert ("Nothing was sent." in done.stderr) == (not asked)
+
+
+def test_what_is_left_of_an_interrupted_listing_is_not_asked_about() -> None:
+    """Five pages on a day of three: asked on the first day, not on the next, when two are left to read."""
+    asked: list[tuple[int, int]] = []
+    with Sandbox(plan="60/3", animals=450) as box:
+        store = box.store
+        store._client.known.keep(box.base_url, scheme=None, status=None, rows=450)
+        for _ in range(2):  # the second time nothing is left to ask about
+            with pytest.raises(QuotaError):
+                store._list(Wanted(), confirm=lambda *told: asked.append(told))
+        box.advance(hours=24)
+        with pytest.warns(UserWarning, match="stitched"):
+            frame = store._list(Wanted(), confirm=lambda *told: asked.append(told))
+
+    assert asked == [(5, 3)]
+    assert len(frame) == 450
