@@ -52,7 +52,7 @@ class PetStore(Reading):
         state_dir: Folder of budget, journals and snapshots.
         pagination: How this service reaches page two, None to learn it: `offset`, `skip`, `page`, `page0`,
             `after`, `starting_after`, `cursor=PARAMETER`, or `none`: never try.
-        progress: False: never draw a bar; None: where someone looks.
+        progress: False: draw no bar and print no preview; None: a bar where someone looks.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
@@ -84,7 +84,10 @@ class PetStore(Reading):
             pagination=pagination,
         )
         clock = SystemClock()
+        self._quiet = progress is False
         self._open(settings, clock, session, ledger, max_wait_s, progress=progress)
+
+    _quiet = False  # a sandbox draws no bar, and shows the preview
 
     @classmethod
     def _with(cls, settings: Settings, clock: Clock) -> Self:
@@ -237,7 +240,7 @@ class PetStore(Reading):
             resend: Send rows again that a look proved absent after their answer was lost.
             leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
             wait: Wait for the next day's quota in place of stopping.
-            progress: False: quiet; True: a bar; a function: called with Progress.
+            progress: False: nothing is printed; True: a bar; a function: called with Progress.
 
         Raises:
             SheetError: The file cannot be used, or rows of it seem to stand already.
@@ -250,8 +253,11 @@ class PetStore(Reading):
         """
         from petstore_tools import bulk
 
+        quiet = progress is False or (progress is None and self._quiet)
+
         def announce(preview: ImportPreview) -> bool:
-            print(preview)
+            if not quiet:
+                print(preview)
             return True
 
         order = bulk.Order.of(

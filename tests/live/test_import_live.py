@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -83,6 +84,21 @@ def test_the_forecast_is_printed_before_the_first_request(
     fast.store.import_pets(file)
 
     assert f"{ROWS} to send" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("whole_store", [False, True])
+def test_an_import_without_progress_prints_nothing(
+    fast: Sandbox, file: Path, whole_store: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Said of one call or of the store: neither a preview nor a bar."""
+    place: dict[str, Any] = {"base_url": fast.base_url, "api_key": fast.api_key, "plan": "9000/90000"}
+    store = PetStore(**place, progress=False if whole_store else None)
+
+    result = store.import_pets(file, progress=None if whole_store else False)
+
+    store.close()
+    assert result.complete
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.case("P38")
