@@ -65,7 +65,7 @@ def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(shown(value))}</td>" for value in row) + "</tr>" for row in rows
     )
-    told = f"<p>{escape(note)}</p>" if note else ""
+    told = f"<p>{'<br>'.join(map(escape, note.splitlines()))}</p>" if note else ""
     return (
         f"<div><p><strong>{escape(caption)}</strong></p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{told}</div>"

@@ -7,7 +7,7 @@ import csv
 import io
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,7 @@ class Delimited:
         delimiter: One character.
         suffix: Of the file and of those written like it.
         notes: What was found and may surprise.
+        guessed: Those of its lines whose encoding was guessed.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Delimited:
     delimiter: str
     suffix: str
     notes: tuple[str, ...]
+    guessed: str = ""
 
     @property
     def separator(self) -> str:
@@ -74,45 +76,45 @@ def read_delimited(path: Path, content: bytes) -> list[Delimited]:
     Raises:
         SheetError: It is empty, or no text.
     """
-    text, encoding, notes = _decode(content, path.name)
+    text, encoding, notes, guessed = _decode(content, path.name)
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
     usual, *others = DELIMITERS[path.suffix.casefold()]
     if encoding == "utf-16":
         notes = (*notes, "read as UTF-16")
-    found = [Delimited(text, encoding, usual, path.suffix, notes)]
-    for delimiter in others:
-        told = (*notes, f"cells are separated by {delimiter!r}")
-        found.append(Delimited(text, encoding, delimiter, path.suffix, told))
-    return found
+    first = Delimited(text, encoding, usual, path.suffix, notes, guessed)
+    told = [(*notes, f"cells are separated by {delimiter!r}") for delimiter in others]
+    return [first, *(replace(first, delimiter=d, notes=n) for d, n in zip(others, told, strict=True))]
 
 
-def _decode(content: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return text, encoding and notes; lines that are not UTF-8 are read as Windows-1252, and named."""
+def _decode(content: bytes, name: str) -> tuple[str, str, tuple[str, ...], str]:
+    """Return text, encoding, notes, and the lines that are not UTF-8: they are read as Windows-1252."""
     marks = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
     encoding = next((encoding for mark, encoding in marks if content.startswith(mark)), "utf-8")
     try:
-        return content.decode(encoding), encoding, ()
+        return content.decode(encoding), encoding, (), ""
     except UnicodeDecodeError:
         pass
     lines: list[str] = []
-    foreign, utf8 = [], False
+    foreign: dict[int, str] = {}
+    utf8 = False
     try:
         for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1):
             try:
                 lines.append(line.decode())
                 utf8 = utf8 or not line.isascii()
             except UnicodeDecodeError:
-                lines.append(line.decode("cp1252"))
-                foreign.append(number)
+                foreign[number] = line.decode("cp1252")
+                lines.append(foreign[number])
     except UnicodeDecodeError:
         raise SheetError(
             f"{name} is no text in UTF-8, UTF-16 or Windows-1252; save it as CSV (UTF-8)"
         ) from None
+    text, guessed = "".join(lines), "".join(foreign.values())
     if not utf8:
-        return "".join(lines), "cp1252", ("read as cp1252: it is not UTF-8",)
-    shown = ", ".join(map(str, foreign[:10])) + (", …" if len(foreign) > 10 else "")
-    return "".join(lines), "utf-8", (f"encodings are mixed: UTF-8, but cp1252 in line {shown}",)
+        return text, "cp1252", ("read as cp1252: it is not UTF-8",), guessed
+    shown = ", ".join(map(str, list(foreign)[:10])) + (", …" if len(foreign) > 10 else "")
+    return text, "utf-8", (f"encodings are mixed: UTF-8, but cp1252 in line {shown}",), guessed
 
 
 def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | Broken]]:

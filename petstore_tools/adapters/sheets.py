@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from petstore_tools import spec
-from petstore_tools.adapters.delimited import DELIMITERS, read_delimited
+from petstore_tools.adapters.delimited import DELIMITERS, Delimited, read_delimited
 from petstore_tools.adapters.framed import Framed
 from petstore_tools.adapters.workbooks import SUFFIXES, Worksheet, read_workbook
 from petstore_tools.core.rows import TOTALS, Broken, Columns, Row, RowProblem, find_columns, letter, read_row
@@ -24,6 +24,7 @@ FORMATS: Final = (*DELIMITERS, *SUFFIXES)
 LONG, MANY = 16, 100_000  # digits that are sure to be int64, and texts worth remembering
 HEADER_WITHIN: Final = 10  # rows in which the header is looked for
 PROBLEM_COLUMN: Final = "petstore_problem"
+SAMPLES: Final = 3  # names shown where the encoding was guessed
 ROW_COLUMN: Final = "petstore_row"
 JOURNAL_COLUMN: Final = "petstore_journal"
 UNKNOWN_COLUMN: Final = "petstore_unknown"
@@ -258,9 +259,26 @@ def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, na
         )
     ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header)
     journal = _first_cell(source, header_row, header.index(JOURNAL_COLUMN)) if ours else ""
-    notes = source.notes + _surprises(header_row, columns, ours=ours)
+    notes = source.notes + _guesses(source, header_row, columns) + _surprises(header_row, columns, ours=ours)
     sheet, all_sheets = (source.name, source.names) if isinstance(source, Worksheet) else ("", ())
     return Table(source, header_row, columns, journal, notes, sheet, all_sheets)
+
+
+def _guesses(source: Source, header_row: int, columns: Columns) -> tuple[str, ...]:
+    """Show names as they were read where the encoding was guessed: a wrong guess garbles them for good."""
+    if not isinstance(source, Delimited) or not source.guessed:
+        return ()
+    found: dict[str, None] = {}
+    for number, cells in source.records():
+        if number > header_row and not isinstance(cells, Broken) and len(cells) > columns.name:
+            name = cells[columns.name]
+            if not name.isascii() and name in source.guessed:
+                found[name] = None
+            if len(found) == SAMPLES:
+                break
+    shown = ", ".join(map(repr, found))
+    told = f"names as they were read: {shown}; if they look wrong, save the file as CSV UTF-8"
+    return (told,) if found else ()
 
 
 def _surprises(header_row: int, columns: Columns, *, ours: bool) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import zipfile
 import zlib
@@ -11,15 +12,19 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from numbers import Real
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
+from xml.etree import ElementTree
 
 from petstore_tools.adapters.files import replace_file
 from petstore_tools.core.rows import EXACT, Broken, Typed
 from petstore_tools.errors import SheetError
-from petstore_tools.words import option
+from petstore_tools.words import counted, option
 
 SUFFIXES: Final = (".xlsx", ".ods")
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
+CHUNK: Final = 1 << 20  # bytes
+_ROW: Final = re.compile(rb"<(?:\w+:)?row\b([^>]*)>")
+_ATTRIBUTE: Final = re.compile(rb"""\s(r|hidden)\s*=\s*["']([^"']*)""")
 _BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
 _BOOLEAN_VALUE: Final = re.compile(rb'\boffice:(?:boolean-)?value="([^"]*)"')
 
@@ -109,7 +114,7 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
         what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         which = option('sheet="…"')
         raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
-    return [_read(book, name) for name in names]
+    return [_read(book, name, path) for name in names]
 
 
 def _with_plain_booleans(path: Path) -> Path | io.BytesIO:
@@ -138,7 +143,7 @@ def _plain_boolean(cell: re.Match[bytes]) -> bytes:
     )
 
 
-def _read(book: Any, name: str) -> Worksheet:
+def _read(book: Any, name: str, path: Path) -> Worksheet:
     sheet = book.get_sheet_by_name(name)
     others = [other for other in book.sheet_names if other != name]
     notes = [f"sheet {name!r}"] if others else []
@@ -146,7 +151,42 @@ def _read(book: Any, name: str) -> Worksheet:
         notes.append(f"not read: sheet {', '.join(map(repr, others))}")
     if sheet.merged_cell_ranges:
         notes.append("cells are merged: only the first of them has a value")
-    return Worksheet(name, tuple(book.sheet_names), sheet.to_python(skip_empty_area=False), tuple(notes))
+    rows = sheet.to_python(skip_empty_area=False)
+    hidden = [number for number in _hidden_rows(path, name) if number <= len(rows) and any(rows[number - 1])]
+    if hidden:
+        shown = ", ".join(map(str, hidden[:10])) + (", …" if len(hidden) > 10 else "")
+        notes.append(f"{counted(len(hidden), 'row')} hidden on the sheet, read like the others: {shown}")
+    return Worksheet(name, tuple(book.sheet_names), rows, tuple(notes))
+
+
+def _hidden_rows(path: Path, sheet: str) -> list[int]:
+    """Return the rows that Excel hides, by hand or by a filter: only the sheet's own XML tells."""
+    try:
+        with zipfile.ZipFile(path) as book:
+            links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
+            targets = {link.get("Id"): link.get("Target", "") for link in links}
+            for entry in ElementTree.fromstring(book.read("xl/workbook.xml")).iterfind(".//{*}sheet"):
+                if entry.get("name") == sheet:
+                    link_id = next(value for key, value in entry.items() if key.endswith("}id"))
+                    part = posixpath.normpath(posixpath.join("/xl", targets[link_id]))
+                    with book.open(part.lstrip("/")) as xml:
+                        return list(_hidden(xml))
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ElementTree.ParseError):
+        pass
+    return []
+
+
+def _hidden(xml: IO[bytes]) -> Iterator[int]:
+    number, rest = 0, b""
+    while chunk := xml.read(CHUNK):
+        text = rest + chunk
+        for row in _ROW.finditer(text):
+            attributes = dict(_ATTRIBUTE.findall(row[1]))
+            number = int(attributes.get(b"r", number + 1))
+            if attributes.get(b"hidden") in (b"1", b"true"):
+                yield number
+        last = text.rfind(b"<")
+        rest = b"" if b">" in text[last:] else text[last:]
 
 
 def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:

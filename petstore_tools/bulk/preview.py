@@ -16,6 +16,7 @@ from petstore_tools.bulk.order import Order
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
 from petstore_tools.core.journal import Entry, Held, Merge, is_another_file, merge
+from petstore_tools.core.names import notes_on
 from petstore_tools.core.rows import Content, Row, RowProblem, letter
 from petstore_tools.core.settle import Existing
 from petstore_tools.core.windows import PERIODS
@@ -147,7 +148,8 @@ class ImportPreview:
         ]
         more = f" First {SHOWN} of {len(self.problems):,} problems." if len(self.problems) > SHOWN else ""
         also = "".join(f" {count:,} {what}." for count, what in self._counts() if count)
-        note = f"{self.columns}. {self.refusal or self.forecast}.{also}{more}"
+        told = f"{self.columns}. {self.refusal or self.forecast}.{also}{more}"
+        note = "\n".join([told, *self.notes, *_first(self.corrections, 3)])
         return render.html_table(
             self._title(), ("row", "column", "typed", "problem", "what helps"), rows, note=note
         )
@@ -319,6 +321,7 @@ def describe(client: Client, order: Order, checked: Checked, notes: tuple[str, .
     again = Counter(entry.state for entry, _ in checked.merged.known)
     to_send = len(checked.merged.new) + again["pending"] + again["rejected"]
     table = checked.table
+    another = [_ANOTHER] if checked.another_file else []
     looks = most_requests(to_send) if order.baseline and checked.untouched else 0
     return ImportPreview(
         file=table.label(order.path),
@@ -336,7 +339,7 @@ def describe(client: Client, order: Order, checked: Checked, notes: tuple[str, .
         removed=len(checked.merged.removed),
         corrections=tuple(f"row {row.number}: {row.correction}" for row in checked.rows if row.correction),
         blank=checked.blank,
-        notes=(*table.notes, *notes, *([_ANOTHER] if checked.another_file else [])),
+        notes=(*table.notes, *notes, *another, *notes_on(checked.rows, checked.twins)),
         forecast=price(client, to_send, order.leave, looks=looks),
         refusal=refusal(order, checked),
         journal=checked.journal,

@@ -174,7 +174,7 @@ def _later(client: Client, journal: Journal) -> Stopped:
     at = looks.settles_at(client, journal)
     why = (
         f"what became of the unknown rows can be looked up from {utc_text(at)} on; run the same call again "
-        f"then, or wait for it ({option('wait=True')})"
+        f"then, or pass {option('wait=True')}"
     )
     return Stopped("unknown rows", why, at)
 

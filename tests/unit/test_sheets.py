@@ -45,6 +45,7 @@ def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
 
     assert found.notes == (
         "read as cp1252: it is not UTF-8",
+        "names as they were read: 'Zoë'; if they look wrong, save the file as CSV UTF-8",
         "the header is in row 3",
         "not sent: C 'State'",
         "no column for status: the animals will have none, and it cannot be added later",
