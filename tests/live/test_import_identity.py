@@ -51,7 +51,7 @@ def _as_sandbox(box: Sandbox) -> object:
 
 def existing(box: Sandbox) -> Counter[str]:
     """Read the service's own database: how many animals of each name there are."""
-    db = sqlite3.connect(Path(box._folder.name) / "service.db")
+    db = sqlite3.connect(box.state_dir.parent / "service.db")
     found = Counter(dict(db.execute("SELECT name, count(*) FROM pet GROUP BY name").fetchall()))
     db.close()
     return found

@@ -48,7 +48,7 @@ def fast() -> Iterator[Sandbox]:
 
 def standing(box: Sandbox) -> Counter[tuple[str, int, str | None]]:
     """Read the service's own database: what really stands there."""
-    db = sqlite3.connect(Path(box._folder.name) / "service.db")
+    db = sqlite3.connect(box.state_dir.parent / "service.db")
     found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
     db.close()
     return found

@@ -38,7 +38,7 @@ def fast() -> Iterator[Sandbox]:
 
 def existing(box: Sandbox) -> Animals:
     """Read the service's own database: what really exists there."""
-    db = sqlite3.connect(Path(box._folder.name) / "service.db")
+    db = sqlite3.connect(box.state_dir.parent / "service.db")
     found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
     db.close()
     return found
@@ -247,7 +247,7 @@ def _round(box: Sandbox, folder: Path, seed: int) -> tuple[int, int]:
         store.close()
     found, damaged = kept(state / "imports")
     entries = [(k.id, k.target) for k in found]
-    assert (len(entries), damaged) == (3, [])
+    assert (len(entries), damaged) == (3, {})
     return _judge(box, before, paths, state / "imports", entries)
 
 

@@ -47,7 +47,7 @@ def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> Pe
 
 def existing(box: Sandbox) -> Counter[tuple[str, int, str | None]]:
     """Read the service's own database."""
-    db = sqlite3.connect(Path(box._folder.name) / "service.db")
+    db = sqlite3.connect(box.state_dir.parent / "service.db")
     found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
     db.close()
     return found

@@ -44,7 +44,7 @@ def journal_of_0_1(box: Sandbox, path: Path) -> str:
 
 
 def names(box: Sandbox) -> Counter[str]:
-    db = sqlite3.connect(Path(box._folder.name) / "service.db")
+    db = sqlite3.connect(box.state_dir.parent / "service.db")
     found = Counter(dict(db.execute("SELECT name, count(*) FROM pet GROUP BY name").fetchall()))
     db.close()
     return found
@@ -96,7 +96,7 @@ def test_a_journal_of_0_1_is_listed(fast: Sandbox, tmp_path: Path) -> None:
 
     ((journal,), errors) = kept(fast.state_dir / "imports")
 
-    assert (journal.id, errors, journal.reading) == (name, [], {})
+    assert (journal.id, errors, journal.reading) == (name, {}, {})
     assert (journal.states["created"], journal.states["ambiguous"]) == (2, 1)
     assert journal.changed_at > 1_767_600_000
 

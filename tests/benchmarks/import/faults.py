@@ -155,7 +155,7 @@ def run(way: str, *, kills: bool) -> str:
             return f"| | did not end within {LONGEST_S} s |"
         if done.returncode:
             return "not run | | |"
-        with sqlite3.connect(Path(box._folder.name) / "service.db") as db:
+        with sqlite3.connect(box.state_dir.parent / "service.db") as db:
             found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
         db.close()
     wanted = Counter(samples.animals(ROWS))
