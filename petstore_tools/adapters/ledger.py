@@ -266,7 +266,12 @@ class PostgresLedger(_Stored):
 
     def _connected(self) -> psycopg.Connection:
         try:
-            return self._psycopg.connect(self._url.get_secret_value(), autocommit=True, connect_timeout=5)
+            return self._psycopg.connect(
+                self._url.get_secret_value(),
+                autocommit=True,
+                connect_timeout=5,
+                client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
+            )
         except self._psycopg.Error as error:
             failure: BaseException = type(error)("no connection")
         except BaseException as error:

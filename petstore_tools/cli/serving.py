@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -43,12 +42,6 @@ def _open(database: str | None, environment: str) -> Any:
 
 def _where(database: str | None, environment: str) -> str:
     return database or str(state_folder() / f"service-{environment}.db")
-
-
-def _named(where: str) -> str:
-    """Name a database without its password."""
-    parts = urlsplit(where)
-    return f"{parts.hostname}{parts.path}" if parts.hostname else where
 
 
 @click.command("serve")
@@ -108,7 +101,7 @@ def serve_(
     listener = server.bind(host, port or PORTS[environment])
     address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
     many = f" with {workers} workers" if workers > 1 else ""
-    click.echo(f"Serving {environment} at {address} from {_named(where)}{many} (Ctrl-C stops)", err=True)
+    click.echo(f"Serving {environment} at {address} from {store.name}{many} (Ctrl-C stops)", err=True)
     if access_log:
         os.environ[server.ACCESS_LOG] = "1"
     limits = {"trusted": trust_proxy, "limit_concurrency": limit_concurrency}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from petstore_tools.errors import PetstoreError
+from petstore_tools.errors import PetstoreError, SettingsError
 
 LOCKED: Final = "is locked by another program"
 READ_ONLY: Final = "is read-only"
@@ -123,6 +123,20 @@ class Engine(ABC):
     @abstractmethod
     def _is_undone(self, error: Exception) -> bool:
         """Say whether a commit that failed so is known to have changed nothing."""
+
+    @contextmanager
+    def _starting(self, name: str, help_: str = "") -> Iterator[None]:
+        """Tell at the start that a database cannot be used, and let go of it."""
+        try:
+            yield
+        except BaseException as error:
+            self.close()
+            if isinstance(error, UnavailableError):
+                raise SettingsError(f"the service's database {name} {error.reason}{help_}") from error
+            if isinstance(error, self._faults):
+                why = self._reason(error) or f"cannot be used ({type(error).__name__})"
+                raise SettingsError(f"the service's database {name} {why}{help_}") from error
+            raise
 
     def _undo(self) -> None:
         if self._db is not None:

@@ -70,7 +70,7 @@ class SqliteEngine(Engine):
         self._file: tuple[int, ...] = ()
         self._log: tuple[int, ...] = ()
         self._log_seen_at = 0.0
-        try:
+        with self._starting(f"(--database) {path.name or path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
                 self._recognise()
@@ -79,9 +79,6 @@ class SqliteEngine(Engine):
             self._file = _identity(path)
             with self.transaction(durable=True):
                 _bring_up_to_date(self._db, path.name)
-        except (UnavailableError, *self._faults) as error:
-            why = error.reason if isinstance(error, UnavailableError) else f"cannot be used: {error}"
-            raise SettingsError(f"the service's database (--database) {path.name or path} {why}") from error
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute a statement for each row."""

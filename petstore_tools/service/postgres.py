@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -13,9 +13,8 @@ import psycopg
 from psycopg import errors
 from pydantic import SecretStr
 
-from petstore_tools.errors import SettingsError
 from petstore_tools.service import schema
-from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine, UnavailableError
+from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine
 
 # A session that was paused lets go of its rows before those who wait for them give up.
 IDLE_S: Final = 2.0
@@ -64,15 +63,9 @@ class PostgresEngine(Engine):
 
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
         self._url, self._own_time, self.name = url, own_time, "PostgreSQL"
-        try:
-            with self.transaction(durable=True):
-                self._bring_up_to_date()
-        except (UnavailableError, *self._faults) as error:
-            why = error.reason if isinstance(error, UnavailableError) else type(error).__name__
-            raise SettingsError(
-                f"the service's database on PostgreSQL cannot be used ({why}): check that it runs, and host, "
-                "port, name, user and password in its address"
-            ) from error
+        advice = ": check that it runs, and host, port, name, user and password in its address"
+        with self._starting("on PostgreSQL", advice), self.transaction(durable=True):
+            self._bring_up_to_date()
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute a statement for each row."""
@@ -141,12 +134,15 @@ class PostgresEngine(Engine):
 
     def _connection(self) -> _Connection:
         if self._db is None:
-            self._db = _Connection.connect(
-                self._url.get_secret_value(),
-                autocommit=True,
-                connect_timeout=CONNECT_S,
-                client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
-            )
+            with suppress(psycopg.Error):
+                self._db = _Connection.connect(
+                    self._url.get_secret_value(),
+                    autocommit=True,
+                    connect_timeout=CONNECT_S,
+                    client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
+                )
+            if self._db is None:  # neither frames nor words of the driver show the password here
+                raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"
             self._db.execute(
                 f"SET lock_timeout = '{LOCK_S}s'; SET statement_timeout = '{LOCK_S}s';"

@@ -1,0 +1,234 @@
+"""Which databases the service takes for its own: a new one, one of 0.1, and no other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+import requests
+from commands import run
+from postgres import Postgres
+from services import NOON, WIDE, client, post, served
+
+from petstore_tools.errors import SettingsError
+from petstore_tools.service import schema
+from petstore_tools.service.database import Database
+
+
+def filled(path: Path) -> Path:
+    """Make a database with an animal in it."""
+    database = Database(path)
+    database.add_many([("Rex", 3, "sold")])
+    database.close()
+    return path
+
+
+def of_0_1(path: Path) -> sqlite3.Connection:
+    """Make a database as version 0.1 did, with an animal in it."""
+    old = sqlite3.connect(path)
+    old.execute("PRAGMA journal_mode = WAL")
+    for step in schema.SQLITE:
+        for statement in step:
+            old.execute(statement)
+    old.execute("INSERT INTO pet (name, category_id, status) VALUES ('Rex', 3, 'sold')")
+    old.execute("PRAGMA user_version = 2")
+    old.commit()
+    return old
+
+
+def of_another(path: Path, *statements: str) -> Path:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        for statement in statements:
+            other.execute(statement)
+    return path
+
+
+def refusal(where: str | Path) -> str:
+    with pytest.raises(SettingsError) as refused:
+        Database(where)
+    return str(refused.value)
+
+
+def test_a_new_file_is_marked_as_ours_and_its_owners_alone(tmp_path: Path) -> None:
+    """Nothing else is left beside it."""
+    path = filled(tmp_path / "service.db")
+
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
+    assert [file.name for file in tmp_path.iterdir()] == ["service.db"]
+    assert sys.platform == "win32" or stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
+    """None of them meets it half made, and none replaces it."""
+    path = tmp_path / "service.db"
+
+    def start(n: int) -> str:
+        database = Database(path)
+        key_id, _ = database.create_key(WIDE, label=str(n), now=NOON)
+        database.close()
+        return key_id
+
+    with ThreadPoolExecutor(8) as pool:
+        made = set(pool.map(start, range(24)))
+    with closing(sqlite3.connect(path)) as db:
+        assert {key_id for (key_id,) in db.execute("SELECT id FROM key")} == made
+    assert [file.name for file in tmp_path.iterdir()] == ["service.db"]
+
+
+def test_a_database_of_0_1_is_gone_on_with_and_marked(tmp_path: Path) -> None:
+    """Also where it was ended by kill -9, and all that was in it is in its log."""
+    old = of_0_1(tmp_path / "old.db")
+    for name in ("old.db", "old.db-wal"):
+        shutil.copy(tmp_path / name, tmp_path / name.replace("old", "killed"))
+    old.close()
+    assert (tmp_path / "killed.db-wal").stat().st_size > 0
+
+    for name in ("old.db", "killed.db"):
+        database = Database(tmp_path / name)
+        assert database.page(after=0, limit=9, status=None) == [(1, "Rex", 3, "sold")]
+        database.close()
+        with closing(sqlite3.connect(tmp_path / name)) as db:
+            assert db.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
+
+
+def test_a_file_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
+    """All its animals would be gone without a word; it stays as it is."""
+    path = filled(tmp_path / "service.db")
+    os.truncate(path, 0)
+
+    said = refusal(path)
+
+    assert "service.db is an empty file" in said
+    assert "put a copy of it back" in said
+    assert path.stat().st_size == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["service.db"]
+
+
+def test_a_file_that_lost_its_tables_or_left_its_log_is_refused(tmp_path: Path) -> None:
+    """By name, with what is missing."""
+    assert "lacks the tables pet:" in refusal(of_another(filled(tmp_path / "a.db"), "DROP TABLE pet"))
+
+    path = tmp_path / "b.db"
+    (tmp_path / "b.db-wal").write_bytes(b"x" * 100)
+    assert "b.db is gone, but b.db-wal" in refusal(path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("CREATE TABLE invoice (id INTEGER)",),
+        ("CREATE TABLE invoice (id INTEGER)", "PRAGMA user_version = 2"),
+        ("CREATE TABLE pet (id INTEGER)", "PRAGMA user_version = 1"),
+        ("CREATE TABLE pet (id INTEGER)", "CREATE TABLE key (id INTEGER)", "CREATE TABLE usage (id INTEGER)"),
+        ("PRAGMA user_version = 0", "VACUUM"),
+        ("PRAGMA application_id = 252006674", "CREATE TABLE pet (id INTEGER)"),
+    ],
+)
+def test_a_file_of_another_program_is_refused_and_stays_as_it_was(
+    tmp_path: Path, statements: tuple[str, ...]
+) -> None:
+    """Its tables, version and mark are another's; not a byte of it changes."""
+    path = of_another(tmp_path / "books.db", *statements)
+    before = path.read_bytes()
+
+    said = refusal(path)
+
+    assert "books.db is no database of this service" in said
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["books.db"]
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    """As a sentence, and unchanged."""
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear Sir,\n" * 100)
+
+    assert "letter.txt cannot be used" in refusal(path)
+    assert path.read_text() == "Dear Sir,\n" * 100
+
+
+def test_serve_and_keys_refuse_in_one_sentence(tmp_path: Path) -> None:
+    """Exit code 2, before anything listens."""
+    (tmp_path / "service.db").touch()
+    for command in (("serve",), ("keys", "create")):
+        done = run(*command, "--database", str(tmp_path / "service.db"))
+        assert (done.returncode, "is an empty file" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "made", ["CREATE TABLE pet (id BIGINT)", "CREATE TABLE schema_version (version BIGINT)", "DROP TABLE pet"]
+)
+def test_a_postgresql_with_other_tables_of_our_names_is_refused(postgres: Postgres, made: str) -> None:
+    """Another's, or ours without its animals; nothing is added to it."""
+    url = postgres.database()
+    if made.startswith("DROP"):
+        Database(url).close()
+    tables = "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(made)
+        before = db.execute(tables).fetchone()
+        said = refusal(url)
+        assert db.execute(tables).fetchone() == before
+    assert "on PostgreSQL lacks the tables" in said
+    assert "secret" not in said
+
+
+def test_a_postgresql_that_others_use_too_is_served(postgres: Postgres) -> None:
+    """A ledger, or another program's tables under other names."""
+    url = postgres.database()
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("CREATE TABLE petstore_budget (subject text)")
+
+    Database(url).close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file in use cannot be removed there")
+@pytest.mark.parametrize("how", ["removed", "replaced", "emptied and replaced"])
+def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(tmp_path: Path, how: str) -> None:
+    """They would be gone at the next start. The same file, put back, is served on."""
+    path = tmp_path / "service.db"
+    other = filled(tmp_path / "other.db")
+    with served(str(path)) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        before = post(client(key), base_url)
+        path.rename(tmp_path / "aside.db")
+        if how == "replaced":
+            other.rename(path)
+        elif how != "removed":
+            path.touch()
+        refused = [post(client(key), base_url) for _ in range(2)]
+        health = requests.get(f"{base_url}/health", timeout=5)
+        (tmp_path / "aside.db").replace(path)
+        back = post(client(key), base_url)
+    database = Database(path)
+    stood = [pet[0] for pet in database.page(after=0, limit=9, status=None)]
+    database.close()
+
+    assert [before.status_code, back.status_code] == [201, 201]
+    assert all("was removed or replaced" in answer.json()["message"] for answer in refused)
+    assert {answer.status_code for answer in [*refused, health]} == {503}
+    assert stood == [1, back.json()["id"]]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a file in use cannot be removed there")
+def test_a_log_that_is_removed_while_serving_takes_no_animal_after_a_second(tmp_path: Path) -> None:
+    """What is written to it is gone, too."""
+    with served(str(tmp_path / "service.db")) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        post(client(key), base_url)
+        (tmp_path / "service.db-wal").unlink()
+        time.sleep(1.1)
+        refused = post(client(key), base_url)
+
+    assert (refused.status_code, "was removed" in refused.text) == (503, True)
