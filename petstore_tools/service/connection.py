@@ -15,16 +15,14 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from petstore_tools.service.messages import LEAVE_WITHIN_S, WHOLE, Answer, Receive, Scope, Send, error
 
-SECTION_LONGEST: Final = (
-    64 << 10
-)  # bytes of a request line with its headers; of trailers; between two parts of a body
+SECTION_LONGEST: Final = 64 << 10  # bytes of headers and request line; of what else is no body
 LEAVE_BYTES: Final = 2 << 20  # of a refused body are dropped before we read no more
 PIECE: Final = 1 << 10  # bytes parsed at once: requests sent ahead wait as bytes, not as objects
 SHUTDOWN_WITHIN_S: Final = 4.0
-WITHIN_S: Final = 10.0  # a request is whole; an answer that waits to be read gets shorter
-STALLED_S: Final = 1.0  # who has kept us waiting for so long makes room for others
+WITHIN_S: Final = 10.0  # a request is whole within this time, and some of an answer is read
+STALLED_S: Final = 1.0  # a caller that has kept the service waiting so long makes room for another
 MOST_CONNECTIONS: Final = 512
-SPARE: Final = 100  # connections above that are told to come back, at most
+SPARE: Final = 100  # connections above the limit that still get an answer, 503
 
 
 async def busy(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001
@@ -52,7 +50,7 @@ class BoundedConnection(HttpToolsProtocol):
         super().__init__(*args, **more)
         self._most, self.limit_concurrency = self.limit_concurrency or MOST_CONNECTIONS, None
         self._rest = b""  # came, and is not parsed yet
-        self._section = 0  # bytes since the last that were body
+        self._section = 0  # bytes of a header section, of trailers, or between parts of a body
         self._open = self._deaf = False  # a request has begun and is not whole; nothing more is parsed
         self._since = self.loop.time()  # when the caller's turn began
         self._unread = 0
@@ -124,8 +122,8 @@ class BoundedConnection(HttpToolsProtocol):
         self.headers, self._section = [], 0
 
     def on_body(self, body: bytes) -> None:
-        """Take in a part of a body."""
-        self._section = 0
+        """Take in a part of a body; beside it, chunks may have a little of their own."""
+        self._section = max(0, self._section - 8 * len(body))
         super().on_body(body)
 
     def on_message_complete(self) -> None:

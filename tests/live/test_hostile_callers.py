@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import socket
 import threading
 import time
@@ -99,6 +100,15 @@ def test_trailers_are_no_headers(served: Serving) -> None:
     assert pets(served) == before + 1
 
 
+def test_a_body_in_chunks_of_a_byte_is_read(served: Serving) -> None:
+    """What chunks cost beside their bytes is no header section."""
+    head = served.head("POST /v1/pets", "Content-Type: application/json", "Transfer-Encoding: chunked")
+    body = b'{"name":"%s","categoryId":1}' % (b"x" * 10_000)
+    sent = head + b"".join(b"1\r\n%c\r\n" % sign for sign in body) + b"0\r\n\r\n"
+
+    assert served.ask(sent).status == 201
+
+
 def test_requests_sent_ahead_are_all_answered_in_order(served: Serving) -> None:
     """A thousand at once on one connection, creates among them."""
     head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}")
@@ -187,7 +197,7 @@ class Crowd:
 
 def many_at_once(connection: socket.socket) -> None:
     for _ in range(100):
-        connection.sendall(b"GET /v1/health HTTP/1.1\r\n\r\n" * 10_000)
+        connection.sendall(b"GET /v1/pets HTTP/1.1\r\n\r\n" * 10_000)
 
 
 def endless_header(connection: socket.socket) -> None:
@@ -202,24 +212,36 @@ def endless_body(connection: socket.socket) -> None:
         connection.sendall(b"40000\r\n" + b"x" * 262_144 + b"\r\n")
 
 
+def little_body_in_much(connection: socket.socket) -> None:
+    connection.sendall(b"POST /v1/pets HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+    for _ in range(1_000):
+        connection.sendall(b"1;" + b"x" * 60_000 + b"\r\nx\r\n")
+
+
 def half_open_body(connection: socket.socket) -> None:
     connection.sendall(b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n" + b"x" * 1_000_000)
     connection.recv(1)
     time.sleep(1)
 
 
+def mixed(connection: socket.socket) -> None:
+    random.choice((many_at_once, endless_header, endless_body, half_open_body))(connection)
+
+
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("do", [many_at_once, endless_header, endless_body, half_open_body])
+@pytest.mark.parametrize(
+    "do", [mixed, many_at_once, endless_header, endless_body, little_body_in_much, half_open_body]
+)
 def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
     served: Serving, do: Callable[[socket.socket], None]
 ) -> None:
-    """Health over a new connection each time, for three seconds; memory stays under 300 MB."""
-    alone = sorted(served.health_s() for _ in range(50))[45]
+    """A listing over a new connection each time, for three seconds; memory stays under 300 MB."""
+    alone = sorted(served.wait_s() for _ in range(50))[45]
     with Crowd(served, do):
         waited = []
         until = time.monotonic() + 3
         while time.monotonic() < until:
-            waited.append(served.health_s())
+            waited.append(served.wait_s())
             time.sleep(0.02)
     waited.sort()
 

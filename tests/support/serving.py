@@ -64,6 +64,13 @@ class Serving:
         assert answer.status == 200, answer
         return time.monotonic() - began_at
 
+    def wait_s(self) -> float:
+        """Return how long a caller with a key and a new connection waits for a page."""
+        began_at = time.monotonic()
+        answer = self.ask(self.head("GET /v1/pets?limit=1", "Connection: close"))
+        assert answer.status == 200, answer
+        return time.monotonic() - began_at
+
     def memory_mb(self, which: str = "VmRSS") -> float:
         """Return what the process holds in memory; `VmHWM`: the most it ever held."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
