@@ -188,8 +188,8 @@ class Listed:
     """
 
     def __init__(self, service: Callable[[], Service], wanted: Wanted, begun: Begun | None = None) -> None:
-        self._service, self._wanted = service, wanted
-        self._pass, self._is_begun = _Pass(service(), wanted, begun), False
+        self._service, self._wanted, self._begun = service, wanted, begun
+        self._pass = _Pass(service(), wanted, begun)
 
     @property
     def size(self) -> int | None:
@@ -206,10 +206,9 @@ class Listed:
         return self._pass.state()
 
     def __iter__(self) -> Iterator[PageOfPets]:
-        if self._is_begun:
-            self._pass = _Pass(self._service(), self._wanted, None)
-        self._is_begun = True
-        return self._pass.pages()
+        begun, self._begun = self._begun, None
+        self._pass = own = _Pass(self._service(), self._wanted, begun)
+        return own.pages()
 
 
 class _Pass:

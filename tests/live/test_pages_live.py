@@ -82,6 +82,16 @@ def test_two_iterations_at_once_do_not_mix() -> None:
 
 
 @pytest.mark.case("P73")
+def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
+    """Also where none of them was first."""
+    with Sandbox(animals=500, plan="100000/1000000", clock="system") as box, ThreadPoolExecutor(8) as pool:
+        pages = box.store.pages()
+        counts = list(pool.map(lambda _: sum(len(page) for page in pages), range(8)))
+
+    assert counts == [500] * 8
+
+
+@pytest.mark.case("P73")
 def test_threads_that_list_at_once_count_their_own_requests() -> None:
     """`max_requests` bounds each of them, and `listing.requests` is each one's."""
     with Sandbox(animals=1_000, plan="100000/1000000", clock="system") as box, warnings.catch_warnings():
