@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools.adapters.delimited import csv_bytes, guard, unguard
 from petstore_tools.adapters.workbooks import text_of
-from petstore_tools.core.rows import EXACT, Broken, Typed
+from petstore_tools.core.rows import EXACT, Broken, FrameRow, Typed, label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ class Framed:
     A frame as a sheet.
 
     Attributes:
-        frame: The columns; the index is not read.
+        frame: The columns; the index names the rows.
         notes: What may surprise.
     """
 
@@ -38,8 +38,9 @@ class Framed:
         """Yield the titles as row 1, then the rows."""
         yield 1, [str(title) for title in self.frame.columns]
         columns = [_texts(self.frame.iloc[:, at]) for at in range(self.frame.shape[1])]
-        for number, cells in enumerate(zip(*columns, strict=True), start=2):
-            yield number, list(cells)
+        labels = self.frame.index.tolist()
+        for number, (label, *cells) in enumerate(zip(labels, *columns, strict=True), start=2):
+            yield FrameRow(number, label), cells
 
     def guard(self, cell: str) -> str:
         """Keep a spreadsheet from running a cell; what was no text is left out, since text would mend it."""
@@ -74,3 +75,11 @@ def _text(value: Any, exact: int) -> str:
         number = int(value)
         return Typed(str(number if abs(number) < _LONG else Decimal(number)), "a number")
     return text_of(value, _exact(value.dtype) if hasattr(value, "dtype") else exact)
+
+
+def labels(numbers: Sequence[int]) -> pd.Series[Any]:
+    """Return how people find rows, as a column: numbers (int64), or labels in the index of a DataFrame."""
+    import pandas as pd
+
+    framed = any(isinstance(number, FrameRow) for number in numbers)
+    return pd.Series([label_of(number) for number in numbers], dtype=None if framed else "int64")

@@ -172,7 +172,7 @@ def _number(cell: str, otherwise: int) -> int:
 
 def read_frame(frame: pd.DataFrame, mapping: Mapping[str, str] | None = None) -> Table:
     """
-    Take a DataFrame for a sheet; its index is not read.
+    Take a DataFrame for a sheet; its index names the rows.
 
     Raises:
         SheetError: It lacks a required column.

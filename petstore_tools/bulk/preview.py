@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from petstore_tools import render
+from petstore_tools.adapters.framed import labels
 from petstore_tools.adapters.journal import peek
 from petstore_tools.adapters.journals import current, elsewhere, following
 from petstore_tools.adapters.run_lock import Target
@@ -17,7 +18,7 @@ from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
 from petstore_tools.core.journal import Entry, Held, Merge, is_another_file, merge
 from petstore_tools.core.names import notes_on
-from petstore_tools.core.rows import Content, Row, RowProblem, letter
+from petstore_tools.core.rows import Content, Row, RowProblem, label_of, letter
 from petstore_tools.core.settle import Existing
 from petstore_tools.core.windows import PERIODS
 from petstore_tools.errors import JournalError, SheetError
@@ -25,7 +26,6 @@ from petstore_tools.words import counted, option
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 LEAST_LOOK: Final = 10  # requests that a look before may cost whatever the number of rows
 SHOWN: Final = 10  # problems shown in full
@@ -128,13 +128,14 @@ class ImportPreview:
         The problems as a frame.
 
         Returns:
-            Columns `row` (int64), `column`, `field`, `value`, `rule`, `suggestion` (all string).
+            Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `suggestion` (text).
         """
         import pandas as pd
 
-        names = ("row", "column", "field", "value", "rule", "suggestion")
+        names = ("column", "field", "value", "rule", "suggestion")
         data = {name: [getattr(problem, name) for problem in self.problems] for name in names}
-        return pd.DataFrame(data).astype({"row": "int64"} | dict.fromkeys(names[1:], "str"))
+        rows = labels([problem.row for problem in self.problems])
+        return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(names, "str"))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -143,7 +144,7 @@ class ImportPreview:
 
     def _repr_html_(self) -> str:
         rows = [
-            (p.row, f"{p.column} {p.field}".strip(), p.value, p.rule, p.suggestion)
+            (label_of(p.row), f"{p.column} {p.field}".strip(), p.value, p.rule, p.suggestion)
             for p in self.problems[:SHOWN]
         ]
         more = f" First {SHOWN} of {len(self.problems):,} problems." if len(self.problems) > SHOWN else ""
@@ -188,8 +189,7 @@ class ImportPreview:
 
 
 def _first(things: tuple[object, ...], most: int) -> list[str]:
-    more = [f"… and {len(things) - most:,} more"] if len(things) > most else []
-    return [str(thing) for thing in things[:most]] + more
+    return [*map(str, things[:most]), *([f"… and {len(things) - most:,} more"] if things[most:] else [])]
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools import render, spec
 from petstore_tools.adapters import sheets
 from petstore_tools.adapters.files import check_writable, replace_file
+from petstore_tools.adapters.framed import labels
 from petstore_tools.adapters.journal import Journal
 from petstore_tools.adapters.sheets import Table
 from petstore_tools.adapters.workbooks import LONGEST_CELL
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$")
 _FATES: Final = {
-    "row": "int64",
+    "row": None,
     "name": "str",
     "categoryId": "Int64",
     "status": None,
@@ -100,10 +101,10 @@ class ImportResult:
         Every row and its fate.
 
         Returns:
-            Columns `row` (int64), `name` (string), `categoryId` (Int64), `status` (ordered category),
-            `fate` (string: created, rejected, unknown, pending, held), `id` (Int64), `at` (datetime64,
-            UTC: when the fate was known), `detail` (string), by row. A row with problems has no values,
-            since they could not be read, and no time.
+            Columns `row` (int64, or the label), `name` (string), `categoryId` (Int64), `status` (ordered
+            category), `fate` (string: created, rejected, unknown, pending, held), `id` (Int64), `at`
+            (datetime64, UTC: when the fate was known), `detail` (string), by row. A row with problems has no
+            values, since they could not be read, and no time.
         """
         import pandas as pd
 
@@ -116,7 +117,9 @@ class ImportResult:
             for row, why in _by_row(self.problems).items()
         ]
         fates.sort(key=lambda fate: fate[0])
+        rows = labels([fate[0] for fate in fates])
         frame = pd.DataFrame(fates, columns=list(_FATES), dtype="object")
+        frame["row"] = rows
         times = pd.to_datetime(frame.pop("at").astype("float64"), unit="s", utc=True)
         frame = frame.astype({name: kind for name, kind in _FATES.items() if kind is not None})
         status = pd.CategoricalDtype(list(spec.STATUSES), ordered=True)
@@ -164,9 +167,9 @@ class ImportResult:
             Columns as `frame`, and `candidates` (string: ids of animals that may be the row).
         """
         frame = self.frame
-        ids = {entry.number: entry.may_be for entry in self.entries}
         lost = frame[frame["fate"] == "unknown"].reset_index(drop=True)
-        return lost.assign(candidates=[ids.get(row, "") for row in lost["row"]]).astype({"candidates": "str"})
+        candidates = [entry.may_be for entry in self.entries if entry.state == "unknown"]  # in the same order
+        return lost.assign(candidates=candidates).astype({"candidates": "str"})
 
 
 def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:
@@ -329,5 +332,7 @@ def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: in
         padded = [*cells, *[""] * (width - len(cells))]
         if len(padded) > width:  # they join the last one: nothing is lost, and the row is not mended unseen
             padded[width - 1 :] = [table.source.separator.join(padded[width - 1 :])]
-        rows.append([table.source.guard(cell) for cell in (*padded, str(number), journal, _fit(problem))])
+        rows.append(
+            [table.source.guard(cell) for cell in (*padded, str(int(number)), journal, _fit(problem))]
+        )
     return rows

@@ -27,6 +27,7 @@ from petstore_tools.bulk.results import ImportResult
 from petstore_tools.bulk.send import INTERRUPTED, STOPS, Progress, Sender, Stopped
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import leave_per_day
+from petstore_tools.core.rows import FrameRow
 from petstore_tools.core.settle import Absent, Existing
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import Interrupted, SheetError
@@ -219,6 +220,9 @@ def _result(
     created_before: int,
 ) -> ImportResult:
     entries = tuple(journal.entries(wanted=True))
+    if any(isinstance(row.number, FrameRow) for row in checked.rows[:1]):
+        numbers = {row.number: row.number for row in checked.rows}  # with their labels
+        entries = tuple(replace(e, number=numbers.get(e.number, e.number)) for e in entries)
     files, not_written = results.write(order.path, checked, journal, environment=client.environment)
     counts = Counter(entry.state for entry in entries)
     return ImportResult(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, NamedTuple, Self
@@ -54,13 +54,38 @@ class Typed(str):
         return made
 
 
+class FrameRow(int):
+    """
+    The number of a row of a DataFrame, as a file would count it; it is written as the row's label.
+
+    Attributes:
+        label: In the index.
+    """
+
+    label: Hashable
+
+    def __new__(cls, number: int, label: Hashable) -> Self:
+        """Keep the label."""
+        made = super().__new__(cls, number)
+        made.label = label
+        return made
+
+    def __str__(self) -> str:
+        return repr(self.label) if isinstance(self.label, str) else str(self.label)
+
+
+def label_of(number: int) -> Hashable:
+    """Return how people find a row: its number, or its label in the index of a DataFrame."""
+    return number.label if isinstance(number, FrameRow) else number
+
+
 @dataclass(frozen=True, slots=True)
 class RowProblem:
     """
     Why a row cannot be sent.
 
     Attributes:
-        row: As the spreadsheet counts, from 1.
+        row: As the spreadsheet counts, from 1; of a DataFrame a FrameRow.
         column: Letter, "" where the whole row is meant.
         field: `name`, `categoryId`, `status`, or "" for the whole row.
         value: The cell as typed.

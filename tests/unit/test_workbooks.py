@@ -183,7 +183,7 @@ def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
     assert [row[0] for row in contents(read_table(tmp_path / "o.xlsx"))] == cells
 
 
-def test_a_frame_is_a_sheet_whose_first_row_is_row_2() -> None:
+def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
     """Missing values, numbers that became floats beside them, categories, and names with any type."""
     frame = pd.DataFrame(
         {
@@ -198,8 +198,8 @@ def test_a_frame_is_a_sheet_whose_first_row_is_row_2() -> None:
 
     assert contents(table) == [("Rex", 3, "sold"), ("7", 7, "pending")]
     assert [str(p) for p in problems(table)] == [
-        "row 3, column B (categoryId): is empty; give the number of the category",
-        "row 5, column A (name): is empty; give a name",
+        "row 11, column B (categoryId): is empty; give the number of the category",
+        "row 13, column A (name): is empty; give a name",
     ]
 
 

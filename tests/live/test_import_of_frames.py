@@ -1,0 +1,92 @@
+"""DataFrames as sheets: rows are named as the frame names them."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from petstore_tools import Sandbox
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("index", "named"),
+    [
+        (None, "row 1"),
+        ([10, 20, 30, 40], "row 20"),
+        (list("abcd"), "row 'b'"),
+        (pd.date_range("2026-03-01", periods=4), "row 2026-03-02 00:00:00"),
+        (pd.MultiIndex.from_product([["x", "y"], [1, 2]]), "row ('x', 2)"),
+        ([7, 7, 7, 7], "row 7"),
+    ],
+)
+def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, named: str) -> None:
+    """Whatever the index holds; the label of `df.loc`, in the message and in the frames."""
+    frame = pd.DataFrame(
+        {"name": ["Rex", "Mia", "Tom ", "Rex"], "categoryId": ["3", "cats", "4", "3"]}, index=index
+    )
+
+    preview = sandbox.store.preview_import(frame, name="spring")
+    result = sandbox.store.import_pets(frame, name="spring", progress=False)
+
+    labels = frame.index.tolist()
+    assert str(preview.problems[0]).startswith(
+        f"{named}, column B (categoryId): 'cats' is not a whole number"
+    )
+    assert preview.problems_frame["row"].tolist() == labels[1:2]
+    assert f"<td>{escape(str(labels[1]))}</td>" in preview._repr_html_()
+    assert result.frame["row"].tolist() == labels
+    assert result.frame["fate"].tolist() == ["created", "rejected", "created", "created"]
+    assert [note.partition(": ")[0] for note in preview.notes[-2:]] == [
+        "1 name with blanks around, sent as typed",
+        "duplicates",
+    ]
+    again = sandbox.store.import_pets(frame, name="spring", progress=False)
+    assert (again.created_now, again.created, again.frame["row"].tolist()) == (0, 3, labels)
+
+
+def test_the_rejects_file_of_a_frame_counts_as_a_file(sandbox: Sandbox) -> None:
+    """It is a file: its rows are found by number, and what is fixed there is created once."""
+    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": ["3", "cats"]}, index=["a", "b"])
+    sandbox.store.import_pets(frame, name="spring", progress=False)
+    rejects = Path("spring.sandbox.rejected.csv")
+    assert rejects.read_text().splitlines()[1].startswith("Mia,cats,3,")
+    assert "row 'b', column B" in rejects.read_text()
+    rejects.write_text(rejects.read_text().replace("cats", "4", 1))
+
+    fixed = sandbox.store.import_pets(rejects, progress=False)
+
+    assert (fixed.created_now, fixed.complete) == (1, True)
+    assert fixed.frame["row"].tolist() == [3]
+
+
+def test_frames_without_problems_keep_their_types(sandbox: Sandbox) -> None:
+    """Whole numbers where there is nothing to tell, too."""
+    frame = pd.DataFrame({"name": ["Rex"], "categoryId": [3]})
+
+    preview = sandbox.store.preview_import(frame, name="spring")
+
+    assert dict(preview.problems_frame.dtypes.astype(str)) == {
+        "row": "int64",
+        **dict.fromkeys(("column", "field", "value", "rule", "suggestion"), "str"),
+    }
+    assert str(sandbox.store.import_pets(frame, name="spring").frame["row"].dtype) == "int64"
+
+
+def test_an_edited_row_of_a_frame_is_held_by_its_label(sandbox: Sandbox) -> None:
+    """The line says where it is in the frame."""
+    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]}, index=["a", "b"])
+    sandbox.store.import_pets(frame, name="spring", progress=False)
+    frame.loc["b", "categoryId"] = 5
+
+    preview = sandbox.store.preview_import(frame, name="spring")
+
+    assert str(preview.held[0]).startswith("row 'b' ")
