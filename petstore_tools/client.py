@@ -110,7 +110,7 @@ class Client:
         """Begin a listing, or go on with one (§4.1); it asks as it is iterated."""
 
         def service() -> Service:
-            ended, tally = threading.Event(), Tally(wanted.max_requests)
+            ended, tally = threading.Event(), Tally(wanted.max_requests, on_count=manner.on_sent)
             own = replace(
                 manner,
                 cancelled=lambda: ended.is_set() or manner.cancelled(),

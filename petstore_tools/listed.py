@@ -107,6 +107,7 @@ class Tally:
 
     Args:
         most: Requests that the listing may spend, None for no bound.
+        on_count: Called with each request.
 
     Attributes:
         sent: Requests that may have reached the service, retries included.
@@ -115,8 +116,8 @@ class Tally:
         refused: Why a retry was refused, "" while none was.
     """
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most, self._lock = most, threading.Lock()
+    def __init__(self, most: int | None = None, *, on_count: Callable[[], None] = lambda: None) -> None:
+        self._most, self._on_count, self._lock = most, on_count, threading.Lock()
         self.sent = self.retries = self.pages = 0
         self.refused = ""
 
@@ -124,6 +125,7 @@ class Tally:
         """Count a request."""
         with self._lock:
             self.sent += 1
+        self._on_count()
 
     def may_retry(self) -> bool:
         """Say whether a request may be asked again, and count it: each costs a unit of the day (§8.2)."""

@@ -19,7 +19,7 @@ from petstore_tools.core.journal import Entry
 from petstore_tools.core.rows import Content
 from petstore_tools.core.settle import LOST_ELSEWHERE, Absent, Ambiguous, Verdict, settle
 from petstore_tools.core.throttle import Wait
-from petstore_tools.errors import TransportError
+from petstore_tools.errors import ApiError, TransportError
 from petstore_tools.listed import Wanted
 from petstore_tools.words import counted
 
@@ -43,8 +43,12 @@ def look(client: Client, manner: Manner, *, most: int | None = None) -> Seen | N
     """
     listed = client.pages(Wanted(max_requests=most), manner=manner)
     seen: Seen = []
-    for page in listed:
-        seen += [(row["id"], (row["name"], row["categoryId"], row.get("status"))) for row in page.rows]
+    try:
+        for page in listed:
+            seen += [(row["id"], (row["name"], row["categoryId"], row.get("status"))) for row in page.rows]
+    except (ApiError, TransportError):
+        if most is None or listed.listing.requests < most:
+            raise
     return seen if listed.listing.complete else None
 
 

@@ -31,6 +31,7 @@ from petstore_tools.core.rows import FrameRow
 from petstore_tools.core.settle import Absent, Existing
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import Interrupted, SheetError
+from petstore_tools.listed import Tally
 from petstore_tools.words import option, utc_text
 
 IN_VAIN: Final = 3  # rounds that create nothing until a run ends
@@ -76,9 +77,8 @@ def run(
             raise SheetError(shown.refusal)
         if shown.to_send:
             results.check_folder(order.path)
-        sent_before = client.sent
-        watch = _Watch(progress, shown.to_send)
-        manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=watch.waits)
+        tally, watch = Tally(), _Watch(progress, shown.to_send)
+        manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=watch.waits, on_sent=tally.count)
         stopped = None
         if shown.to_send and order.baseline and journal.is_new:
             early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
@@ -103,7 +103,7 @@ def run(
                 stopped = INTERRUPTED
         journal.bury(now=client.clock.now())
         result = _result(
-            client, order, checked, journal, stopped, sent_before=sent_before, created_before=created_before
+            client, order, checked, journal, stopped, requests=tally.sent, created_before=created_before
         )
     if stopped is not None and stopped.error is not None:
         raise stopped.error
@@ -114,7 +114,7 @@ def run(
 
 def _about(order: Order, checked: Checked) -> dict[str, str]:
     """Return what a journal keeps of a file beside its good rows."""
-    facts = {"reading": order.reading, "header": checked.table.columns.header, "bad_rows": checked.bad_rows}
+    facts = {"reading": order.reading, "bad_rows": checked.bad_rows}
     return {name: json.dumps(value) for name, value in facts.items()} | {"sheet": checked.table.sheet}
 
 
@@ -142,7 +142,7 @@ def _send_and_settle(
     in_vain = 0
     while True:
         created = journal.states()["created"]
-        stopped = _send(client, journal, order, progress)
+        stopped = _send(client, journal, order, manner, progress)
         if stopped is not None and not stopped.sick:
             return stopped
         try:
@@ -198,9 +198,10 @@ class _Watch:
 
 
 def _send(
-    client: Client, journal: Journal, order: Order, progress: Callable[[Progress], None]
+    client: Client, journal: Journal, order: Order, manner: Manner, progress: Callable[[Progress], None]
 ) -> Stopped | None:
-    sender = Sender(client, journal, wait=order.wait, leave_per_day=_leave(client, order), progress=progress)
+    leaving = replace(manner, leave_per_day=_leave(client, order))
+    sender = Sender(client, journal, leaving, progress=progress)
     return sender.run([e for e in journal.entries(wanted=True) if e.state == "pending"])
 
 
@@ -216,7 +217,7 @@ def _result(
     journal: Journal,
     stopped: Stopped | None,
     *,
-    sent_before: int,
+    requests: int,
     created_before: int,
 ) -> ImportResult:
     entries = tuple(journal.entries(wanted=True))
@@ -237,7 +238,7 @@ def _result(
         held=len(checked.merged.held),
         skipped=checked.skipped,
         created_now=counts["created"] - created_before,
-        requests=client.sent - sent_before,
+        requests=requests,
         stopped=stopped,
         journal=journal.id,
         files=files,

@@ -110,29 +110,15 @@ class Sender:
     Args:
         client: One key at one service.
         journal: Open, and ours alone.
-        wait: Wait for the next day's quota in place of stopping.
-        leave_per_day: Requests of each day kept for others.
+        manner: How it waits.
         progress: Called from the caller's thread, now and then.
     """
 
     def __init__(
-        self,
-        client: Client,
-        journal: Journal,
-        *,
-        wait: bool,
-        leave_per_day: int,
-        progress: Callable[[Progress], None],
+        self, client: Client, journal: Journal, manner: Manner, *, progress: Callable[[Progress], None]
     ) -> None:
         self._client, self._journal, self._progress = client, journal, progress
-        self._manner = Manner(
-            bulk=True,
-            leave_per_day=leave_per_day,
-            wait=wait,
-            busy=True,
-            cancelled=lambda: self._ended,
-            on_wait=self._note_wait,
-        )
+        self._manner = replace(manner, cancelled=lambda: self._ended, on_wait=self._note_wait)
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
         self._total = self._running = 0
