@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from functools import lru_cache
+from math import ceil
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -79,11 +80,11 @@ class Service:
     ) -> None:
         self._database, self._clock, self._on_answer = database, clock, on_answer
         self._without_key = without_key or free_windows()
-        self._batches = Batches(self._answers, self._failed, local=database.local)
+        self._batches = Batches(self._answers, self._failed, local=lambda: database.local)
         self._pages: dict[bytes, Answer] = {}  # with a next one: creates come behind them
         self._ends: dict[bytes, Answer] = {}  # without: as they are until the next create
         self._state, self._kept_bytes = (-1, -1), 0
-        self._last: dict[str, Verdict] = {}
+        self._last: dict[str, tuple[float, Verdict]] = {}  # when, and what
         self._failures, self._quiet_until = 0, dict[type[Exception], float]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +116,18 @@ class Service:
             answer, now = self._free(asked), self._clock.now()
             self._tell(asked, self._finish(asked, answer, now, None, None), now, None)
             return answer
-        return await self._batches.answer(asked, at_once=not asked.key or asked.path == HEALTH_PATH)
+        at_once = asked.path == HEALTH_PATH or self._refusal(asked) is not None
+        return await self._batches.answer(asked, at_once=at_once)
+
+    def _refusal(self, asked: Asked) -> Answer | None:
+        """Return how a request is refused without the database: it has no key, or its window is closed."""
+        if not asked.key:
+            return _unauthorized()
+        at, verdict = self._last.get(asked.key) or (0.0, None)
+        if verdict is None or verdict.allowed:
+            return None
+        left_s = ceil(at + verdict.retry_after_s - self._clock.now())
+        return _too_many(verdict.banned, left_s) if 0 < left_s <= verdict.retry_after_s else None
 
     def _answers(self, batch: Sequence[Asked], here: bool) -> list[Answer | None] | None:
         """
@@ -123,8 +135,9 @@ class Service:
 
         `here`: without waiting for other programs; None where they are in the way.
         """
+        within_s = 0.0 if here else DATABASE_S
         try:
-            return self._together(batch, 0.0 if here else DATABASE_S)
+            return self._together(batch, within_s)
         except UnavailableError as failed:
             if here and failed.reason == LOCKED:
                 return None
@@ -133,7 +146,7 @@ class Service:
             answers: list[Answer | None] = []
             for asked in batch:
                 try:
-                    answers += self._together([asked], DATABASE_S)
+                    answers += self._together([asked], within_s)
                 except UnavailableError as failed:  # by now for all of them
                     return answers + [self._failed(one, failed) for one in batch[len(answers) :]]
                 except Exception as failed:
@@ -143,11 +156,12 @@ class Service:
     def _failed(self, asked: Asked, why: Exception) -> Answer:
         """Answer a request that could not be counted."""
         self._report(asked, why)
-        now, verdict = self._clock.now(), None
+        now, verdict, refusal = self._clock.now(), None, None
         if asked.path != HEALTH_PATH:
-            verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)[1]
-        if not asked.key and verdict is not None:
-            failed = _unauthorized()
+            _, verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)
+            refusal = self._refusal(asked)
+        if refusal is not None:
+            failed = refusal
         elif not isinstance(why, UnavailableError):
             failed = error(500, "internal_error", "the service failed; nothing was changed")
         elif why.unknown:
@@ -156,7 +170,8 @@ class Service:
             told = f"the database {why.reason}; nothing was changed; wait {RETRY_AFTER_S} s and try again"
             failed = error(503, "unavailable", told).add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
         answer = self._finish(asked, failed, now, verdict, None)
-        self._tell(asked, answer, now, None)
+        if not asked.answer.done():
+            self._tell(asked, answer, now, None)
         return answer
 
     def _report(self, asked: Asked, why: Exception) -> None:
@@ -256,7 +271,7 @@ class Service:
             if asked.key and key_id:
                 if len(self._last) >= MOST_VERDICTS:
                     self._last.clear()
-                self._last[asked.key] = verdict
+                self._last[asked.key] = now, verdict
         return answer
 
     def _free(self, asked: Asked) -> Answer:
@@ -270,10 +285,7 @@ class Service:
     def _judge(self, asked: Asked, verdict: Verdict, now: float, *, known: bool) -> Answer | None:
         """Answer a request that was counted; None: its body has to be read for that."""
         if not verdict.allowed:
-            code = "key_banned" if verdict.banned else "rate_limited"
-            what = "this key is banned" if verdict.banned else "too many requests"
-            refused = error(429, code, f"{what}; wait {verdict.retry_after_s} s")
-            return refused.add(spec.HEADER_RETRY_AFTER, verdict.retry_after_s)
+            return _too_many(verdict.banned, verdict.retry_after_s)
         if not known:
             return _unauthorized()
         if asked.length > BODY_LONGEST:
@@ -342,6 +354,11 @@ class Service:
         answer.add("Deprecation", f"@{DEPRECATED_SINCE}")
         answer.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
         return answer.add("Link", '<../pets>; rel="successor-version"')
+
+
+def _too_many(banned: bool, wait_s: int) -> Answer:
+    code, what = ("key_banned", "this key is banned") if banned else ("rate_limited", "too many requests")
+    return error(429, code, f"{what}; wait {wait_s} s").add(spec.HEADER_RETRY_AFTER, wait_s)
 
 
 def _unauthorized() -> Answer:

@@ -39,8 +39,8 @@ class Batches:
         work: Answers requests together, in the database's thread, or `here`, where nothing may wait: then it
             returns None where another program holds the database up.
         refuse: Answers one that could not wait longer, and why.
-        local: Nothing but another program and a slow disk hold this database up, so that quick batches are
-            answered without the thread, which takes a fifth more of the processor.
+        local: Says whether nothing but another program and a slow disk hold the database up, so that quick
+            batches are answered without the thread, which takes a fifth more of the processor.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Batches:
         work: Callable[[Sequence[Asked], bool], list[Answer | None] | None],
         refuse: Callable[[Asked, UnavailableError], Answer],
         *,
-        local: bool,
+        local: Callable[[], bool],
     ) -> None:
         self._work, self._refuse, self._local = work, refuse, local
         self._pending: list[Asked] = []
@@ -69,10 +69,10 @@ class Batches:
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
             self._begin(loop)
-        if at_once and self._under_way and time.monotonic() - self._begun_at > AT_ONCE_S:
-            return self._refuse(asked, UnavailableError(SILENT))
         if asked.answer.done():  # it was asked without its body
             asked.answer = loop.create_future()
+        if at_once and self._under_way and time.monotonic() - self._begun_at > AT_ONCE_S:
+            return self._refuse(asked, UnavailableError(SILENT))
         asked.since = self._beats[0]
         self._pending.append(asked)
         if len(self._pending) == 1 and not self._under_way:
@@ -93,7 +93,7 @@ class Batches:
         self._under_way, self._pending = waiting[:MOST_AT_ONCE], waiting[MOST_AT_ONCE:]
         if not self._under_way:
             return
-        if self._local and self._took_s < QUICK_S:
+        if self._local() and self._took_s < QUICK_S:
             answers = self._attempt(self._under_way, here=True)
             if answers is not None:
                 self._done(self._under_way, answers)

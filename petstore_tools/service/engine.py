@@ -37,13 +37,11 @@ class Engine(ABC):
         name: What it is called in messages: a file, or host and database; never a password.
         locking: What makes a SELECT hold its rows.
         bytes_for_names: Names are stored as UTF-8, since its text cannot hold a NUL.
-        local: It is in this process: nothing but other programs and a slow disk hold it up.
     """
 
     name: str
     locking: str
     bytes_for_names: bool
-    local: bool
     _faults: tuple[type[Exception], ...]
     _db: Any = None
 
@@ -89,6 +87,11 @@ class Engine(ABC):
         except self._faults as error:
             self._fail(error, unknown=not self._is_undone(error))
             raise
+
+    @property
+    def local(self) -> bool:
+        """Whether it is in this process and open: nothing but other programs and a slow disk hold it up."""
+        return False
 
     @abstractmethod
     def serialise_ids(self) -> None:

@@ -60,7 +60,7 @@ class SqliteEngine(Engine):
         SettingsError: It is no database of this service, was emptied, or is of a newer version.
     """
 
-    locking, bytes_for_names, local = "", False, True
+    locking, bytes_for_names = "", False
     _faults = (sqlite3.Error, OSError)
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
@@ -76,9 +76,14 @@ class SqliteEngine(Engine):
                 self._recognise()
             else:
                 self._make()
-            self._file = _identity(path)
+            self._file = _identity(path, least=1)
             with self.transaction(durable=True):
                 _bring_up_to_date(self._db, path.name)
+
+    @property
+    def local(self) -> bool:
+        """Whether it is open."""
+        return self._db is not None
 
     def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute a statement for each row."""
@@ -115,7 +120,7 @@ class SqliteEngine(Engine):
         self._log = self._log or _identity(self._log_path)
 
     def _check(self) -> None:
-        same = self._file == _identity(self._path)
+        same = self._file == _identity(self._path, least=1)
         if same and time.monotonic() >= self._log_seen_at + LOG_SEEN_EVERY_S:
             self._log_seen_at = time.monotonic()
             same = self._log in ((), _identity(self._log_path))
@@ -199,10 +204,10 @@ def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _identity(path: Path) -> tuple[int, ...]:
-    """Return what tells a file from another in its place; nothing where there is none."""
+def _identity(path: Path, *, least: int = 0) -> tuple[int, ...]:
+    """Return what tells a file from another in its place; nothing where there is none of so many bytes."""
     try:
         found = os.stat(path)
     except OSError:
         return ()
-    return found.st_dev, found.st_ino
+    return (found.st_dev, found.st_ino) if found.st_size >= least else ()

@@ -57,7 +57,7 @@ class PostgresEngine(Engine):
         SettingsError: It cannot be reached, is no database of this service, or is of a newer version.
     """
 
-    locking, bytes_for_names, local = " FOR UPDATE", True, False
+    locking, bytes_for_names = " FOR UPDATE", True
     _faults = (psycopg.Error, OSError)
     _db: _Connection | None
 

@@ -21,6 +21,7 @@ from postgres import Postgres, absent, running
 from services import NOON, WIDE, client, post, processes, served, until
 
 from petstore_tools.clock import ManualClock
+from petstore_tools.core.plan import Plan
 from petstore_tools.service import app
 from petstore_tools.service import postgres as on_postgres
 from petstore_tools.service.database import Database
@@ -63,12 +64,16 @@ def animals(database: Database) -> int:
 
 
 def test_a_locked_database_holds_up_only_those_who_need_it(where: str) -> None:
-    """Health, the OpenAPI document and a missing key are answered at once; a short lock costs no error."""
+    """Health, the OpenAPI document and refusals are answered at once; a short lock costs no error."""
     with served(where) as (database, base_url), ThreadPoolExecutor(1) as pool:
         _, key = database.create_key(WIDE, label="", now=NOON)
+        _, full = database.create_key(Plan(1, 1), label="", now=NOON)
+        for _ in range(2):
+            client(full).get(f"{base_url}/pets", timeout=5)
         with locked(where):
             waiting = pool.submit(post, client(key), base_url)
             time.sleep(0.2)
+            closed, closed_s = timed(lambda: client(full).get(f"{base_url}/pets", timeout=20))
             health, health_s = timed(lambda: requests.get(f"{base_url}/health", timeout=20))
             document, document_s = timed(lambda: requests.get(f"{base_url}/openapi.json", timeout=20))
             refused, refused_s = timed(lambda: requests.get(f"{base_url}/pets", timeout=20))
@@ -80,7 +85,9 @@ def test_a_locked_database_holds_up_only_those_who_need_it(where: str) -> None:
     assert "database" in health.json()["message"]
     assert (document.status_code, refused.status_code) == (200, 401)
     assert refused.headers["X-RateLimit-Limit"] == "60"
-    assert max(health_s, document_s, refused_s) < 1
+    assert (closed.status_code, closed.json()["code"]) == (429, "rate_limited")
+    assert int(closed.headers["Retry-After"]) == int(closed.headers["X-RateLimit-Reset"]) - NOON
+    assert max(health_s, document_s, refused_s, closed_s) < 1
     assert made.status_code == 201
     assert (well.status_code, well.json()) == (200, {"status": "ok", "database": "ok"})
 

@@ -53,7 +53,7 @@ def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() 
     """600 requests are three batches, in place."""
     work = Work()
 
-    assert run(Batches(work, refuse, local=True), *["GET"] * 600) == [200] * 600
+    assert run(Batches(work, refuse, local=lambda: True), *["GET"] * 600) == [200] * 600
     assert work.sizes == [(256, False), (256, False), (88, False)]
 
 
@@ -62,7 +62,7 @@ def test_a_database_that_is_held_up_is_waited_for_in_its_thread(local: bool) -> 
     """Also where it is in this process, and another program has it."""
     work = Work(busy=1)
 
-    assert run(Batches(work, refuse, local=local), "GET") == [200]
+    assert run(Batches(work, refuse, local=lambda: local), "GET") == [200]
     assert work.sizes == [(1, True)]
 
 
@@ -70,7 +70,7 @@ def test_after_a_slow_batch_the_next_is_answered_in_the_thread(monkeypatch: pyte
     """A slow disk holds up nothing but those who wait for it."""
     monkeypatch.setattr(batches, "QUICK_S", 0.0)
     work = Work()
-    made = Batches(work, refuse, local=True)
+    made = Batches(work, refuse, local=lambda: True)
     made._took_s = 1.0
 
     assert run(made, "GET") == [200]
@@ -85,7 +85,7 @@ def test_who_waits_too_long_is_refused_and_only_a_create_under_way_is_not_known(
     monkeypatch.setattr(batches, "LONGEST_S", 0.1)
     work = Work()
     work.free.clear()
-    made = Batches(work, refuse, local=False)
+    made = Batches(work, refuse, local=lambda: False)
 
     async def ask() -> list[int]:
         first = [asyncio.create_task(made.answer(asked(method))) for method in ("GET", "POST")]
@@ -105,7 +105,7 @@ def test_what_can_be_refused_without_the_database_is_refused_at_once(monkeypatch
     monkeypatch.setattr(batches, "AT_ONCE_S", 0.05)
     work = Work()
     work.free.clear()
-    made = Batches(work, refuse, local=False)
+    made = Batches(work, refuse, local=lambda: False)
 
     async def ask() -> list[int]:
         patient = asyncio.create_task(made.answer(asked()))
@@ -128,7 +128,7 @@ def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(caplog: pytes
             raise failures.pop()
         return work(batch, here)
 
-    made = Batches(fails, refuse, local=True)
+    made = Batches(fails, refuse, local=lambda: True)
 
     assert run(made, "GET", "POST") == [500, 500]
     assert run(made, "GET") == [200]
@@ -141,7 +141,7 @@ def test_a_request_is_as_old_as_the_beat_before_the_last(monkeypatch: pytest.Mon
     now = 100.0
     monkeypatch.setattr(batches, "elapsed", lambda: now)
     monkeypatch.setattr(batches, "BEAT_S", 60.0)
-    made = Batches(Work(), refuse, local=True)
+    made = Batches(Work(), refuse, local=lambda: True)
     ages = []
 
     async def ask() -> None:
