@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _EXACT: Final = {2: 2**11, 4: 2**24}  # by bytes of a float
+_HALF: Final = re.compile("[\ud800-\udfff]")  # a surrogate on its own, which no file and no request can hold
 _LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
 
 
@@ -68,6 +70,10 @@ def _exact(dtype: Any) -> int:
 
 def _text(value: Any, exact: int) -> str:
     """Return a value as text; a whole number of a frame is exact, whatever its size."""
+    if isinstance(value, str):
+        if value.isascii() or not _HALF.search(value):
+            return value
+        return Typed(_HALF.sub("�", value), "a text with half a character")
     if isinstance(value, Decimal):
         whole = value.is_finite() and value == value.to_integral_value() and abs(value) < _LONG
         return Typed(str(int(value) if whole else value), "a number")

@@ -83,7 +83,7 @@ class Order:
             return cls(Path(source), **wishes)
         if not hasattr(source, "columns"):
             raise SheetError(f"a path or a DataFrame can be imported, no {type(source).__name__}")
-        if not name or Path(name).name != name:
+        if not name or Path(name).name != name or not name.strip("."):
             raise SheetError(
                 'give the DataFrame a name (import_pets(df, name="spring")): the same name goes on with the '
                 "same import, and the result files bear it"

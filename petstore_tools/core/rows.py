@@ -32,7 +32,6 @@ _TOTALS: Final = {
     "zwischensumme",
 }
 TOTALS: Final = frozenset(word + end for word in _TOTALS for end in ("", ":", " :"))
-_AS_TEXT: Final = "format the column as text and type it again"
 
 Content = tuple[str, int, str | None]
 
@@ -260,7 +259,7 @@ def read_row(
     name = cells[columns.name]
     kind = name.kind if isinstance(name, Typed) else ""
     if kind and kind != "a number":
-        problems.append(_problem(number, columns.name, "name", name, f"is {kind}", _AS_TEXT))
+        problems.append(_problem(number, columns.name, "name", name, f"is {kind}", _as_text(number)))
     elif not name.strip():
         problems.append(_problem(number, columns.name, "name", name, "is empty", "give a name"))
     elif "\0" in name:
@@ -286,13 +285,19 @@ def _problem(number: int, at: int, field: str, value: str, rule: str, help_: str
     return RowProblem(number, letter(at), field, value, rule, help_)
 
 
+def _as_text(number: int) -> str:
+    """Say how a cell is mended whose value is no text: in a frame nothing is typed."""
+    in_frame = isinstance(number, FrameRow)
+    return "put text or an integer there" if in_frame else "format the column as text and type it again"
+
+
 def _category_id(number: int, at: int, cell: str) -> int | RowProblem:
     def problem(rule: str, help_: str) -> RowProblem:
         return _problem(number, at, "categoryId", cell, rule, help_)
 
     kind = cell.kind if isinstance(cell, Typed) else ""
     if kind and kind != "a number":
-        return problem(f"is {kind}", _AS_TEXT)
+        return problem(f"is {kind}", _as_text(number))
     text = cell.strip()
     if not text:
         return problem("is empty", "give the number of the category")
@@ -303,7 +308,7 @@ def _category_id(number: int, at: int, cell: str) -> int | RowProblem:
         return problem("is beyond int64", "give a smaller number")
     value = int(decimal.group(1) if decimal else text)
     if decimal and abs(value) >= EXACT:
-        return problem("may have been rounded", _AS_TEXT)
+        return problem("may have been rounded", _as_text(number))
     if not spec.INT64_MIN <= value <= spec.INT64_MAX:
         return problem("is beyond int64", "give a smaller number")
     return value

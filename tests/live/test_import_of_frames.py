@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox
+from petstore_tools.errors import SheetError
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +91,23 @@ def test_an_edited_row_of_a_frame_is_held_by_its_label(sandbox: Sandbox) -> None
     preview = sandbox.store.preview_import(frame, name="spring")
 
     assert str(preview.held[0]).startswith("row 'b' ")
+
+
+def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
+    """A surrogate on its own fits into no request: the other rows go, and the files are written."""
+    names, notes = ["Rex", "a\ud800b", "Zoë"], ["x\udc00", "", ""]
+    frame = pd.DataFrame({"name": names, "categoryId": [1, 2, 3], "note": notes}, dtype="object")
+
+    result = sandbox.store.import_pets(frame, name="spring", progress=False)
+
+    assert [str(problem) for problem in result.problems] == [
+        "row 1, column A (name): 'a�b' is a text with half a character; put text or an integer there"
+    ]
+    assert (result.created, result.rejected, result.not_written) == (2, 1, ())
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/b", ""])
+def test_a_name_that_is_a_folder_is_no_name(sandbox: Sandbox, name: str) -> None:
+    """The result files bear it."""
+    with pytest.raises(SheetError, match="give the DataFrame a name"):
+        sandbox.store.import_pets(pd.DataFrame({"name": ["Rex"], "categoryId": [1]}), name=name)
