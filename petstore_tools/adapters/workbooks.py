@@ -23,8 +23,8 @@ from petstore_tools.words import counted, option
 SUFFIXES: Final = (".xlsx", ".ods")
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
 CHUNK: Final = 1 << 20  # bytes
-_ROW: Final = re.compile(rb"<(?:\w+:)?row\b([^>]*)>")
-_ATTRIBUTE: Final = re.compile(rb"""\s(r|hidden)\s*=\s*["']([^"']*)""")
+_HIDDEN_ROW: Final = re.compile(rb"""<(?:\w+:)?row\b([^>]*\shidden\s*=\s*["'](?:1|true)["'][^>]*)>""")
+_ROW_NUMBER: Final = re.compile(rb"""\sr\s*=\s*["'](\d+)["']""")
 _BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
 _BOOLEAN_VALUE: Final = re.compile(rb'\boffice:(?:boolean-)?value="([^"]*)"')
 
@@ -177,14 +177,12 @@ def _hidden_rows(path: Path, sheet: str) -> list[int]:
 
 
 def _hidden(xml: IO[bytes]) -> Iterator[int]:
-    number, rest = 0, b""
+    rest = b""
     while chunk := xml.read(CHUNK):
         text = rest + chunk
-        for row in _ROW.finditer(text):
-            attributes = dict(_ATTRIBUTE.findall(row[1]))
-            number = int(attributes.get(b"r", number + 1))
-            if attributes.get(b"hidden") in (b"1", b"true"):
-                yield number
+        for row in _HIDDEN_ROW.finditer(text) if b"hidden" in text else ():
+            if number := _ROW_NUMBER.search(row[1]):
+                yield int(number[1])
         last = text.rfind(b"<")
         rest = b"" if b">" in text[last:] else text[last:]
 

@@ -146,9 +146,11 @@ def test_the_input_is_never_written_over(box: Sandbox, tmp_path: Path) -> None:
         rejects = tmp_path / "pets.sandbox.rejected.csv"
         before = rejects.read_text()
         result = store.import_pets(rejects)
+        third = store.import_pets(result.files[0])
 
     assert rejects.read_text() == before
     assert [file.name for file in result.files] == ["pets.sandbox.rejected.2.csv"]
+    assert [file.name for file in third.files] == ["pets.sandbox.rejected.csv"]
 
 
 @pytest.mark.case("P70")
