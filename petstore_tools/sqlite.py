@@ -43,13 +43,15 @@ def connect(path: Path, *, durability: Durability) -> sqlite3.Connection:
 
 def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
     """
-    Open a database file for reading only: nothing is made, and nothing in it is changed.
+    Open a database file to read it: nothing is made, and no statement changes anything.
+
+    What a process left that was killed is recovered first, which SQLite cannot do where it may only read.
 
     Raises:
         sqlite3.Error: There is no such file, or it cannot be opened.
     """
     return sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=busy_s, check_same_thread=False
+        f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=busy_s, check_same_thread=False
     )
 
 

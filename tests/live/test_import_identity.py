@@ -13,7 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from petstore_tools import PetStore, Sandbox
+from petstore_tools.adapters.journal import peek
+from petstore_tools.adapters.journals import kept
 from petstore_tools.cli import cli
+from petstore_tools.core.journal import Entry
 from petstore_tools.core.plan import Plan
 from petstore_tools.errors import JournalError, SheetError
 
@@ -296,3 +299,36 @@ def test_a_rejects_file_of_another_machine_is_refused(fast: Sandbox, tmp_path: P
     )
     with pytest.raises(JournalError, match="0123456789ab that is not on this machine"):
         fast.store.import_pets(path)
+
+
+@pytest.mark.case("P32", "P71")
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])
+def test_the_journal_of_a_run_that_was_killed_is_read_by_the_next(
+    fast: Sandbox, tmp_path: Path, mode: str
+) -> None:
+    """What it wrote, or had begun to write, is still beside the file: readers recover it first."""
+    path = csv(tmp_path / "pets.csv", [f"Pet {n}" for n in range(300)])
+    result = fast.store.import_pets(path)
+    journal = fast.state_dir / "imports" / f"{result.journal}.db"
+    beside = "-wal" if mode == "WAL" else "-journal"
+    writer = sqlite3.connect(journal, isolation_level=None)
+    writer.execute(f"PRAGMA journal_mode = {mode}")
+    writer.execute("PRAGMA cache_size = 1")
+    writer.execute("BEGIN")
+    writer.execute("UPDATE row SET detail = 'as it was'")
+    if mode == "WAL":
+        writer.execute("COMMIT")
+    as_left = {name: Path(f"{journal}{name}").read_bytes() for name in ("", beside)}
+    writer.close()
+    for name, content in as_left.items():
+        Path(f"{journal}{name}").write_bytes(content)
+    Path(f"{journal}-shm").unlink(missing_ok=True)
+
+    assert fast.store.preview_import(path).standing == 300
+    assert {e.detail for e in peek_at(journal)} == {"as it was" if mode == "WAL" else ""}
+
+
+def peek_at(journal: Path) -> list[Entry]:
+    """Read a journal as previews do."""
+    (found,) = kept(journal.parent)[0]
+    return peek(journal.parent, found.target, journal_id=found.id)
