@@ -83,7 +83,7 @@ class Service:
         self._batches = Batches(self._answers, self._failed, local=lambda: database.local)
         self._pages: dict[bytes, Answer] = {}  # with a next one: creates come behind them
         self._ends: dict[bytes, Answer] = {}  # without: as they are until the next create
-        self._state, self._kept_bytes = (-1, -1), 0
+        self._state, self._kept_bytes = [-1, -1], 0
         self._last: dict[str, tuple[float, Verdict]] = {}  # when, and what
         self._failures, self._quiet_until = 0, dict[type[Exception], float]()
 
@@ -197,7 +197,6 @@ class Service:
         answers: list[Answer | None] = []
         try:
             with self._database.transaction(durable=creates, within_s=within_s):
-                self._forget_pages(self._database.state())
                 keys = self._database.find_keys(digests.values())
                 callers = [keys.get(digests.get(asked.key, "")) for asked in batch]
                 subjects = [
@@ -207,8 +206,9 @@ class Service:
                 usages = self._database.usages(
                     subject for asked, subject in zip(batch, subjects, strict=True) if not _is_free(asked)
                 )
-                now = self._database.time()  # now that nobody else counts for them
-                now = self._clock.now() if now is None else now
+                *state, shared_time = self._database.state()  # now that nobody else counts for them
+                now = self._clock.now() if shared_time is None else shared_time
+                self._forget_pages(state)
                 for asked, key, subject in zip(batch, callers, subjects, strict=True):
                     if _is_free(asked):
                         self._database.try_writing()
@@ -226,7 +226,7 @@ class Service:
                 if creates and elapsed() - min(asked.since for asked in batch) > LATEST_S:
                     raise UnavailableError(SILENT)  # their callers have gone, and may look for them soon
         except Exception as failed:
-            self._state = (-1, -1)  # pages may hold what was not committed
+            self._state = [-1, -1]  # pages may hold what was not committed
             if not isinstance(failed, UnavailableError) or not failed.unknown:
                 raise
             known = UnavailableError(failed.reason)
@@ -247,7 +247,7 @@ class Service:
             told |= {"status": answer.status, "bytes": len(answer.body), "key": key_id, "from": asked.address}
             _access.info(json.dumps(told))
 
-    def _forget_pages(self, state: tuple[int, int]) -> None:
+    def _forget_pages(self, state: list[int]) -> None:
         """Drop the bytes of pages that are no longer so."""
         too_many = self._kept_bytes > MOST_BYTES or len(self._pages) + len(self._ends) > MOST_PAGES
         if state[0] != self._state[0] or too_many:

@@ -119,16 +119,17 @@ class Database:
         with self._in_use:
             self._db.close()
 
-    def time(self) -> float | None:
-        """Return the database's Unix seconds where it is the clock of all, else None."""
-        return self._db.time()
+    def state(self) -> tuple[int, int, float | None]:
+        """
+        Return what is so now.
 
-    def state(self) -> tuple[int, int]:
-        """Return a number that grows with each change of an animal that stood already, and the newest id."""
-        changes, newest = self._db.execute(
-            "SELECT changes, (SELECT coalesce(max(id), 0) FROM pet) FROM inventory"
-        )[0]
-        return changes, newest
+        Returns:
+            A number that grows with each change of an animal that existed already; the newest id; the
+            database's Unix seconds where it is the clock of all, else None.
+        """
+        reading = f"SELECT changes, (SELECT coalesce(max(id), 0) FROM pet), {self._db.clock} FROM inventory"
+        changes, newest, now = self._db.execute(reading)[0]
+        return changes, newest, now
 
     def try_writing(self) -> None:
         """Write nothing: a database that is read-only refuses that, too."""

@@ -36,11 +36,13 @@ class Engine(ABC):
     Attributes:
         name: What it is called in messages: a file, or host and database; never a password.
         locking: What makes a SELECT hold its rows.
+        clock: What reads its Unix seconds, so that workers on many machines agree; NULL: the service's count.
         bytes_for_names: Names are stored as UTF-8, since its text cannot hold a NUL.
     """
 
     name: str
     locking: str
+    clock: str
     bytes_for_names: bool
     _faults: tuple[type[Exception], ...]
     _db: Any = None
@@ -96,10 +98,6 @@ class Engine(ABC):
     @abstractmethod
     def serialise_ids(self) -> None:
         """Let nobody else assign an id until this transaction ends: ids become visible in order."""
-
-    @abstractmethod
-    def time(self) -> float | None:
-        """Return the database's Unix seconds where many machines share it, None where one does."""
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""

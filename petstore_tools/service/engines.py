@@ -60,7 +60,7 @@ class SqliteEngine(Engine):
         SettingsError: It is no database of this service, was emptied, or is of a newer version.
     """
 
-    locking, bytes_for_names = "", False
+    locking, clock, bytes_for_names = "", "NULL", False
     _faults = (sqlite3.Error, OSError)
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
@@ -95,9 +95,6 @@ class SqliteEngine(Engine):
 
     def serialise_ids(self) -> None:
         """Let nobody else assign an id: SQLite has one writer at a time."""
-
-    def time(self) -> None:
-        """Return None: the service's own clock counts."""
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""

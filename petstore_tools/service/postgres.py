@@ -62,7 +62,8 @@ class PostgresEngine(Engine):
     _db: _Connection | None
 
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
-        self._url, self._own_time, self.name = url, own_time, "PostgreSQL"
+        self._url, self.name = url, "PostgreSQL"
+        self.clock = "extract(epoch FROM clock_timestamp())::float8" if own_time else "NULL"
         advice = ": check that it runs, and host, port, name, user and password in its address"
         with self._starting("on PostgreSQL", advice), self.transaction(durable=True):
             self._bring_up_to_date()
@@ -89,13 +90,6 @@ class PostgresEngine(Engine):
     def serialise_ids(self) -> None:
         """Let nobody else assign an id until this transaction ends: a keyset reader misses none."""
         self.execute("SELECT pg_advisory_xact_lock(?, 2)", (_ORDER,))
-
-    def time(self) -> float | None:
-        """Return the database's Unix seconds, so that workers on many machines agree on windows."""
-        if not self._own_time:
-            return None
-        now: float = self.execute("SELECT extract(epoch FROM clock_timestamp())::float8")[0][0]
-        return now
 
     def _run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         cursor = self._connection().execute(_percent(statement), values)

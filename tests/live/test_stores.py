@@ -249,9 +249,9 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
 
     database = Database(path)
     assert database.page(after=0, limit=10, status=None) == [(1, "Rex", 3, None)]
-    assert database.state() == (0, 1)
+    assert database.state() == (0, 1, None)
     assert database.change(1, "sold")
-    assert database.state() == (1, 1)
+    assert database.state() == (1, 1, None)
     database.close()
 
     later = sqlite3.connect(path)
