@@ -8,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -190,24 +191,25 @@ except SheetError as error:
 
 @pytest.mark.case("P70")
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-def test_the_folder_is_tried_before_the_first_request(box: Sandbox, tmp_path: Path) -> None:
+def test_the_folder_is_tried_before_the_first_request(box: Sandbox) -> None:
     """Neither the folder of the file nor the current one can be written: nothing is sent."""
-    locked, state = tmp_path / "locked", tmp_path / "state"
-    locked.mkdir()
-    state.mkdir()
-    (locked / "pets.csv").write_text(BAD)
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
-    state.chmod(0o777)
-    locked.chmod(0o555)
-
-    done = subprocess.run(
-        [sys.executable, "-c", TRIES, str(locked), box.base_url, box.api_key, str(state)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory() as shared:  # pytest's own folders are closed to another user
+        locked, state = Path(shared) / "locked", Path(shared) / "state"
+        locked.mkdir()
+        state.mkdir()
+        (locked / "pets.csv").write_text(BAD)
+        Path(shared).chmod(0o755)
+        state.chmod(0o777)
+        locked.chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", TRIES, str(locked), box.base_url, box.api_key, str(state)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PETSTORE_CONFIG": str(state / "none.toml")},
+            timeout=60,
+            check=False,
+        )
+        locked.chmod(0o755)
 
     assert "refused: the result files of pets.csv can be written neither beside it" in done.stdout, done
     assert len(box.traffic()) == 0
