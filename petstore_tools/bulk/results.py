@@ -234,8 +234,8 @@ def write(
     except SheetError as error:
         return (), (str(error),)
     written, failed = [], []
-    for fate, (header, rows) in _contents(checked, journal).items():
-        first = folder / f"{stem_of(path, table, environment)}.{fate}{table.source.suffix}"
+    for outcome, (header, rows) in _contents(checked, journal).items():
+        first = folder / f"{stem_of(path, table, environment)}.{outcome}{table.source.suffix}"
         try:
             content = table.source.content(header, rows) if rows else b""
             place = _write(first, path.resolve(), content, journal)

@@ -24,15 +24,15 @@ _KINDS: Final = {
 }
 
 
-def notes_on(rows: Sequence[Row], twins: Sequence[Row]) -> list[str]:
+def notes_on(rows: Sequence[Row], repeated: Sequence[Row]) -> list[str]:
     """
     Say what of the rows cannot be seen on the sheet, or may not be meant.
 
     Args:
         rows: Those that are sent.
-        twins: Those that share their values with an earlier one, whether they are sent or not.
+        repeated: Those that share their values with an earlier one, whether they are sent or not.
     """
-    return [*hidden_in_names(rows), *_duplicates(rows, twins)]
+    return [*hidden_in_names(rows), *_duplicates(rows, repeated)]
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
@@ -52,11 +52,11 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     ]
 
 
-def _duplicates(rows: Sequence[Row], twins: Sequence[Row]) -> list[str]:
-    places: dict[Content, dict[int, None]] = {row.content: {} for row in twins}
+def _duplicates(rows: Sequence[Row], repeated: Sequence[Row]) -> list[str]:
+    places: dict[Content, dict[int, None]] = {row.content: {} for row in repeated}
     if not places:
         return []
-    for row in (*rows, *twins):
+    for row in (*rows, *repeated):
         if row.content in places:
             places[row.content][row.number] = None
     groups = [
