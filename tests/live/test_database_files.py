@@ -23,6 +23,8 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.service import schema
 from petstore_tools.service.database import Database
 
+OF_0_1 = Path(__file__).parents[1] / "fixtures" / "0.1" / "service.sql"
+
 
 def filled(path: Path) -> Path:
     """Make a database with an animal in it."""
@@ -99,6 +101,20 @@ def test_a_database_of_0_1_is_gone_on_with_and_marked(tmp_path: Path) -> None:
         database.close()
         with closing(sqlite3.connect(tmp_path / name)) as db:
             assert db.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
+
+
+@pytest.mark.case("P74")
+def test_the_service_goes_on_with_animals_keys_and_counters_of_0_1(tmp_path: Path) -> None:
+    """A file as 0.1 left it, with two animals, a key, and two requests of its minute spent."""
+    with closing(sqlite3.connect(tmp_path / "service.db")) as old:
+        old.executescript(OF_0_1.read_text(encoding="utf-8"))
+
+    with served(str(tmp_path / "service.db")) as (_, base_url):
+        made = post(client("psk_a-key-of-version-0.1"), base_url)
+        listed = client("psk_a-key-of-version-0.1").get(f"{base_url}/pets", timeout=5)
+
+    assert (made.json()["id"], made.headers["X-RateLimit-Remaining"]) == (3, "57")
+    assert [pet["name"] for pet in listed.json()] == ["Rex", "名前", "Rex"]
 
 
 def test_a_file_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
