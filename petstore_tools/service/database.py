@@ -188,9 +188,10 @@ class Database:
 
     def add_many(self, pets: Iterable[tuple[str, int, str | None]]) -> None:
         """Add many animals at once, in order: for samples."""
+        rows = [self._row(pet) for pet in pets]
         with self.transaction():
             self._db.serialise_ids()
-            self._db.execute_many(_ADD, [self._row(pet) for pet in pets])
+            self._db.execute_many(_ADD, rows)
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""

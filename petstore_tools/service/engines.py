@@ -23,7 +23,7 @@ POSTGRES: Final = ("postgresql://", "postgres://")
 GONE: Final = "was removed or replaced while it was in use; start the service again with the right file"
 LOG_SEEN_EVERY_S: Final = 1.0  # SQLite's log is written all the time, and slow to ask for
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
-_KEYWORDS = re.compile(r"\b(host|hostaddr|port|dbname|user|password|service)\s*=")
+_KEYWORDS = re.compile(r"(?:^|\s)(host|hostaddr|port|dbname|user|password|service)\s*=")
 
 
 def engine(where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True) -> Engine:

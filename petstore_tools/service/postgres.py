@@ -18,7 +18,7 @@ from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine
 
 # A session that was paused lets go of its rows before those who wait for them give up.
 IDLE_S: Final = 2.0
-LOCK_S: Final = 3.0
+LOCK_S, STATEMENT_S = 3.0, 3.5
 CONNECT_S: Final = 2
 SCHEMA_LOCK_S: Final = 60.0
 _ORDER: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
@@ -139,7 +139,7 @@ class PostgresEngine(Engine):
                 raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"
             self._db.execute(
-                f"SET lock_timeout = '{LOCK_S}s'; SET statement_timeout = '{LOCK_S}s';"
+                f"SET lock_timeout = '{LOCK_S}s'; SET statement_timeout = '{STATEMENT_S}s';"
                 f" SET idle_in_transaction_session_timeout = '{IDLE_S}s'"
             )
         return self._db

@@ -87,7 +87,7 @@ def test_a_locked_database_holds_up_only_those_who_need_it(where: str) -> None:
     assert refused.headers["X-RateLimit-Limit"] == "60"
     assert (closed.status_code, closed.json()["code"]) == (429, "rate_limited")
     assert int(closed.headers["Retry-After"]) == int(closed.headers["X-RateLimit-Reset"]) - NOON
-    assert max(health_s, document_s, refused_s, closed_s) < 1
+    assert max(health_s, document_s, refused_s, closed_s) < 1.5
     assert made.status_code == 201
     assert (well.status_code, well.json()) == (200, {"status": "ok", "database": "ok"})
 
@@ -109,7 +109,7 @@ def test_a_lock_is_waited_for_once_by_all_who_wait_and_then_is_a_503(
 
     assert all(is_refused(answer) for answer in answers)
     assert "locked by another program" in answers[0].text or "did not answer in time" in answers[0].text
-    assert took_s < 2
+    assert took_s < 4
     assert (stood, back.status_code) == (0, 201)
 
 
@@ -241,7 +241,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
         paused.close()
 
     assert made.status_code == 201
-    assert took_s < 3
+    assert took_s < 3.5
     assert (again, made.json()["id"] > lost) == (["Rex", "Rex"], True)
 
 
@@ -282,7 +282,7 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     """The service's process was paused when the request came; its caller may have looked for it since."""
     database, clock = Database(where, own_time=False), ClockServer(ManualClock(NOON))
     _, key = database.create_key(WIDE, label="", now=NOON)
-    with processes(where, clock, 1, LATEST_S="1") as ((pid, base_url),):
+    with processes(where, clock, 1, LATEST_S="2") as ((pid, base_url),):
         made = post(client(key), base_url)
         os.kill(pid, signal.SIGSTOP)
         head = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
@@ -290,7 +290,7 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
         kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         with socket.create_connection(("127.0.0.1", urlsplit(base_url).port or 0), timeout=5) as caller:
             caller.sendall((head + kind + body).encode())
-        time.sleep(1.5)
+        time.sleep(2.5)
         os.kill(pid, signal.SIGCONT)
         listed = client(key).get(f"{base_url}/pets", timeout=10).json()
         time.sleep(0.6)
