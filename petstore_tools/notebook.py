@@ -24,6 +24,30 @@ def is_wanted(progress: Wanted) -> bool:
 
 
 @contextmanager
+def _bar(unit: str, what: str) -> Iterator[Callable[[int | None], Any]]:
+    """Give a function that returns a bar for so many; drawn when it is first called, closed at the end."""
+    bars: list[Any] = []
+
+    def drawn(of: int | None) -> Any:
+        if not bars:
+            from tqdm.auto import tqdm
+
+            class Bar(tqdm):  # type: ignore[type-arg]
+                # no Python runs there, where Python loses a Ctrl-C
+                __del__ = object.__hash__  # type: ignore[assignment]
+
+            bars.append(Bar(total=of, unit=unit, desc=what))
+        bars[0].total = of
+        return bars[0]
+
+    try:
+        yield drawn
+    finally:
+        for bar in bars:
+            bar.close()
+
+
+@contextmanager
 def import_progress(progress: Wanted) -> Iterator[Show]:
     """Give a function that shows how far an import is: a bar, the caller's own, or nothing."""
     if callable(progress):
@@ -32,12 +56,10 @@ def import_progress(progress: Wanted) -> Iterator[Show]:
     if not is_wanted(progress):
         yield lambda progress: None  # noqa: ARG005
         return
-    from tqdm.auto import tqdm
-
-    with tqdm(unit="row", desc="import") as bar:
+    with _bar("row", "import") as drawn:
 
         def show(now: Progress) -> None:
-            bar.total = now.total
+            bar = drawn(now.total)
             told: dict[str, Any] = {"created": now.created}
             told |= {k: v for k, v in (("rejected", now.rejected), ("unknown", now.unknown)) if v}
             if now.waits_until is not None:
@@ -80,12 +102,10 @@ def page_progress(progress: Wanted) -> Iterator[Callable[[int, int | None], None
     if not is_wanted(progress):
         yield lambda animals, of: None  # noqa: ARG005
         return
-    from tqdm.auto import tqdm
-
-    with tqdm(unit="animal", desc="list") as bar:
+    with _bar("animal", "list") as drawn:
 
         def show(animals: int, of: int | None) -> None:
-            bar.total = of
-            bar.update(animals)
+            if animals:
+                drawn(of).update(animals)
 
         yield show

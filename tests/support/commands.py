@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from petstore_tools import Sandbox
@@ -29,3 +30,27 @@ def run(
     assert "Traceback" not in done.stderr
     assert box is None or box.api_key not in done.stdout + done.stderr
     return done
+
+
+def on_a_terminal(*arguments: str, box: Sandbox, cwd: Path, answers: str = "") -> tuple[int, str]:
+    """Run a command of ours on a terminal of its own; return its exit code and all that the screen showed."""
+    import pty  # POSIX only
+
+    ours, theirs = pty.openpty()
+    told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key, "PETSTORE_PROGRESS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "petstore_tools", *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=cwd,
+        env={**os.environ, **told},
+    )
+    os.close(theirs)
+    os.write(ours, answers.encode())
+    shown = b""
+    with suppress(OSError):  # EIO: the other side is closed
+        while more := os.read(ours, 65_536):
+            shown += more
+    os.close(ours)
+    return process.wait(60), shown.decode()

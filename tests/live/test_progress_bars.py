@@ -1,0 +1,80 @@
+"""Progress bars: drawn from the first report on, closed explicitly, and never in the way of a sentence."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from commands import on_a_terminal
+
+from petstore_tools import Sandbox
+from petstore_tools.bulk import Progress
+from petstore_tools.notebook import import_progress, page_progress
+
+ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+BARS = [
+    (import_progress, lambda show: show(Progress(1, 2, 1, 0, 0))),
+    (page_progress, lambda show: show(1, 2)),
+]
+
+
+@ON_POSIX
+def test_the_preview_and_what_ends_an_import_stand_on_lines_of_their_own(tmp_path: Path) -> None:
+    """No bar is drawn before something was sent: not beside the preview, nor before what ends it."""
+    (tmp_path / "small.csv").write_text("name,categoryId\nMia,1\n")
+    with Sandbox(animals=3, clock="system", plan="pro") as box:
+        declined = on_a_terminal("import", "small.csv", box=box, cwd=tmp_path, answers="n\n")
+        missing = on_a_terminal("import", "none.csv", box=box, cwd=tmp_path)
+        agreed = on_a_terminal("import", "small.csv", box=box, cwd=tmp_path, answers="y\n")
+
+    assert (declined[0], missing[0], agreed[0]) == (0, 2, 0)
+    assert "0row" not in declined[1] + missing[1] + agreed[1]
+    assert "Nothing was sent." in declined[1]
+    assert "\r\nsmall.csv" in declined[1]
+    assert missing[1].startswith("Error: ")
+
+
+@pytest.mark.parametrize(("progress", "report"), BARS)
+def test_a_bar_is_drawn_from_the_first_report_on(
+    progress: Callable[[bool], AbstractContextManager[Any]],
+    report: Callable[[Any], None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An error before it leaves no empty bar."""
+    with pytest.raises(LookupError), progress(True):
+        raise LookupError
+    assert capsys.readouterr().err == ""
+
+    with progress(True) as show:
+        report(show)
+    assert "1/2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("progress", "report"), BARS)
+def test_a_bar_that_is_thrown_away_swallows_no_interrupt(
+    progress: Callable[[bool], AbstractContextManager[Any]], report: Callable[[Any], None]
+) -> None:
+    """What Python runs while it throws an object away, it runs behind the back of an interrupt."""
+    called = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        called.append((event, frame.f_code.co_name))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        with progress(True) as show:
+            report(show)
+        del show
+        gc.collect()
+    finally:
+        sys.setprofile(before)
+
+    assert ("call", "close") in called
+    assert ("call", "__del__") not in called
