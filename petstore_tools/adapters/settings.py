@@ -24,12 +24,13 @@ from petstore_tools.errors import SettingsError
 APP: Final = "petstore_tools"
 ENVIRONMENTS: Final = ("production", "staging", "sandbox")
 _HOW = """no {what}. Give it in one of these ways:
-  command    petstore-tools configure   (asks for it once and keeps it)
-  argument   PetStore({argument}=...)
+{configure}  argument   PetStore({argument}=...)
   variable   {variable}=...
   file       {file}: {line}
-Without a service of your own: petstore-tools demo, or in Python petstore_tools.Sandbox().store"""
-
+Without a service of your own: petstore-tools demo, or in Python petstore_tools.Sandbox().store
+For a service on this machine: petstore-tools serve, with a key from petstore-tools keys create"""
+_CONFIGURE: Final = "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+_A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
 _FAULTS: Final = {  # pydantic's kinds, in words for people
     "extra_forbidden": "there is no such entry",
@@ -145,7 +146,10 @@ def load(
     address = base_url or _variable(f"PETSTORE_{prefix}BASE_URL", environ) or stored
     entry = f"{prefix.lower()}base_url"
     if not address:
-        raise SettingsError(_missing("base address", "base_url", entry, "https://HOST/v1", environ))
+        what, argument = "base address", "base_url"
+        if prefix:
+            what, argument = "base address for staging", 'environment="staging", base_url'
+        raise SettingsError(_missing(what, argument, entry, "https://HOST/v1", environ))
     key = api_key or hidden(_variable("PETSTORE_API_KEY", environ)) or file.api_key
     if key is None or not key.get_secret_value().strip():
         raise SettingsError(_missing("API key", "api_key", "api_key", "YOUR KEY", environ))
@@ -210,7 +214,7 @@ def check_base_url(address: str) -> str:
             f"the base address holds more than host and path; use {parts.scheme}://{host}{spec.PATH_PREFIX}"
         )
     if not parts.path.endswith(spec.PATH_PREFIX):
-        root = text.partition(spec.PATH_PREFIX + "/")[0] if spec.PATH_PREFIX + "/" in text else text
+        root = _A_VERSION.split(text, maxsplit=1)[0]
         raise SettingsError(
             f"the base address must end in {spec.PATH_PREFIX}; did you mean {root}{spec.PATH_PREFIX} ?"
         )
@@ -249,6 +253,7 @@ def read_file(path: Path) -> SettingsFile:
 def _missing(what: str, argument: str, entry: str, example: str, environ: Variables) -> str:
     return _HOW.format(
         what=what,
+        configure="" if entry == "staging_base_url" else _CONFIGURE,
         argument=argument,
         variable=f"PETSTORE_{entry.upper()}",
         file=config_path(environ),

@@ -114,7 +114,7 @@ def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -
     NotebookClient(notebook, kernel_name="python3", allow_errors=True, timeout=60).execute()
     refused, unread, unexpected = [cell.outputs[-1].traceback for cell in notebook.cells]
 
-    assert refused == ["SettingsError: the base address must end in /v1; did you mean https://a/v2/v1 ?"]
+    assert refused == ["SettingsError: the base address must end in /v1; did you mean https://a/v1 ?"]
     assert len(unread) == 1
     assert unread[0].startswith(
         "ArgumentError: since '05/03/2026' cannot be read: write a date as 2026-03-05"

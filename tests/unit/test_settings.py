@@ -41,13 +41,37 @@ def test_a_missing_address_shows_all_ways_to_give_it() -> None:
 
     for way in ("PetStore(base_url=...)", "PETSTORE_BASE_URL", "config.toml", "Sandbox()"):
         assert way in str(raised.value)
+    assert "petstore-tools serve" in str(raised.value)
+    assert "petstore-tools keys create" in str(raised.value)
+
+
+def test_a_missing_staging_address_shows_the_ways_that_are_for_staging() -> None:
+    """`configure` asks for the production address alone, so it is none of them; for the key it is."""
+    with pytest.raises(SettingsError) as raised:
+        settings.load(environment="staging", environ=GIVEN | {"PETSTORE_CONFIG": "none.toml"})
+
+    message = str(raised.value)
+    assert message.splitlines()[0].startswith("no base address for staging. ")
+    assert "configure" not in message
+    for way in (
+        'PetStore(environment="staging", base_url=...)',
+        "PETSTORE_STAGING_BASE_URL=...",
+        'none.toml: staging_base_url = "https://HOST/v1"',
+    ):
+        assert way in message
+
+    given = {"PETSTORE_STAGING_BASE_URL": "https://s/v1", "PETSTORE_CONFIG": "none.toml"}
+    with pytest.raises(SettingsError, match="no API key[.] (.|\n)*configure"):
+        settings.load(environment="staging", environ=given)
 
 
 @pytest.mark.parametrize(
     ("address", "message"),
     [
         ("https://host", "did you mean https://host/v1"),
-        ("https://host/v2/", "did you mean https://host/v2/v1"),
+        ("https://host/v2/", r"did you mean https://host/v1 \?"),
+        ("https://host/api/V2/pets", r"did you mean https://host/api/v1 \?"),
+        ("https://v2", r"did you mean https://v2/v1 \?"),
         ("host/v1", "must look like"),
         ("ftp://host/v1", "must look like"),
         ("https://user:secret@host/v1", "use https://host/v1"),
