@@ -18,6 +18,7 @@ The exception tree: one root, and branches that follow what a caller can do abou
     - FrameError               a frame lacks a column or has another dtype, also a ValueError
     - SettingsError            base address, key or plan is missing or wrong
     - MissingExtraError        an optional part is not installed, also an ImportError
+    - OutputError              a file that was asked for cannot be written, also an OSError
     - ArgumentError            an argument that cannot be used; nothing was asked; also a ValueError
 
 A notebook shows each of them as one line, without a traceback: they are expected. Times are Unix seconds.
@@ -184,6 +185,10 @@ class MissingExtraError(PetstoreError, ImportError):
 
     def __init__(self, extra: str, what: str) -> None:
         super().__init__(f"{what} needs the extra {extra!r}. Install it: {install_line(extra)}", name=extra)
+
+
+class OutputError(PetstoreError, OSError):
+    """A file that was asked for cannot be written; the message names its folder and says why."""
 
 
 class ArgumentError(PetstoreError, ValueError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import compare, frames, render, report_files, spec
 from petstore_tools._version import __version__
-from petstore_tools.adapters.files import check_writable, replace_file
+from petstore_tools.adapters.files import write_output
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError
 from petstore_tools.words import counted, option, utc_text
@@ -213,8 +213,7 @@ class StatusReport:
         return text
 
     def _write(self, path: str | Path, content: bytes) -> None:
-        check_writable(Path(path))
-        replace_file(Path(path), content)
+        write_output(Path(path), content)
         if self.mark is not None:
             self.mark()
 

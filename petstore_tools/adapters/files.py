@@ -7,25 +7,48 @@ import secrets
 import tempfile
 from pathlib import Path
 
+from petstore_tools.errors import OutputError
+
 
 def check_writable(path: Path) -> None:
     """
     Try to write in the folder of a file, and leave nothing there: to be called before anything is paid for.
 
     Raises:
-        OSError: The folder is missing or cannot be written, or the path is a folder; `str` is a sentence.
+        OutputError: The folder is missing or cannot be written, or the path is a folder.
     """
     folder = path.parent.absolute()
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a file: name a file in it")
+        raise OutputError(f"{path} is a folder, not a file: name a file in it")
     if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder} for {path.name}: make it, or name another one")
+        raise OutputError(f"there is no folder {folder} for {path.name}: make it, or name another one")
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"a disk that is full refuses this")
     except OSError as error:
-        why = (error.strerror or str(error)).casefold()
-        raise type(error)(f"the folder {folder} cannot be written ({why}): choose another one") from error
+        raise OutputError(
+            f"the folder {folder} cannot be written ({_why(error)}): choose another one"
+        ) from error
+
+
+def write_output(path: Path, content: bytes) -> None:
+    """
+    Write a file that somebody asked for, whole or not at all.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
+    check_writable(path)
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written ({_why(error)}): close it, or choose another name"
+        ) from error
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).casefold()
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -13,6 +13,7 @@ from petstore_tools.errors import (
     KeyBannedError,
     LedgerError,
     MissingExtraError,
+    OutputError,
     PetstoreError,
     QuotaError,
     SettingsError,
@@ -33,7 +34,7 @@ def of_error(error: PetstoreError) -> int:
     """Return the exit code of an error."""
     kinds: tuple[tuple[tuple[type[PetstoreError], ...], int], ...] = (
         ((SettingsError, LedgerError, SheetError, JournalError, FrameError), USAGE),
-        ((MissingExtraError, ArgumentError), USAGE),
+        ((MissingExtraError, ArgumentError, OutputError), USAGE),
         ((IncompleteListingError,), PARTLY),
         ((UnauthorizedError,), KEY_REFUSED),
         ((QuotaError, KeyBannedError), AT_A_LIMIT),

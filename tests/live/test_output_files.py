@@ -10,6 +10,7 @@ from commands import run
 
 from petstore_tools import Sandbox
 from petstore_tools.adapters.files import check_writable
+from petstore_tools.errors import PetstoreError
 
 BLOCKED = pytest.mark.skipif(sys.platform != "linux", reason="/proc takes no files, from root either")
 
@@ -85,3 +86,21 @@ def test_a_damaged_snapshot_costs_a_comparison_not_the_report() -> None:
     assert report.breakdown["count"].sum() == 300
     assert "compared with nothing: the snapshot day=2026-01-05/" in report.notes[0]
     assert report.history is None
+
+
+def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path: Path) -> None:
+    """An error of the toolkit, as the README promises, and still an OSError; in each of the formats."""
+    with Sandbox(animals=3) as box:
+        report = box.store.status_report()
+        for write in (report.to_html, report.to_excel, report.to_markdown, report.to_json):
+            with pytest.raises(
+                PetstoreError, match=r"^there is no folder .*nodir for r[.]x: make it"
+            ) as raised:
+                write(tmp_path / "nodir" / "r.x")
+            assert isinstance(raised.value, OSError)
+        if sys.platform == "linux":
+            with pytest.raises(PetstoreError, match=r"^the folder /proc cannot be written"):
+                report.to_html("/proc/r.html")
+        (tmp_path / "r.html").mkdir()
+        with pytest.raises(PetstoreError, match="is a folder, not a file"):
+            report.to_html(tmp_path / "r.html")
