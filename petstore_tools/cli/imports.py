@@ -360,6 +360,8 @@ def forget(import_id: str, *, yes: bool) -> int:
         kept = _find(journal_id)
         rows, created = sum(kept.states.values()), kept.states["created"]
         what = f"what became of {rows:,} rows of {kept.target.path.name}, {created:,} of them created"
+    if not yes and not sys.stdin.isatty():
+        raise SettingsError("nothing was forgotten: there is nobody to ask, so say that it is meant: --yes")
     if not yes and not click.confirm(f"Forget {what}?", default=False, err=True):
         click.echo("Nothing was forgotten.", err=True)
         return exits.DONE

@@ -301,7 +301,10 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
     name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
 
-    assert "Interrupted" in run("imports", "forget", name).stderr
+    unasked = run("imports", "forget", name)
+    assert (unasked.returncode, "there is nobody to ask" in unasked.stderr) == (2, True)
+    assert "--yes" in unasked.stderr
+    assert "Interrupted" not in unasked.stderr
     assert name in run("imports").stdout
     assert run("imports", "forget", name, "--yes").stdout == f"import {name} is forgotten\n"
 
