@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,20 @@ ENTRIES = ("base_url", "api_key", "plan")
 SECRET = ("api_key", "ledger_url")
 
 
+@contextmanager
+def _somebody(path: Path) -> Iterator[None]:
+    """Say what else there is where the answers end and nobody sits at a terminal."""
+    try:
+        yield
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise SettingsError(
+            "nothing is kept: there is nobody to ask. Run it on a terminal, or give PETSTORE_BASE_URL, "
+            f"PETSTORE_API_KEY and PETSTORE_PLAN as variables, or as entries of {path}"
+        ) from None
+
+
 @click.command("configure")
 def configure_() -> int:
     """
@@ -36,6 +52,11 @@ def configure_() -> int:
       petstore-tools configure
     """
     path = settings.config_path()
+    with _somebody(path):
+        return _configure(path)
+
+
+def _configure(path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     check_writable(path)
     entries = _present(path)
@@ -60,7 +81,7 @@ def configure_() -> int:
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     path.chmod(0o600)
     replace_file(path, "".join(_line(name, value) for name, value in entries.items()).encode())
-    _say(f"Settings are in {path}. What they give: petstore-tools list --first 5")
+    _say(f"Settings are in {path}. Try them: petstore-tools list --first 5")
     return exits.DONE
 
 
@@ -75,7 +96,9 @@ def _present(path: Path) -> dict[str, Any]:
     except SettingsError as error:
         aside = path.with_name(f"{path.name}.bak")
         _say(f"Error: {error}")
-        click.confirm(f"Begin a new one? The old one is kept as {aside.name}.", abort=True, err=True)
+        if not click.confirm(f"Begin a new one? The old one is kept as {aside.name}.", err=True):
+            _say("Nothing was changed.")
+            raise click.exceptions.Exit(exits.USAGE) from None
         path.replace(aside)
         return {}
 
@@ -97,10 +120,15 @@ def _ask(text: str, read: Callable[[str], str], present: str | None) -> str:
 def _ask_key(present: SecretStr | None) -> SecretStr:
     """Ask without showing what is typed until it may be a key; Enter gives the one that is there."""
     text = f"API key (typing does not show){' [****]' if present else ''}"
-    default = "" if present else None
     while True:
-        given = SecretStr(click.prompt(text, default, hide_input=True, show_default=False, err=True).strip())
-        key = given or present or given
+        given = SecretStr(click.prompt(text, "", hide_input=True, show_default=False, err=True).strip())
+        key = given or present
+        if not key:
+            _say(
+                "Error: a key is needed: copy it from where you were given it, or make one for a service of "
+                "your own with petstore-tools keys create"
+            )
+            continue
         try:
             KeyAuth(key)
         except SettingsError as error:

@@ -10,6 +10,7 @@ from petstore_tools.errors import SettingsError
 
 MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
 MOST_DIGITS: Final = 100
+LONGEST_SHOWN: Final = 20  # of what is no plan: it may be a key, pasted in the wrong place
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,9 @@ def parse(plan: Plan | str | None) -> Plan | None:
     minute, slash, day = text.replace(" ", "").partition("/")
     if slash and minute.isdecimal() and day.isdecimal() and len(text) <= MOST_DIGITS:
         return Plan(int(minute), int(day))
-    given = f"{plan!r:.60}" if isinstance(plan, str) else type(plan).__name__
+    given = repr(plan) if isinstance(plan, str) else type(plan).__name__
+    if len(text) > LONGEST_SHOWN or text.startswith("psk_"):
+        given = "(not shown, since it may be a key)"
     raise SettingsError(
         f"unknown plan {given}: use free, pro, business, or PER_MINUTE/PER_DAY such as 600/50000"
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from commands import run
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import cli
@@ -94,7 +95,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_after_a_question(box: Sandbox) 
     path = Path(os.environ["PETSTORE_CONFIG"])
     path.write_text("colour = 'red'\n")
 
-    assert configure("n").exit_code == 1
+    assert configure("n").exit_code == 2
     assert path.read_text() == "colour = 'red'\n"
     done = configure("y", box.base_url, box.api_key, "pro")
 
@@ -123,3 +124,25 @@ def test_the_file_is_for_this_user_alone(box: Sandbox) -> None:
     configure(box.base_url, box.api_key, "pro")
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_key_is_needed_and_one_pasted_as_the_plan_is_not_shown(box: Sandbox) -> None:
+    """Enter at the first question for it is answered in words."""
+    done = configure(box.base_url, "", box.api_key, box.api_key, "pro")
+
+    assert done.exit_code == 0
+    assert "Error: a key is needed" in done.output
+    assert "Error: unknown plan (not shown" in done.output
+    assert done.output.count(box.api_key) == 1  # as it was typed at the plan
+    assert "Try them: petstore-tools list --first 5" in done.output
+
+
+def test_without_anybody_to_ask_configure_names_the_other_ways(box: Sandbox) -> None:
+    """A job in the night: exit code 2, and no word of an interrupt; what is piped to it is taken."""
+    done = run("configure")
+
+    assert done.returncode == 2
+    assert "there is nobody to ask" in done.stderr
+    assert "PETSTORE_BASE_URL" in done.stderr
+    assert "Interrupted" not in done.stderr
+    assert not Path(os.environ["PETSTORE_CONFIG"]).exists()

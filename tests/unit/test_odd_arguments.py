@@ -31,7 +31,7 @@ def refused(call: object, given: dict[str, object]) -> str:
         ({"plan": 5}, "unknown plan int: use free, pro, business, or PER_MINUTE/PER_DAY"),
         ({"plan": 0}, "unknown plan int"),
         ({"plan": ["pro"]}, "unknown plan list"),
-        ({"plan": f"{DIGITS}/{DIGITS}"}, "unknown plan '1111"),
+        ({"plan": f"{DIGITS}/{DIGITS}"}, "unknown plan (not shown, since it may be a key): use free"),
         ({"plan": "9999999999999999/1"}, "whole, from 1 to 1,000,000,000,000,000"),
         ({"base_url": Path("https://host/v1")}, "base_url must be text, not"),
         ({"base_url": 7}, "base_url must be text, not int"),
@@ -114,3 +114,13 @@ def test_an_odd_entry_of_the_file_is_one_sentence(tmp_path: Path, content: str, 
 
     assert said.startswith(f"the settings file {tmp_path / 'config.toml'}")
     assert message in said
+
+
+@pytest.mark.parametrize("pasted", ["psk_T9tE", "sk-live-3f9c4bb02a5c4d", "T9tE" * 100])
+def test_a_key_pasted_in_the_place_of_a_plan_is_not_repeated(pasted: str) -> None:
+    """A short word that is no plan is: the slip is seen in it."""
+    message = refused(parse, {"plan": pasted})
+
+    assert pasted[:8] not in message
+    assert message.startswith("unknown plan (not shown, since it may be a key): use free, pro,")
+    assert refused(parse, {"plan": "twenty letters, gold"}).startswith("unknown plan 'twenty letters, gold'")
