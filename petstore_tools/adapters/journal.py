@@ -11,27 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from petstore_tools import sqlite
-from petstore_tools.adapters.run_lock import Target, about, run_lock
+from petstore_tools.adapters.journal_file import make as _make
+from petstore_tools.adapters.journal_file import open_file as _open
+from petstore_tools.adapters.run_lock import Target, run_lock
 from petstore_tools.core.journal import DIED, NEXT, Entry, Merge, State
 from petstore_tools.core.settle import Absent, Ambiguous, Found, Verdict
 from petstore_tools.errors import JournalError
 
-_TABLES: Final = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE row (
-    name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT, occurrence INTEGER NOT NULL,
-    number INTEGER NOT NULL, state TEXT NOT NULL, pet_id INTEGER, detail TEXT NOT NULL DEFAULT '',
-    cells TEXT NOT NULL, changed_at REAL NOT NULL, wanted INTEGER NOT NULL DEFAULT 1,
-    candidates TEXT NOT NULL DEFAULT '[]'
-);
-CREATE TABLE baseline (ids BLOB NOT NULL, taken_at REAL NOT NULL);
-CREATE UNIQUE INDEX row_identity ON row (name, category_id, ifnull(status, ''), occurrence);
-CREATE INDEX row_state ON row (state, number)
-"""
-_FORMAT: Final = 2
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
@@ -60,8 +49,8 @@ class Journal:
         """Whether there is a file."""
         return self._db is not None
 
-    def entries(self, *, wanted: bool = False) -> list[Entry]:
-        """Return all rows, or those that the file of this run holds, by their place in the sheet."""
+    def entries(self, *, wanted: int = 0) -> list[Entry]:
+        """Return all rows, or those that are `wanted` (see Entry), by their place in the sheet."""
         if not self.made:
             return []
         with self._using() as db:
@@ -69,8 +58,8 @@ class Journal:
             titles = {name.partition(":")[2]: tuple(json.loads(value)) for name, value in facts}
             rows = db.execute(
                 "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail,"
-                " changed_at, candidates FROM row WHERE wanted >= ? ORDER BY number, occurrence",
-                (int(wanted),),
+                " changed_at, candidates, wanted FROM row WHERE wanted >= ? ORDER BY number, occurrence",
+                (wanted,),
             )
             return [
                 Entry(
@@ -84,22 +73,31 @@ class Journal:
                     changed_at,
                     tuple(json.loads(candidates)),
                     titles.get(titles_name, ()),
+                    wanted,
+                    origin,
                 )
                 for name, category_id, status, occurrence, number, state, cells, pet_id, detail, changed_at, (
                     candidates
-                ) in rows
-                for titles_name, typed in [_unpacked(cells)]
+                ), wanted in rows
+                for titles_name, typed, origin in [_unpacked(cells)]
             ]
 
     def states(self) -> Counter[str]:
         """Count the rows that the file of this run holds, by state."""
         with self._using() as db:
             return Counter(
-                dict(db.execute("SELECT state, count(*) FROM row WHERE wanted = 1 GROUP BY state"))
+                dict(db.execute("SELECT state, count(*) FROM row WHERE wanted = 2 GROUP BY state"))
             )
 
     def adopt(
-        self, merged: Merge, *, now: float, titles: Sequence[str] = (), about: Mapping[str, str] = _NOTHING
+        self,
+        merged: Merge,
+        *,
+        now: float,
+        titles: Sequence[str] = (),
+        about: Mapping[str, str] = _NOTHING,
+        partial: bool = False,
+        send_skipped: bool = False,
     ) -> None:
         """
         Take in a file: new rows are pending, rejected ones pending again, places brought up to date.
@@ -109,33 +107,59 @@ class Journal:
             now: Unix seconds.
             titles: Those of its cells; each row keeps the ones under which it was read last.
             about: Facts to keep of this run: how the file is read, and what was left out of it.
+            partial: It is a rejects file: the rows of the file before stay as they are.
+            send_skipped: Rows that an earlier run left out are pending, too.
         """
         self._begin(now)
         text = json.dumps(titles)
         name = hashlib.sha256(text.encode()).hexdigest()[:8]
         facts = {**about, f"titles:{name}": text, "adopted_at": str(now)}
-        known = [(row.number, _packed(name, row.cells), *_identity(entry)) for entry, row in merged.known]
-        new = [
-            (*row.content, occurrence, row.number, _packed(name, row.cells), now)
-            for row, occurrence in merged.new
+        known = [
+            (row.number, _packed(name, row.cells, row.number if partial else entry.origin), *_identity(entry))
+            for entry, row in merged.known
         ]
+        new = [
+            (
+                *row.content,
+                occurrence,
+                row.number,
+                _packed(name, row.cells, row.number if partial else None),
+                now,
+                state,
+            )
+            for state, rows in (("pending", merged.new), ("skipped", merged.skipped))
+            for row, occurrence in rows
+        ]
+        again = ["rejected", *(["skipped"] if send_skipped else [])]
         with self._using() as connection, sqlite.transaction(connection) as db:
             db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts.items())
-            db.execute("UPDATE row SET wanted = 0")
-            db.executemany(f"UPDATE row SET wanted = 1, number = ?, cells = ? WHERE {_IS}", known)
+            if partial:
+                db.execute("UPDATE row SET wanted = 1 WHERE wanted = 2")
+            else:
+                db.execute("DELETE FROM row WHERE wanted = 0 AND state IN ('pending', 'rejected', 'skipped')")
+                db.execute("UPDATE row SET wanted = 0")
+            db.executemany(f"UPDATE row SET wanted = 2, number = ?, cells = ? WHERE {_IS}", known)
             db.executemany(
-                "INSERT INTO row (name, category_id, status, occurrence, number, cells, changed_at, state)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, 'pending')",
+                "INSERT INTO row"
+                " (name, category_id, status, occurrence, number, cells, changed_at, state, wanted)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 2)",
                 new,
             )
-            db.execute(
+            db.executemany(
                 "UPDATE row SET state = 'pending', detail = '', changed_at = ?"
-                " WHERE state = 'rejected' AND wanted = 1",
-                (now,),
+                " WHERE state = ? AND wanted = 2",
+                [(now, state) for state in again],
             )
 
     def move(
-        self, entry: Entry, state: State, *, now: float, pet_id: int | None = None, detail: str = ""
+        self,
+        entry: Entry,
+        state: State,
+        *,
+        now: float,
+        pet_id: int | None = None,
+        detail: str = "",
+        candidates: Sequence[int] = (),
     ) -> None:
         """
         Set a row's state, durably before it returns.
@@ -147,9 +171,9 @@ class Journal:
         marks = ", ".join("?" for _ in before)
         with self._using() as db:
             changed = db.execute(
-                "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?, candidates = '[]'"
+                "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?, candidates = ?"
                 f" WHERE {_IS} AND state IN ({marks})",
-                (state, pet_id, detail, now, *_identity(entry), *before),
+                (state, pet_id, detail, now, json.dumps(candidates), *_identity(entry), *before),
             )
         if changed.rowcount != 1:
             raise JournalError(f"row {entry.number} cannot become {state} in the journal {self.id}")
@@ -264,15 +288,18 @@ class Journal:
 _IS: Final = "name = ? AND category_id = ? AND ifnull(status, '') = ? AND occurrence = ?"
 
 
-def _packed(titles_name: str, cells: Sequence[str]) -> str:
-    return json.dumps({titles_name: cells})
+def _packed(titles_name: str, cells: Sequence[str], origin: int | None) -> str:
+    return json.dumps({titles_name: cells} | ({} if origin is None else {"origin": origin}))
 
 
-def _unpacked(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the name of a row's titles and its cells; version 0.1 kept a list of cells alone."""
+def _unpacked(text: str) -> tuple[str, tuple[str, ...], int | None]:
+    """Return the name of a row's titles, its cells and its origin; version 0.1 kept a list of cells alone."""
     found = json.loads(text)
-    ((name, cells),) = found.items() if isinstance(found, dict) else [("", found)]
-    return name, tuple(cells)
+    if isinstance(found, list):
+        return "", tuple(found), None
+    origin = found.pop("origin", None)
+    ((name, cells),) = found.items()
+    return name, tuple(cells), origin
 
 
 def _identity(entry: Entry) -> tuple[str, int, str, int]:
@@ -323,7 +350,7 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
                 (folder / f"{name}.lock").unlink(missing_ok=True)
 
 
-def peek(folder: Path, target: Target, *, journal_id: str = "", wanted: bool = False) -> list[Entry]:
+def peek(folder: Path, target: Target, *, journal_id: str = "", wanted: int = 0) -> list[Entry]:
     """Return the rows of a journal (`Journal.entries`), none where it was never made; a run may go on."""
     name = journal_id or target.id
     path = folder / f"{name}.db"
@@ -334,51 +361,3 @@ def peek(folder: Path, target: Target, *, journal_id: str = "", wanted: bool = F
         return journal.entries(wanted=wanted)
     finally:
         journal.close()
-
-
-def _make(path: Path, target: Target, now: float) -> None:
-    """Make a journal whole under another name, then give it its own."""
-    unfinished = path.with_suffix(".new")
-    unfinished.unlink(missing_ok=True)
-    db = sqlite3.connect(unfinished, isolation_level=None)
-    try:
-        unfinished.chmod(0o600)
-        db.execute("PRAGMA synchronous = FULL")
-        with sqlite.transaction(db):
-            for statement in _TABLES.split(";\n"):
-                db.execute(statement)
-            facts = {**about(target), "path": str(target.path), "sheet": target.sheet}
-            facts |= {"format": str(_FORMAT), "made_at": str(now)}
-            db.executemany("INSERT INTO about VALUES (?, ?)", facts.items())
-    finally:
-        db.close()
-    unfinished.replace(path)
-
-
-def _open(path: Path, target: Target, name: str, *, read_only: bool = False) -> sqlite3.Connection:
-    if not path.stat().st_size:
-        raise JournalError(damaged(name, "it is empty"))
-    try:
-        db = sqlite.read(path) if read_only else sqlite.connect(path, durability="FULL")
-    except sqlite3.Error as error:
-        raise JournalError(damaged(name, str(error))) from error
-    try:
-        facts: dict[str, Any] = dict(db.execute("SELECT name, value FROM about"))
-        (health,) = db.execute("PRAGMA quick_check").fetchone()
-    except sqlite3.Error as error:
-        db.close()
-        raise JournalError(damaged(name, str(error))) from error
-    wrong = [key for key, value in about(target).items() if facts.get(key) != value]
-    if health != "ok" or facts.get("format") != str(_FORMAT) or wrong:
-        db.close()
-        why = f"it belongs to another {wrong[0]}" if wrong else f"check says {health}"
-        raise JournalError(damaged(name, why))
-    return db
-
-
-def damaged(name: str, why: str) -> str:
-    """Say that a journal is not to be trusted."""
-    return (
-        f"the journal {name} of this import cannot be trusted ({why}); nothing was sent, since what stands "
-        "already cannot be told"
-    )

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_tools import sqlite
-from petstore_tools.adapters.journal import damaged
-from petstore_tools.adapters.run_lock import Target, about, run_lock
+from petstore_tools.adapters.journal_file import damaged
+from petstore_tools.adapters.run_lock import Target, about, run_lock, was_made
 from petstore_tools.core.rows import Content
 from petstore_tools.errors import JournalError
 
@@ -26,7 +26,8 @@ class Elsewhere:
     What other imports to the same place have done.
 
     Attributes:
-        standing: Rows that they created, or may have, by their values.
+        standing: Rows that they created, or may have, by their values; those of siblings apart.
+        of_siblings: Likewise, of other sheets of the workbook that are imported with this one.
         lost: Values of those that they may have created.
         owned: Ids that they created, and the journal of each.
         defaults: Statuses that the service gave to rows that had none.
@@ -34,6 +35,7 @@ class Elsewhere:
     """
 
     standing: Counter[Content]
+    of_siblings: Counter[Content]
     lost: frozenset[Content]
     owned: Mapping[int, str]
     defaults: frozenset[str | None]
@@ -57,10 +59,10 @@ def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[st
         folder: Where journals live.
         target: What the import is for.
         but: Name of the journal that is no other.
-        siblings: Those of other sheets of the workbook that are imported with it: what they created is
-            theirs, but an equal row here is a duplicate, no sign that the animal exists already.
+        siblings: Those of other sheets of the workbook that are imported with it.
     """
     standing: Counter[Content] = Counter()
+    of_siblings: Counter[Content] = Counter()
     lost: set[Content] = set()
     owned: dict[int, str] = {}
     defaults: set[str | None] = set()
@@ -78,49 +80,69 @@ def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[st
                     " WHERE state IN ('created', 'unknown', 'sending')"
                 ):
                     name, category_id, status = content
-                    standing[name, category_id, status] += path.stem not in siblings
+                    (of_siblings if path.stem in siblings else standing)[name, category_id, status] += 1
                     if pet_id is None:
                         lost.add((name, category_id, status))
                     else:
                         owned[pet_id] = path.stem
         except JournalError:
             unreadable.append(path.stem)
-    return Elsewhere(standing, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
+    return Elsewhere(standing, of_siblings, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
 
 
-def current(folder: Path, target: Target, *, sheets: Collection[str] = ()) -> str:
+def current(folder: Path, target: Target) -> str:
     """
-    Return the name of the journal that an import goes on with.
+    Return the name of the journal that an import goes on with, "" where it has none.
 
-    That is its own, the last where a file took over the name of another. A sheet that has none goes on with
-    the journal of the same workbook that bears no sheet (version 0.1) or one that the workbook has no more:
-    it was renamed. A DataFrame goes on with one that 0.1 kept for its name in this folder.
+    That is the last where a file took over the name of another. A sheet may have one under another name that
+    it took over (`orphans`), a DataFrame one that 0.1 kept for its name in this folder.
 
     Args:
         folder: Where journals live.
         target: What the import is for.
+    """
+    if found := _last(folder, target.id):
+        return found
+    if not target.sheet:
+        return _last(folder, replace(target, path=target.path.resolve()).id)
+    return next((name for name, sheet in _of_workbook(folder, target) if sheet == target.sheet), "")
+
+
+def orphans(folder: Path, target: Target, sheets: Collection[str]) -> list[str]:
+    """
+    Return the journals of a workbook that bear no sheet (version 0.1), or one that it has no more.
+
+    Args:
+        folder: Where journals live.
+        target: What the import of one of its sheets is for.
         sheets: All sheets of the workbook.
     """
-    before = replace(target, path=target.path.resolve(), sheet="").id  # as 0.1 named it
-    if (last := _last(folder, target.id)) or (before == target.id):
-        return last or target.id
-    if not target.sheet:
-        return _last(folder, before) or target.id
+    found = [name for name, sheet in _of_workbook(folder, target) if sheet not in sheets]
+    vanished = _last(
+        folder, replace(target, sheet="").id
+    )  # a journal of 0.1 that is gone is refused when opened
+    return found + [name for name in [vanished] if name and not (folder / f"{name}.db").exists()]
+
+
+def _of_workbook(folder: Path, target: Target) -> Iterator[tuple[str, str]]:
+    """Yield the names and sheets of the journals of a file."""
+    place = {**about(target), "path": str(target.path)}
     for path in sorted(folder.glob("*.db")):
         try:
             with _reading(path) as (_, facts):
-                same = about(target).items() <= facts.items() and facts.get("path") == str(target.path)
-                sheet = facts.get("sheet", "")
-                if same and (sheet == target.sheet or sheet not in sheets):
-                    return path.stem
+                if place.items() <= facts.items():
+                    yield path.stem, facts.get("sheet", "")
         except JournalError:
             continue
-    return _last(folder, before) if (folder / f"{before}.lock").exists() else target.id
 
 
 def _last(folder: Path, journal_id: str) -> str:
     """Return the newest journal that was made under a name, "" where there is none."""
-    found = [path.stem for path in folder.glob(f"{journal_id}*.lock") if path.stem[12:13] in ("", "-")]
+    found = [
+        path.stem
+        for path in folder.glob(f"{journal_id}*.lock")
+        if path.stem[12:13] in ("", "-") and (was_made(path) or path.with_suffix(".db").exists())
+    ]
     return max(found, key=_number, default="")
 
 
@@ -145,6 +167,7 @@ class Kept:
         changed_at: Unix seconds of its last change.
         states: Rows by state; `ambiguous` are unknown ones that a look could not settle. Rows with problems
             count as rejected.
+        bad_rows: Rows with problems that its file had.
         reading: How its source is read, by option.
     """
 
@@ -152,6 +175,7 @@ class Kept:
     target: Target
     changed_at: float
     states: Counter[str]
+    bad_rows: int
     reading: Mapping[str, Any]
 
 
@@ -179,10 +203,11 @@ def _kept(path: Path) -> Kept:
         )
         states = Counter(dict(rows.fetchall()))
         (changed_at,) = db.execute("SELECT max(changed_at) FROM row").fetchone()
-    states["rejected"] += int(told.get("bad_rows", 0))
+    bad_rows = int(told.get("bad_rows", 0))
+    states["rejected"] += bad_rows
     at = max(changed_at or 0.0, float(told.get("adopted_at", told["made_at"])))
     target = Target(told["environment"], told["base_url"], Path(told["path"]), told.get("sheet", ""))
-    return Kept(path.stem, target, at, states, json.loads(told.get("reading", "{}")))
+    return Kept(path.stem, target, at, states, bad_rows, json.loads(told.get("reading", "{}")))
 
 
 @contextmanager

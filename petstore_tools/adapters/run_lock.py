@@ -101,3 +101,12 @@ def _lock(path: Path) -> sqlite3.Connection | None:
             return None
         raise JournalError(f"the lock {path.name} of an import cannot be used: {error}") from error
     return db
+
+
+def was_made(path: Path) -> bool:
+    """Say whether a journal was made under a lock, read from the lock's file without taking it."""
+    try:
+        with path.open("rb") as file:
+            return int.from_bytes(file.read(64)[60:64]) > 0  # SQLite's user_version
+    except OSError:
+        return False

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final, Literal, overload
-from urllib.parse import urlsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
@@ -195,7 +195,9 @@ def _seconds(text: str | None, otherwise: float | None) -> float | None:
 
 def check_base_url(address: str) -> str:
     """
-    Return a base address without a slash at its end.
+    Return a base address in one spelling: small letters, no default port, no slash at its end.
+
+    Budget, journals and snapshots are kept by it.
 
     Raises:
         SettingsError: Not http(s), without a host, with a password, or not ending in `/v1` (§9).
@@ -220,7 +222,9 @@ def check_base_url(address: str) -> str:
         )
     if parts.scheme == "http" and not _is_here(host):
         warnings.warn(f"the key travels unencrypted to {host}: use https", UserWarning, stacklevel=4)
-    return text
+    port = parts.port if parts.port != {"http": 80, "https": 443}[parts.scheme] else None
+    name = f"[{host}]" if ":" in host else host
+    return urlunsplit((parts.scheme, name if port is None else f"{name}:{port}", parts.path, "", ""))
 
 
 def _is_here(host: str) -> bool:

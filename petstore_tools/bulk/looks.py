@@ -133,7 +133,7 @@ def _settle(
 def settles_at(client: Client, journal: Journal) -> float:
     """Return from when on a look is late enough for every lost row (Unix seconds)."""
     lost = [e.changed_at for e in journal.entries() if e.state == "unknown" and not e.candidates]
-    return max(lost, default=0.0) + client.settle_after_s
+    return min(max(lost, default=0.0), client.clock.now()) + client.settle_after_s if lost else 0.0
 
 
 def _wait_until(client: Client, at: float, manner: Manner, rows: int) -> None:

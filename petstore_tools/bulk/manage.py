@@ -46,6 +46,13 @@ def decide(client: Client, folder: Path, kept: Kept, row: int, pet_id: int | Non
     with open_journal(folder, kept.target, journal_id=kept.id, now=now) as journal, here:
         entries = journal.entries()
         lost = [entry for entry in entries if entry.number == row and entry.state == "unknown"]
+        lost = [entry for entry in lost if entry.wanted] or lost
+        if len(lost) > 1:
+            raise JournalError(
+                f"{len(lost)} unknown rows of import {kept.id} have the number {row}: "
+                + ", ".join(str(entry.content) for entry in lost)
+                + ". Run the import once with the file that holds the row you mean, then decide"
+            )
         if not lost:
             raise JournalError(f"row {row} of import {kept.id} is not unknown: there is nothing to decide")
         if pet_id is not None:

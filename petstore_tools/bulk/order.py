@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -50,6 +51,8 @@ class Order:
         wait: Wait for the next day's quota in place of stopping.
         together: Sheets of the workbook that are imported one after the other, this one among them.
         earlier: Values of the rows of those before this one: equal rows are duplicates.
+        beside: Rows of all others of those, by their values.
+        from_journal: What a DataFrame is read back from, None for all else.
     """
 
     path: Path
@@ -68,6 +71,8 @@ class Order:
     wait: bool = False
     together: tuple[str, ...] = ()
     earlier: frozenset[Content] = frozenset()
+    beside: Counter[Content] = field(default_factory=Counter)
+    from_journal: Kept | None = None
 
     @classmethod
     def of(cls, source: str | Path | pd.DataFrame, *, name: str | None = None, **wishes: Any) -> Self:
@@ -113,7 +118,7 @@ class Order:
         titles = next((entry.titles for entry in entries if entry.titles), ())
         if not titles:
             raise SheetError(f"{path} is a DataFrame: call import_pets with it again")
-        return cls(path, frame=_frame_of(entries, titles), wait=wait, **options)
+        return cls(path, frame=_frame_of(entries, titles), wait=wait, from_journal=kept, **options)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -140,6 +145,6 @@ def _frame_of(entries: Sequence[Entry], header: Sequence[str]) -> pd.DataFrame:
 
     last = max((entry.number for entry in entries), default=1)
     cells: list[Sequence[str]] = [[""] * len(header)] * (last - 1)
-    for entry in entries:
+    for entry in sorted(entries, key=lambda entry: entry.wanted):  # a row of a rejects file comes last
         cells[entry.number - 2] = entry.cells
     return pd.DataFrame(cells, columns=list(header), dtype="object")

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Final
 from petstore_tools import render
 from petstore_tools.adapters.framed import labels
 from petstore_tools.adapters.journal import peek
-from petstore_tools.adapters.journals import current, elsewhere, following
-from petstore_tools.adapters.run_lock import Target
-from petstore_tools.adapters.sheets import Table
+from petstore_tools.adapters.journals import elsewhere
+from petstore_tools.bulk.check import Checked, check, open_source
 from petstore_tools.bulk.order import Order
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import Forecast, forecast, leave_per_day
-from petstore_tools.core.journal import Entry, Held, Merge, is_another_file, merge
+from petstore_tools.core.journal import Held
 from petstore_tools.core.names import notes_on
-from petstore_tools.core.rows import Content, Row, RowProblem, label_of, letter
-from petstore_tools.core.settle import Existing
+from petstore_tools.core.rows import RowProblem, label_of, letter
 from petstore_tools.core.windows import PERIODS
-from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.words import counted, option
 
 if TYPE_CHECKING:
@@ -31,43 +28,6 @@ LEAST_LOOK: Final = 10  # requests that a look before may cost whatever the numb
 SHOWN: Final = 10  # problems shown in full
 WORTH: Final = 10  # and one for so many rows
 _ANOTHER: Final = "another file was imported under this name before: this one is an import of its own"
-
-
-@dataclass(frozen=True)
-class Checked:
-    """
-    A file after the offline check.
-
-    Attributes:
-        table: The file.
-        rows: What can be sent, in the sheet's order.
-        problems: All of them, by row.
-        blank: Empty rows, skipped.
-        twins: Rows that share their three values with an earlier one.
-        merged: What the file adds to its journal.
-        known: New rows whose animal seems to stand: by another import, or in the inventory.
-        skipped: Rows left out as asked: twins, or known ones.
-        untouched: Nothing of this import was ever sent.
-        another_file: Another file had this name: this one is an import of its own.
-        journal: Name of its journal.
-    """
-
-    table: Table
-    rows: tuple[Row, ...]
-    problems: tuple[RowProblem, ...]
-    blank: int
-    twins: tuple[Row, ...]
-    merged: Merge
-    known: tuple[Row, ...]
-    skipped: int
-    untouched: bool
-    another_file: bool
-    journal: str
-
-    @property
-    def bad_rows(self) -> int:
-        """Rows with a problem."""
-        return len({problem.row for problem in self.problems})
 
 
 @dataclass(frozen=True)
@@ -192,127 +152,12 @@ def _first(things: tuple[object, ...], most: int) -> list[str]:
     return [*map(str, things[:most]), *([f"… and {len(things) - most:,} more"] if things[most:] else [])]
 
 
-@dataclass(frozen=True)
-class Opened:
-    """
-    A table read to its end, and the journal it belongs to.
-
-    Attributes:
-        table: The file.
-        target: What its import is for.
-        rows, problems, blank: As in Checked.
-        journal: Name of its journal.
-        another_file: As in Checked.
-        siblings: Journals of the other sheets of the workbook that are imported with it.
-    """
-
-    table: Table
-    target: Target
-    rows: tuple[Row, ...]
-    problems: tuple[RowProblem, ...]
-    blank: int
-    journal: str
-    another_file: bool
-    siblings: frozenset[str]
-
-
-def open_source(client: Client, folder: Path, order: Order) -> Opened:
-    """
-    Read a file to its end, and find its journal.
-
-    Raises:
-        SheetError: It cannot be used, or has no rows.
-        JournalError: It is a rejects file whose journal is not here.
-    """
-    table = order.read()
-    target = order.target(client, table)
-    rows: list[Row] = []
-    problems: list[RowProblem] = []
-    blank = 0
-    for row in table.rows():
-        if row is None:
-            blank += 1
-        elif isinstance(row, Row):
-            rows.append(row)
-        else:
-            problems += row
-    if not rows and not problems:
-        raise SheetError(f"{order.path.name} has a header and no rows")
-    if table.rejects_of and not (folder / f"{table.rejects_of}.lock").exists():
-        raise JournalError(
-            f"the rejects file belongs to an import {table.rejects_of} that is not on this machine"
-        )
-    name = table.rejects_of or current(folder, target, sheets=table.sheets)
-    another_file = not table.rejects_of and is_another_file(peek(folder, target, journal_id=name), rows)
-    siblings = frozenset(
-        current(folder, replace(target, sheet=sheet), sheets=table.sheets)
-        for sheet in order.together
-        if sheet != table.sheet
-    )
-    return Opened(
-        table,
-        target,
-        tuple(rows),
-        tuple(problems),
-        blank,
-        following(name, target) if another_file else name,
-        another_file,
-        siblings,
-    )
-
-
-def check(order: Order, entries: list[Entry], opened: Opened, existing: Existing) -> Checked:
-    """
-    Check a whole file offline.
-
-    Args:
-        order: What is wanted.
-        entries: What its journal holds.
-        opened: The file.
-        existing: What exists already, as far as known.
-    """
-    rows = list(opened.rows)
-    twins, before = [], len(rows)
-    seen: set[Content] = set(order.earlier)
-    for row in rows:
-        if row.content in seen:
-            twins.append(row)
-        seen.add(row.content)
-    if order.drop_twins:
-        rows = _without(rows, twins)
-    partial = bool(opened.table.rejects_of)
-    merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
-    known = [row for row, _ in merged.new if existing.take(row.content)]
-    if order.known == "skip":
-        rows = _without(rows, known)
-        merged = merge(entries, rows, partial=partial, send_edited=order.send_edited)
-    skipped = before - len(rows)
-    return Checked(
-        opened.table,
-        tuple(rows),
-        opened.problems,
-        opened.blank,
-        tuple(twins),
-        merged,
-        tuple(known),
-        skipped,
-        untouched=all(entry.state == "pending" for entry in entries),
-        another_file=opened.another_file,
-        journal=opened.journal,
-    )
-
-
-def _without(rows: list[Row], some: list[Row]) -> list[Row]:
-    left_out = {id(row) for row in some}
-    return [row for row in rows if id(row) not in left_out]
-
-
 def preview(client: Client, folder: Path, order: Order) -> ImportPreview:
     """Check a file and forecast its import; sends nothing, writes nothing."""
     opened = open_source(client, folder, order)
     entries = peek(folder, opened.target, journal_id=opened.journal)
     others = elsewhere(folder, opened.target, but=opened.journal, siblings=opened.siblings)
-    checked = check(order, entries, opened, Existing(others.standing, others.defaults))
+    checked = check(order, entries, opened, others)
     return describe(client, order, checked, others.notes)
 
 
@@ -320,6 +165,7 @@ def describe(client: Client, order: Order, checked: Checked, notes: tuple[str, .
     """Put a checked file and its price into words, with what else there is to note."""
     again = Counter(entry.state for entry, _ in checked.merged.known)
     to_send = len(checked.merged.new) + again["pending"] + again["rejected"]
+    to_send += again["skipped"] if order.known == "send" else 0
     table = checked.table
     another = [_ANOTHER] if checked.another_file else []
     looks = most_requests(to_send) if order.baseline and checked.untouched else 0
@@ -328,7 +174,7 @@ def describe(client: Client, order: Order, checked: Checked, notes: tuple[str, .
         environment=client.environment,
         host=client.host,
         columns=table.columns.describe(),
-        rows=len(checked.rows) + checked.bad_rows + checked.skipped,
+        rows=len(checked.rows) + checked.bad_rows + checked.dropped,
         to_send=to_send,
         standing=again["created"],
         unknown=again["unknown"] + again["sending"],
@@ -379,7 +225,7 @@ def refusal(order: Order, checked: Checked) -> str:
         return (
             f"{counted(len(checked.known), 'row')} of {rows:,} in {name} seem to stand already: by another "
             "import to the same place, or as animals of the same name, category and status in its "
-            f"inventory (first: row {checked.known[0].number}). Nothing was created. Say what is "
+            f"inventory (first: row {checked.known[0].number}). No row of it was created. Say what is "
             f"meant: skip or send them ({skip} or {send})"
         )
     return ""

@@ -17,7 +17,7 @@ from petstore_tools.adapters.framed import labels
 from petstore_tools.adapters.journal import Journal
 from petstore_tools.adapters.sheets import Table
 from petstore_tools.adapters.workbooks import LONGEST_CELL
-from petstore_tools.bulk.preview import Checked
+from petstore_tools.bulk.check import Checked
 from petstore_tools.bulk.send import Stopped
 from petstore_tools.core.journal import Entry, Held
 from petstore_tools.core.rows import RowProblem
@@ -102,7 +102,7 @@ class ImportResult:
 
         Returns:
             Columns `row` (int64, or the label), `name` (string), `categoryId` (Int64), `status` (ordered
-            category), `fate` (string: created, rejected, unknown, pending, held), `id` (Int64), `at`
+            category), `fate` (string: created, rejected, unknown, pending, held, skipped), `id` (Int64), `at`
             (datetime64, UTC: when the fate was known), `detail` (string), by row. A row with problems has no
             values, since they could not be read, and no time.
         """
@@ -129,7 +129,7 @@ class ImportResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
-        names = ("rows", "created", "rejected", "unknown", "pending", "held")
+        names = ("rows", "created", "rejected", "unknown", "pending", "held", "skipped")
         counts: dict[str, Any] = {name: getattr(self, name) for name in names}
         resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
         written = {"journal": self.journal, "not_written": list(self.not_written)}
@@ -211,7 +211,7 @@ def stem_of(path: Path, table: Table, environment: str) -> str:
 
 
 def write(
-    path: Path, checked: Checked, journal: Journal, *, environment: str
+    path: Path, checked: Checked, journal: Journal, *, environment: str, rejects: bool = True
 ) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """
     Write what was created, rejected and unknown beside the input, whole or not at all.
@@ -224,6 +224,7 @@ def write(
         checked: The file as it was checked.
         journal: Its name is carried by the rejects file, so that what is fixed there is created once.
         environment: Where it went.
+        rejects: False leaves the rejects file as it is.
 
     Returns:
         The files that were written, and what could not be written, and why.
@@ -235,6 +236,8 @@ def write(
         return (), (str(error),)
     written, failed = [], []
     for outcome, (header, rows) in _contents(checked, journal).items():
+        if outcome == "rejected" and not rejects:
+            continue
         first = folder / f"{stem_of(path, table, environment)}.{outcome}{table.source.suffix}"
         try:
             content = table.source.content(header, rows) if rows else b""
@@ -283,7 +286,7 @@ def _contents(checked: Checked, journal: Journal) -> dict[str, tuple[list[str], 
         ),
         "rejected": (
             [*titles, sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN, sheets.PROBLEM_COLUMN],
-            _rejects(checked, journal.entries(wanted=True), journal.id, len(titles)),
+            _rejects(checked, journal.entries(wanted=2), journal.id, len(titles)),
         ),
         "unknown": (
             [*unknown_header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],

@@ -13,22 +13,15 @@ from petstore_tools.adapters.journal import Journal, open_journal
 from petstore_tools.adapters.journals import elsewhere
 from petstore_tools.admission import Manner
 from petstore_tools.bulk import looks, results
+from petstore_tools.bulk.check import Checked, check, open_source
 from petstore_tools.bulk.order import Order
-from petstore_tools.bulk.preview import (
-    Checked,
-    ImportPreview,
-    check,
-    describe,
-    most_requests,
-    open_source,
-    refusal,
-)
+from petstore_tools.bulk.preview import ImportPreview, describe, most_requests, refusal
 from petstore_tools.bulk.results import ImportResult
 from petstore_tools.bulk.send import INTERRUPTED, STOPS, Progress, Sender, Stopped
 from petstore_tools.client import Client
 from petstore_tools.core.forecast import leave_per_day
 from petstore_tools.core.rows import FrameRow
-from petstore_tools.core.settle import Absent, Existing
+from petstore_tools.core.settle import Absent
 from petstore_tools.core.throttle import Wait
 from petstore_tools.errors import Interrupted, SheetError
 from petstore_tools.listed import Tally
@@ -69,7 +62,7 @@ def run(
     table, target, now = opened.table, opened.target, client.clock.now()
     with open_journal(folder, target, journal_id=opened.journal, now=now) as journal:
         others = elsewhere(folder, target, but=journal.id, siblings=opened.siblings)
-        checked = check(order, journal.entries(), opened, Existing(others.standing, others.defaults))
+        checked = check(order, journal.entries(), opened, others)
         shown = describe(client, order, checked, others.notes)
         if not announce(shown):
             return None
@@ -84,17 +77,21 @@ def run(
             early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
             stopped, seen = _look_before(client, shown.to_send, early)
             ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
-            standing = Counter(content for pet_id, content in seen or () if pet_id not in ours)
-            existing = Existing(others.standing | standing, others.defaults)
-            if any(existing.take(row.content) for row, _ in checked.merged.new):
-                existing = Existing(others.standing | standing, others.defaults)
-                checked = check(order, journal.entries(), opened, existing)
-                if why := refusal(order, checked):
-                    raise SheetError(why)
+            inventory = Counter(content for pet_id, content in seen or () if pet_id not in ours)
+            checked = check(order, journal.entries(), opened, others, inventory)
+            if why := refusal(order, checked):
+                raise SheetError(why)
             if seen is not None:
                 journal.keep_baseline((pet_id for pet_id, _ in seen), now=client.clock.now())
-        about = {} if table.rejects_of else _about(order, checked)
-        journal.adopt(checked.merged, now=client.clock.now(), titles=table.titles, about=about)
+        partial = bool(table.rejects_of)
+        journal.adopt(
+            checked.merged,
+            now=client.clock.now(),
+            titles=table.titles,
+            about={} if partial or order.from_journal else _about(order, checked),
+            partial=partial,
+            send_skipped=order.known == "send",
+        )
         created_before = journal.states()["created"]
         if stopped is None:
             try:
@@ -202,7 +199,7 @@ def _send(
 ) -> Stopped | None:
     leaving = replace(manner, leave_per_day=_leave(client, order))
     sender = Sender(client, journal, leaving, progress=progress)
-    return sender.run([e for e in journal.entries(wanted=True) if e.state == "pending"])
+    return sender.run([e for e in journal.entries(wanted=2) if e.state == "pending"])
 
 
 def _leave(client: Client, order: Order) -> int:
@@ -220,23 +217,26 @@ def _result(
     requests: int,
     created_before: int,
 ) -> ImportResult:
-    entries = tuple(journal.entries(wanted=True))
+    entries = tuple(journal.entries(wanted=2))
     if any(isinstance(row.number, FrameRow) for row in checked.rows[:1]):
         numbers = {row.number: row.number for row in checked.rows}  # with their labels
         entries = tuple(replace(e, number=numbers.get(e.number, e.number)) for e in entries)
-    files, not_written = results.write(order.path, checked, journal, environment=client.environment)
+    files, not_written = results.write(
+        order.path, checked, journal, environment=client.environment, rejects=order.from_journal is None
+    )
     counts = Counter(entry.state for entry in entries)
+    bad_rows = checked.bad_rows if order.from_journal is None else order.from_journal.bad_rows
     return ImportResult(
         file=checked.table.label(order.path),
         environment=client.environment,
-        rows=len(checked.rows) + checked.bad_rows + checked.skipped,
+        rows=len(checked.rows) + bad_rows + checked.dropped,
         created=counts["created"],
-        rejected=counts["rejected"] + checked.bad_rows,
+        rejected=counts["rejected"] + bad_rows,
         unknown=counts["unknown"],
         ambiguous=sum(bool(entry.candidates) for entry in entries),
         pending=counts["pending"],
         held=len(checked.merged.held),
-        skipped=checked.skipped,
+        skipped=counts["skipped"] + checked.dropped,
         created_now=counts["created"] - created_before,
         requests=requests,
         stopped=stopped,

@@ -121,6 +121,7 @@ class Sender:
         self._manner = replace(manner, cancelled=lambda: self._ended, on_wait=self._note_wait)
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
+        self._ids: set[int] = set()  # each belongs to one row
         self._total = self._running = 0
         self._counts: dict[Fate, int] = {"created": 0, "rejected": 0, "unknown": 0}
         self._unknown_in_a_row = 0
@@ -141,6 +142,7 @@ class Sender:
             LedgerError, JournalError: The state on disk failed; nothing more was sent.
         """
         self._queue.extend(entries)
+        self._ids = {e.pet_id for e in self._journal.entries() if e.pet_id is not None}
         self._total = len(entries)
         try:
             while self._running or (self._queue and not self._ended):
@@ -237,7 +239,7 @@ class Sender:
         return reply
 
     def _record(self, entry: Entry, outcome: fates.Outcome, reply: Reply | None = None) -> None:
-        match outcome:
+        match self._once(outcome):
             case fates.Created(pet_id, status):
                 if entry.content[2] is None:
                     self._journal.learn_default(status)
@@ -246,8 +248,9 @@ class Sender:
             case fates.Rejected(why):
                 self._move(entry, "rejected", detail=why)
                 self._count("rejected")
-            case fates.Unknown(why):
-                self._move(entry, "unknown", detail=why)
+            case fates.Unknown(why, pet_id):
+                candidates = () if pet_id is None else (pet_id,)
+                self._move(entry, "unknown", detail=why, candidates=candidates)
                 self._count("unknown", why)
             case fates.Refused():
                 self._move(entry, "pending")
@@ -255,6 +258,16 @@ class Sender:
                 expect(reply, HTTPStatus.CREATED, "POST", self._url)
             case _:
                 assert_never(outcome)
+
+    def _once(self, outcome: fates.Outcome) -> fates.Outcome:
+        """Doubt an answer whose id is another row's already."""
+        if not isinstance(outcome, fates.Created):
+            return outcome
+        with self._changed:
+            if outcome.pet_id in self._ids:
+                return fates.Unknown(f"201 with the id of another row ({outcome.pet_id})", outcome.pet_id)
+            self._ids.add(outcome.pet_id)
+        return outcome
 
     def _count(self, fate: Fate, why: str = "") -> None:
         with self._changed:
@@ -266,9 +279,17 @@ class Sender:
             said = f"{SICK_AFTER} rows in a row came to nothing sure: {why}"
             self._stop(Stopped("service", said, sick=True))
 
-    def _move(self, entry: Entry, state: fates.State, *, pet_id: int | None = None, detail: str = "") -> None:
+    def _move(
+        self,
+        entry: Entry,
+        state: fates.State,
+        *,
+        pet_id: int | None = None,
+        detail: str = "",
+        candidates: Sequence[int] = (),
+    ) -> None:
         now = self._client.clock.now()
-        self._journal.move(entry, state, now=now, pet_id=pet_id, detail=detail)
+        self._journal.move(entry, state, now=now, pet_id=pet_id, detail=detail, candidates=candidates)
 
     def _stop(self, stopped: Stopped) -> None:
         with self._changed:

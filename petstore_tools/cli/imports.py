@@ -20,7 +20,7 @@ from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import ENVIRONMENT
-from petstore_tools.core.rows import Content
+from petstore_tools.core.rows import Row
 from petstore_tools.errors import Interrupted, SettingsError, SheetError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
@@ -109,7 +109,7 @@ def import_(
         wait=wait,
     )
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
-        orders = [order] if sheet != "all" else _by_sheet(store, order)
+        orders = [order] if sheet != "all" else _by_sheet(order)
         if not dry_run:
             return _run(store, orders, yes=yes, as_json=as_json)
         previews = [store._preview(one) for one in orders]
@@ -120,14 +120,25 @@ def import_(
         return exits.PARTLY if any(preview.problems for preview in previews) else exits.DONE
 
 
-def _by_sheet(store: PetStore, order: Order) -> list[Order]:
+def _by_sheet(order: Order) -> list[Order]:
     """Return the imports of the sheets of a workbook; equal rows of two of them are duplicates."""
-    orders: list[Order] = []
-    earlier: frozenset[Content] = frozenset()
     sheets = sheets_to_import(order.path, order.mapping)
-    for sheet in sheets:
-        orders.append(replace(order, sheet=sheet, together=tuple(sheets), earlier=earlier))
-        earlier |= {row.content for row in store._preview(orders[-1]).checked.rows}
+    rows = {
+        sheet: Counter(
+            row.content for row in replace(order, sheet=sheet).read().rows() if isinstance(row, Row)
+        )
+        for sheet in sheets
+    }
+    orders = [
+        replace(
+            order,
+            sheet=sheet,
+            together=tuple(sheets),
+            earlier=frozenset().union(*(rows[other] for other in sheets[:at])),
+            beside=sum((rows[other] for other in sheets if other != sheet), Counter()),
+        )
+        for at, sheet in enumerate(sheets)
+    ]
     if not orders:
         raise SheetError(f"{order.path.name} has no visible sheet with the columns and rows below them")
     return orders
@@ -310,7 +321,7 @@ def resume(context: click.Context, import_id: str, *, wait: bool, yes: bool) -> 
     kept = _find(import_id)
     with PetStore(environment=context.obj) as store:
         _same_place(store, kept)
-        entries = peek(_folder(), kept.target, journal_id=kept.id, wanted=True)
+        entries = peek(_folder(), kept.target, journal_id=kept.id, wanted=1)
         return _run(store, [Order.resumed(kept, entries, wait=wait)], yes=yes, as_json=False)
 
 

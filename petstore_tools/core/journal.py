@@ -10,7 +10,7 @@ most once without proof that nothing was created, and no row is forgotten.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
@@ -19,16 +19,19 @@ from pydantic import ValidationError
 from petstore_tools.core.rows import Content, Row
 from petstore_tools.models import ErrorBody, Pet
 
-State = Literal["pending", "sending", "created", "rejected", "unknown"]
+State = Literal["pending", "sending", "created", "rejected", "unknown", "skipped"]
 NEXT: Final[dict[State, frozenset[State]]] = {
     "pending": frozenset({"sending"}),
     "sending": frozenset({"pending", "created", "rejected", "unknown"}),
     "rejected": frozenset({"pending"}),  # a later run tries again
     "created": frozenset(),
     "unknown": frozenset({"created", "pending"}),  # settled, by a look or by a person
+    "skipped": frozenset({"pending"}),  # left out as asked, and asked for by a later run
 }
 DIED: Final = "the run ended while the answer was awaited"
 MOST_SHARED: Final = 0.1  # of its rows, and of the journal's, that another file under the same name may share
+# of equal rows, these are found in a file before those that were not sent
+_FIRST: Final[dict[State, int]] = {"created": 0, "unknown": 1, "sending": 1}
 T = TypeVar("T")
 
 
@@ -49,9 +52,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It cannot be told whether the animal was created."""
+    """It cannot be told whether the animal was created; the service may have named one."""
 
     why: str
+    pet_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def _judge_created(body: bytes, content: Content) -> Outcome:
     except ValidationError:
         return Unknown("201 whose body is no animal")
     if (pet.name, pet.category_id) != content[:2] or content[2] not in (None, pet.status):
-        return Unknown(f"201 that shows another animal (id {pet.id})")
+        return Unknown(f"201 that shows another animal (id {pet.id})", pet.id)
     return Created(pet.id, pet.status)
 
 
@@ -115,6 +119,9 @@ class Entry:
         changed_at: Unix seconds of its last change of state.
         candidates: Ids of animals that may be this row, where it is unknown and a look could not tell.
         titles: Those under which the cells were read, none where version 0.1 read them.
+        wanted: 2 where the file of the last run holds it, 1 where only the file before a rejects file does, 0
+            where neither does.
+        origin: Number that the row bears in the rejects file it came from, None for others.
     """
 
     content: Content
@@ -127,6 +134,8 @@ class Entry:
     changed_at: float = 0.0
     candidates: tuple[int, ...] = ()
     titles: tuple[str, ...] = ()
+    wanted: int = 2
+    origin: int | None = None
 
     @property
     def may_be(self) -> str:
@@ -156,6 +165,7 @@ class Merge:
     Attributes:
         known: Row of the file for each entry that the journal has already.
         new: Rows with their occurrence that the journal has not seen.
+        skipped: Of those, rows that are left out as asked.
         held: Rows kept back.
         removed: Created entries that the file does not hold any more and no row was held for.
     """
@@ -164,10 +174,16 @@ class Merge:
     new: tuple[tuple[Row, int], ...]
     held: tuple[Held, ...]
     removed: tuple[Entry, ...]
+    skipped: tuple[tuple[Row, int], ...] = ()
 
 
 def merge(
-    entries: Sequence[Entry], rows: Iterable[Row], *, partial: bool = False, send_edited: bool = False
+    entries: Sequence[Entry],
+    rows: Iterable[Row],
+    *,
+    bad: Collection[int] = (),
+    partial: bool = False,
+    send_edited: bool = False,
 ) -> Merge:
     """
     Find the rows of a file in its journal, by content, never by position.
@@ -175,18 +191,23 @@ def merge(
     Args:
         entries: What the journal holds.
         rows: What the file holds now.
+        bad: Numbers of rows that have problems: what a rejects file made of them is no other row's.
         partial: The file is a rejects file: it need not hold what was created, and a row in it that
             equals a created one is another animal.
         send_edited: Hold nothing back: an edited row becomes a second animal.
     """
     waiting: dict[Content, list[Entry]] = defaultdict(list)
-    for entry in sorted(entries, key=lambda entry: entry.occurrence):
-        waiting[entry.content].append(entry)
-    next_occurrence = Counter(entry.content for entry in entries)
+    for entry in sorted(entries, key=lambda e: (_FIRST.get(e.state, 2), e.occurrence)):
+        if not is_stale(entry) and (partial or entry.origin not in bad):
+            waiting[entry.content].append(entry)
+    next_occurrence: dict[Content, int] = {}
+    for entry in entries:
+        next_occurrence[entry.content] = max(next_occurrence.get(entry.content, 0), entry.occurrence + 1)
     known: list[tuple[Entry, Row]] = []
     unseen: list[Row] = []
+    take = _take_fed if partial else _take
     for row in rows:
-        found = _take(waiting[row.content], row, partial=partial)
+        found = take(waiting[row.content], row)
         if found is None:
             unseen.append(row)
         else:
@@ -197,21 +218,35 @@ def merge(
     new: list[tuple[Row, int]] = []
     for row in unseen:
         if id(row) not in kept_back:
-            new.append((row, next_occurrence[row.content]))
-            next_occurrence[row.content] += 1
+            new.append((row, next_occurrence.get(row.content, 0)))
+            next_occurrence[row.content] = new[-1][1] + 1
     stand = {id(h.stands_as) for h in held}
     removed = () if partial else tuple(e for e in vanished if id(e) not in stand)
     return Merge(tuple(known), tuple(new), tuple(held), removed)
 
 
-def _take(waiting: list[Entry], row: Row, *, partial: bool) -> Entry | None:
-    if partial:
-        same = [e for e in waiting if e.number == row.number or e.state in ("pending", "rejected")]
-        if not same:
-            return None
-        waiting.remove(same[0])
-        return same[0]
+def is_stale(entry: Entry) -> bool:
+    """Say whether a row was never sent and left the file since: where it comes back, it is new."""
+    return not entry.wanted and entry.state in ("pending", "rejected", "skipped")
+
+
+def _take(waiting: list[Entry], row: Row) -> Entry | None:  # noqa: ARG001 - as `_take_fed`
     return waiting.pop(0) if waiting else None
+
+
+def _take_fed(waiting: list[Entry], row: Row) -> Entry | None:
+    """Take the entry of a row of a rejects file: the one with its number, else one that was refused so."""
+    same = [e for e in waiting if row.number == (e.number if e.origin is None else e.origin)]
+    same += [e for e in waiting if e.state == "rejected"]
+    if same:
+        waiting.remove(same[0])
+    return same[0] if same else None
+
+
+def holds_most(entries: Sequence[Entry], rows: Sequence[Row]) -> bool:
+    """Say whether most of what a journal created, or may have, is in a file: then it is that file's."""
+    sent = [entry for entry in entries if entry.state in ("created", "unknown", "sending")] or entries
+    return 2 * _shared(sent, rows) > len(sent)
 
 
 def is_another_file(entries: Sequence[Entry], rows: Sequence[Row]) -> bool:

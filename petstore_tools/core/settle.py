@@ -39,6 +39,7 @@ from petstore_tools.core.journal import Entry
 from petstore_tools.core.rows import Content
 from petstore_tools.words import counted
 
+NAMED: Final = "the service answered with this animal, which has other values than the row"
 LOST_ELSEWHERE: Final = "another import has an equal row whose answer is missing, too"
 
 
@@ -143,38 +144,44 @@ def settle(
     rows: dict[Content, list[Entry]] = defaultdict(list)
     for entry in unknown:
         rows[as_shown(entry.content, defaults)].append(entry)
-    wanted = rows.keys()
-    elsewhere = {as_shown(content, defaults) for content in lost_elsewhere}
-    alike = {content[:2] for content in wanted}
-    standing: dict[Content, list[int]] = defaultdict(list)
-    changed: dict[tuple[str, int], list[int]] = defaultdict(list)
     before = baseline if baseline is not None else ()
-    for pet_id, content in look:
-        if content[:2] not in alike or pet_id in owned or pet_id in before:
-            continue
-        if content in wanted:
-            standing[content].append(pet_id)
-        else:
-            changed[content[:2]].append(pet_id)
+    free = [(pet_id, content) for pet_id, content in look if pet_id not in owned]
+    new = _by_values([(pet_id, content) for pet_id, content in free if pet_id not in before], rows)
+    named = {pet_id for entry in unknown for pet_id in entry.candidates} & {pet_id for pet_id, _ in free}
+    elsewhere = {as_shown(content, defaults) for content in lost_elsewhere}
     verdicts: dict[int, Verdict] = {}
     for content, entries in rows.items():
-        same, near = sorted(standing[content]), sorted(changed[content[:2]])
-        doubts = _doubts(len(entries), same, near, looked_before=baseline is not None)
-        if content in elsewhere:
-            doubts.insert(0, LOST_ELSEWHERE)
-        if unreadable:
-            doubts.append(
-                f"the journal {', '.join(unreadable)} of another import cannot be read, and may own it"
-            )
-        why = doubts[0] if doubts else ""
+        same = sorted(new[content])
+        near = sorted(new[content[:2]])
+        doubts = [LOST_ELSEWHERE] if content in elsewhere else []
+        doubts += _doubts(len(entries), same, near, looked_before=baseline is not None)
+        doubts += [
+            f"the journal {name} of another import cannot be read, and may own it" for name in unreadable
+        ]
         for entry, pet_id in zip(entries, same + [0] * len(entries), strict=False):
-            if not same and not near:
+            if not same and not named.isdisjoint(entry.candidates):
+                verdicts[id(entry)] = Ambiguous(entry, entry.candidates, NAMED)
+            elif not same and not near:
                 verdicts[id(entry)] = Absent(entry)
-            elif why:
-                verdicts[id(entry)] = Ambiguous(entry, (*same, *near), why)
+            elif doubts:
+                verdicts[id(entry)] = Ambiguous(entry, (*same, *near), doubts[0])
             else:
                 verdicts[id(entry)] = Found(entry, pet_id)
     return [verdicts[id(entry)] for entry in unknown]
+
+
+def _by_values(
+    animals: Iterable[tuple[int, Content]], wanted: Collection[Content]
+) -> dict[tuple[object, ...], list[int]]:
+    """Return ids of animals by the values that are wanted, of those with another status by the rest."""
+    alike = {content[:2] for content in wanted}
+    found: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for pet_id, content in animals:
+        if content in wanted:
+            found[content].append(pet_id)
+        elif content[:2] in alike:
+            found[content[:2]].append(pet_id)
+    return found
 
 
 def _doubts(rows: int, same: list[int], near: list[int], *, looked_before: bool) -> list[str]:

@@ -143,3 +143,24 @@ def test_the_delay_of_a_look_may_be_nothing(given: str, seconds: float | None) -
     assert settings.load(environ=environ).settle_after_s == seconds
     with pytest.raises(SettingsError, match="seconds such as 60"):
         settings.load(environ={**environ, "PETSTORE_SETTLE_AFTER_S": "-1"})
+
+
+@pytest.mark.case("P25")
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "https://api.example/v1",
+        "HTTPS://API.example/v1/",
+        "https://api.EXAMPLE:443/v1",
+        " https://api.example:443/v1 ",
+    ],
+)
+def test_an_address_has_one_spelling(typed: str) -> None:
+    """Budget, journals and snapshots are kept by it: capitals and the default port make no other place."""
+    assert settings.check_base_url(typed) == "https://api.example/v1"
+
+
+@pytest.mark.parametrize("typed", ["http://[::1]:8765/v1", "http://127.0.0.1:8765/Store/v1"])
+def test_what_tells_places_apart_stays(typed: str) -> None:
+    """Another port, another path, an address in brackets."""
+    assert settings.check_base_url(typed) == typed

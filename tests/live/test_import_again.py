@@ -1,0 +1,252 @@
+"""The second call of an import: which row is which, whatever was edited, fed, skipped or renamed between."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+from proxy import FaultProxy, reply
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.adapters.journals import kept
+from petstore_tools.bulk import manage
+from petstore_tools.cli import cli
+from petstore_tools.core.plan import Plan
+from petstore_tools.errors import JournalError, SheetError
+
+DOGS = [(f"Dog {n}", 3) for n in range(10)]
+AMPLE = Plan(100_000, 1_000_000)
+
+
+@pytest.fixture
+def fast() -> Iterator[Sandbox]:
+    """A sandbox whose plan does not stand in the way."""
+    with Sandbox(plan=AMPLE, animals=0) as box:
+        yield box
+
+
+@pytest.fixture
+def sheets(fast: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+    """Write a workbook and import all its sheets with the command line."""
+
+    def init(self: PetStore, **_: object) -> None:
+        self._open(fast.store._settings, fast.clock, None, "shared", 90.0, progress=False)
+
+    monkeypatch.setattr(PetStore, "__init__", init)
+    monkeypatch.setenv("PETSTORE_STATE_DIR", str(fast.state_dir))
+    monkeypatch.chdir(tmp_path)
+
+    def run(*more: str, **rows: list[tuple[str, int]]) -> Result:
+        with pd.ExcelWriter(tmp_path / "pets.xlsx", engine="xlsxwriter") as book:
+            for sheet, animals in rows.items():
+                frame = pd.DataFrame(animals, columns=["name", "categoryId"])
+                frame.to_excel(book, sheet_name=sheet, index=False)
+        return CliRunner().invoke(cli, ["import", "pets.xlsx", "--sheet", "all", "--yes", *more])
+
+    return run
+
+
+def existing(box: Sandbox) -> Counter[str]:
+    """Read the service's own database: how many animals of each name there are."""
+    db = sqlite3.connect(box.state_dir.parent / "service.db")
+    found = Counter(dict(db.execute("SELECT name, count(*) FROM pet GROUP BY name").fetchall()))
+    db.close()
+    return found
+
+
+def csv(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join(["name,categoryId", *rows, ""]))
+    return path
+
+
+def until_the_quota(box: Sandbox, creates: int) -> PetStore:
+    """Return a store whose day ends after so many creates, without a baseline."""
+    return PetStore._with(replace(box.store._settings, plan=Plan(1_000, creates + 1)), box.clock)
+
+
+@pytest.mark.case("P35")
+def test_what_was_skipped_stays_skipped(fast: Sandbox, tmp_path: Path) -> None:
+    """The same call again, another one without the option, and one that sends it after all."""
+    path = csv(tmp_path / "pets.csv", "Rex,1", "Mia,1")
+    fast.store.create_pet("Rex", category_id=1)
+
+    first, second, third = (fast.store.import_pets(path, known=known) for known in ("skip", "skip", "ask"))  # type: ignore[arg-type]
+    assert [(r.created, r.skipped) for r in (first, second, third)] == [(1, 1)] * 3
+    assert existing(fast) == {"Rex": 1, "Mia": 1}
+    assert first.frame["fate"].tolist() == ["skipped", "created"]
+    assert first.to_dict()["skipped"] == 1
+
+    sent = fast.store.import_pets(path, known="send")
+    assert (sent.created, sent.skipped, existing(fast)["Rex"]) == (2, 0, 2)
+
+
+@pytest.mark.case("P62")
+def test_a_created_row_that_moves_to_another_sheet_is_asked_about(
+    fast: Sandbox, sheets: Callable[..., Result]
+) -> None:
+    """It is no duplicate, since its first sheet holds it no more."""
+    sheets(New=[("Rex", 3), ("Mia", 4)], Done=[("Tom", 8)])
+
+    moved = sheets(New=[("Rex", 3)], Done=[("Tom", 8), ("Mia", 4)])
+
+    assert isinstance(moved.exception, SheetError)
+    assert existing(fast).total() == 3
+
+
+@pytest.mark.case("P62")
+def test_sheets_that_are_renamed_reordered_or_swapped_double_nothing(
+    fast: Sandbox, sheets: Callable[..., Result]
+) -> None:
+    """A new sheet before a renamed one takes neither its journal nor its rows."""
+    cats = [("Dog 0", 3), ("Dog 1", 3), ("Luna", 7)]
+    sheets(Dogs=DOGS)
+
+    renamed = sheets(Cats=cats, Hunde=DOGS)  # two rows of the new sheet are duplicates of the old one's
+    swapped = sheets("--known", "skip", Cats=DOGS, Hunde=cats)
+
+    assert (renamed.exit_code, swapped.exit_code) == (0, 0), renamed.output + swapped.output
+    assert existing(fast).total() == 13
+
+
+@pytest.mark.case("P62")
+def test_duplicates_that_were_dropped_stay_dropped_in_another_order(
+    fast: Sandbox, sheets: Callable[..., Result]
+) -> None:
+    """The sheet that created the animal comes second now."""
+    one, two = [("Rex", 3), ("Mia", 4)], [("Luna", 7), ("Mia", 4)]
+    sheets("--drop-twins", Dogs=one, Cats=two)
+    again = sheets("--drop-twins", Cats=two, Dogs=one)
+
+    assert (again.exit_code, existing(fast)["Mia"]) == (0, 1), again.output
+
+
+@pytest.mark.case("P41")
+def test_a_fixed_row_is_no_other_row_that_waits(fast: Sandbox, tmp_path: Path) -> None:
+    """Fixed in the rejects file it equals one that was not sent yet: both are created."""
+    path = csv(tmp_path / "pets.csv", "Rex,1", "Tom,1", "Mia,4", "Mia,x")
+    until_the_quota(fast, 2).import_pets(path, leave=1, baseline=False)
+    rejects = tmp_path / "pets.sandbox.rejected.csv"
+    rejects.write_text(rejects.read_text().replace("Mia,x", "Mia,4"))
+
+    fast.store.import_pets(rejects)
+    fast.store.import_pets(path)
+
+    assert existing(fast) == {"Rex": 1, "Tom": 1, "Mia": 2}
+
+
+@pytest.mark.case("P35", "P41")
+def test_a_rejects_file_that_is_fed_twice_creates_once(fast: Sandbox, tmp_path: Path) -> None:
+    """Between the two the row is fixed in the original, too, and a row above it is deleted."""
+    path = csv(tmp_path / "pets.csv", "Rex,1", "Tom,1", "Zoe,x")
+    fast.store.import_pets(path)
+    rejects = tmp_path / "pets.sandbox.rejected.csv"
+    fixed = rejects.read_text().replace("Zoe,x", "Zoe,4")
+    rejects.write_text(fixed)
+    fast.store.import_pets(rejects)
+    fast.store.import_pets(csv(path, "Tom,1", "Zoe,4"))
+    rejects.write_text(fixed)
+
+    again = fast.store.import_pets(rejects)
+
+    assert (again.created_now, existing(fast)["Zoe"]) == (0, 1)
+
+
+@pytest.mark.case("P35", "P63")
+def test_a_row_that_was_never_sent_comes_back_as_an_edit(fast: Sandbox, tmp_path: Path) -> None:
+    """Rex,1 waits for the quota, goes as Rex,2, and is edited back: the animal is there, so it is held."""
+    rows = ("Ace,1", "Bea,1", "Cid,1")
+    path = csv(tmp_path / "pets.csv", *rows, "Rex,1")
+    until_the_quota(fast, 3).import_pets(path, leave=1, baseline=False)
+    fast.store.import_pets(csv(path, *rows, "Rex,2"))
+
+    back = fast.store.import_pets(csv(path, *rows, "Rex,1"))
+
+    assert (back.created_now, back.held, existing(fast)["Rex"]) == (0, 1, 1)
+
+
+@pytest.mark.case("P34", "P35")
+def test_of_equal_rows_those_that_exist_are_found_first(fast: Sandbox, tmp_path: Path) -> None:
+    """The first of two was refused, the second created; one of them is deleted from the file."""
+    path = csv(tmp_path / "pets.csv", "Mia,4", "Mia,4")
+    refusal = reply(400, b'{"code":"invalid_body","message":"no","status":400}')
+    with FaultProxy(
+        fast.base_url, lambda method, n: refusal if (method, n) == ("POST", 1) else "pass"
+    ) as proxy:
+        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
+        store.import_pets(path)
+        one = store.import_pets(csv(path, "Mia,4"))
+
+    assert (one.created, one.created_now, existing(fast)["Mia"]) == (1, 0, 1)
+
+
+@pytest.mark.case("P42")
+@pytest.mark.parametrize(
+    "body", [b'{"id":1,"name":"REX","categoryId":3}', b'{"id":1,"name":"Rex","categoryId":9}']
+)
+def test_an_animal_that_the_service_changed_is_for_a_person(
+    fast: Sandbox, tmp_path: Path, values: str
+) -> None:
+    """The answer names an animal of other values: it is the candidate, and the row is never sent again."""
+    path = csv(tmp_path / "pets.csv", "Rex,3")
+    with FaultProxy(
+        fast.base_url, lambda method, n: reply(201, body) if method == "POST" else "pass"
+    ) as proxy:
+        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
+        results = [store.import_pets(path) for _ in range(2)]
+
+    assert [(r.ambiguous, r.pending) for r in results] == [(1, 0)] * 2
+    assert proxy.counts["POST"] == 1
+    assert results[0].unknown_frame["candidates"].tolist() == ["1"]
+
+
+@pytest.mark.case("P42")
+def test_one_id_is_the_answer_to_one_row(fast: Sandbox, tmp_path: Path) -> None:
+    """A service that answers two rows with one animal has created one: the second row is unknown."""
+    path = csv(tmp_path / "pets.csv", "Rex,3", "Rex,3")
+    same = reply(201, b'{"id":7,"name":"Rex","categoryId":3}')
+    with FaultProxy(fast.base_url, lambda method, n: same if method == "POST" else "pass") as proxy:
+        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
+        result = store.import_pets(path)
+
+    assert (result.created, result.ambiguous) == (1, 1)
+
+
+@pytest.mark.case("P64")
+def test_a_resumed_frame_keeps_its_rejects_and_all_its_rows(
+    fast: Sandbox, tmp_path: Path, sheets: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped at the quota, its rejects fed meanwhile: the rest goes, and the rejects file is as it was."""
+    frame = pd.DataFrame({"name": [f"Pet {n}" for n in range(8)], "categoryId": [*range(7), "x"]})
+    begun = until_the_quota(fast, 3).import_pets(frame, name="spring", leave=1, baseline=False)
+    rejects = tmp_path / "spring.sandbox.rejected.csv"
+    before = rejects.read_text()
+
+    resumed = CliRunner().invoke(cli, ["imports", "resume", begun.journal, "--yes"])
+
+    assert rejects.read_text() == before
+    assert "8 rows: 7 created, 1 rejected" in resumed.output
+    assert existing(fast).total() == 7
+
+
+@pytest.mark.case("P34")
+def test_a_decision_needs_one_row_of_that_number(fast: Sandbox, tmp_path: Path) -> None:
+    """Two unknown rows bear it, one of them in the file: that one is meant."""
+    path = csv(tmp_path / "pets.csv", "Ann,1")
+    with FaultProxy(fast.base_url, lambda method, n: "drop after" if method == "POST" else "pass") as proxy:
+        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
+        store._client.max_wait_s = 0.0
+        store.import_pets(path)
+        store.import_pets(csv(path, "Zoe,5"))
+        folder = store._settings.state_dir / "imports"
+        manage.decide(store._client, folder, kept(folder)[0][0], 2, 2)
+        result = store.import_pets(path)
+
+    assert result.frame["id"].tolist() == [2]
+    with pytest.raises(JournalError, match="not unknown"):
+        manage.decide(store._client, folder, kept(folder)[0][0], 9, 2)
