@@ -167,7 +167,7 @@ def _is_plain(category: str) -> bool:
 
 
 def _number(cell: str, otherwise: int) -> int:
-    return int(cell) if cell.strip().isdecimal() else otherwise
+    return int(cell) if cell.strip().isdecimal() and len(cell) < LONG else otherwise
 
 
 def read_frame(frame: pd.DataFrame, mapping: Mapping[str, str] | None = None) -> Table:
@@ -192,6 +192,11 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: s
     Raises:
         SheetError: Not there, of another format, empty, not text, or without the required columns.
     """
+    return _understand(_sources(path, sheet), mapping, path.name)
+
+
+def _sources(path: Path, sheet: str | None) -> Sequence[Source]:
+    """Open a file; each sheet of a workbook that may be meant is a source."""
     suffix = path.suffix.casefold()
     if suffix not in FORMATS:
         raise SheetError(
@@ -203,9 +208,8 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: s
     try:
         if suffix in SUFFIXES:
             with path.open("rb"):
-                sources: Sequence[Source] = read_workbook(path, sheet)
-        else:
-            sources = read_delimited(path, path.read_bytes())
+                return read_workbook(path, sheet)
+        return read_delimited(path, path.read_bytes())
     except FileNotFoundError as error:
         raise SheetError(f"there is no file {path.name} in that folder") from error
     except PermissionError as error:
@@ -214,7 +218,6 @@ def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: s
         ) from error
     except OSError as error:
         raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error
-    return _understand(sources, mapping, path.name)
 
 
 def sheets_to_import(path: Path, mapping: Mapping[str, str] | None = None) -> list[str]:
@@ -225,7 +228,9 @@ def sheets_to_import(path: Path, mapping: Mapping[str, str] | None = None) -> li
         SheetError: It cannot be read.
     """
     found = []
-    for sheet in read_workbook(path, None):
+    for sheet in _sources(path, None):
+        if not isinstance(sheet, Worksheet):
+            raise SheetError(f"{path.name} is no workbook: it has no sheets")
         with suppress(SheetError):
             header_row, _ = _find_header(sheet, mapping)
             if any(str(cell).strip() for cells in sheet.rows[header_row:] for cell in cells):

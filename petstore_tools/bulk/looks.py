@@ -108,7 +108,12 @@ def _settle(
     patient: bool,
 ) -> list[Verdict] | None:
     """Settle under the lock of the place; None where `patient` and another import should be waited for."""
-    with place_lock(folder, journal.target, lambda: client.admission.pause(LOCKED_S, manner)):
+
+    def wait() -> None:
+        manner.on_wait(Wait(client.clock.now() + LOCKED_S, "another import that looks up its rows"))
+        client.admission.pause(LOCKED_S, manner)
+
+    with place_lock(folder, journal.target, wait):
         seen = look(client, manner)
         if seen is None:
             return []

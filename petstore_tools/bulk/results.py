@@ -62,6 +62,8 @@ class ImportResult:
         stopped: Why it ended early, None where it did not.
         journal: Name of the journal.
         files: Result files that were written.
+        not_compared: Requests after which the baseline was given up, so that rows whose animals exist already
+            were not noticed; 0 where it was made or not asked for.
         not_written: Those that could not be written, and why; the same call writes them.
     """
 
@@ -80,6 +82,7 @@ class ImportResult:
     stopped: Stopped | None
     journal: str
     files: tuple[Path, ...]
+    not_compared: int = 0
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = field(repr=False, default=())
     problems: tuple[RowProblem, ...] = field(repr=False, default=())
@@ -142,6 +145,11 @@ class ImportResult:
             text += f"; stopped: {self.stopped.why}"
             if self.stopped.resumes_at is not None:
                 text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
+        if self.not_compared:
+            text += (
+                f"; the inventory was not compared first, since {counted(self.not_compared, 'request')} did "
+                "not list it: rows whose animals exist already were not noticed"
+            )
         return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
 
     __repr__ = __str__

@@ -72,7 +72,7 @@ def run(
             results.check_folder(order.path)
         tally, watch = Tally(), _Watch(progress, shown.to_send)
         manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=watch.waits, on_sent=tally.count)
-        stopped = None
+        stopped, not_compared = None, 0
         if shown.to_send and order.baseline and journal.is_new:
             early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
             stopped, seen = _look_before(client, shown.to_send, early)
@@ -81,6 +81,8 @@ def run(
             checked = check(order, journal.entries(), opened, others, inventory)
             if why := refusal(order, checked):
                 raise SheetError(why)
+            if seen is None and stopped is None:
+                not_compared = most_requests(shown.to_send)
             if seen is not None:
                 journal.keep_baseline((pet_id for pet_id, _ in seen), now=client.clock.now())
         partial = bool(table.rejects_of)
@@ -102,6 +104,7 @@ def run(
         result = _result(
             client, order, checked, journal, stopped, requests=tally.sent, created_before=created_before
         )
+        result = replace(result, not_compared=not_compared)
     if stopped is not None and stopped.error is not None:
         raise stopped.error
     if stopped is not None and stopped.kind == "interrupted":

@@ -94,6 +94,7 @@ def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox
         "unknown",
         "pending",
         "held",
+        "skipped",
         "resumes_at",
         "journal",
         "not_written",

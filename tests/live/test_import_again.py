@@ -186,17 +186,13 @@ def test_of_equal_rows_those_that_exist_are_found_first(fast: Sandbox, tmp_path:
 
 
 @pytest.mark.case("P42")
-@pytest.mark.parametrize(
-    "body", [b'{"id":1,"name":"REX","categoryId":3}', b'{"id":1,"name":"Rex","categoryId":9}']
-)
+@pytest.mark.parametrize("values", ['"name":"REX","categoryId":3', '"name":"Rex","categoryId":9'])
 def test_an_animal_that_the_service_changed_is_for_a_person(
     fast: Sandbox, tmp_path: Path, values: str
 ) -> None:
     """The answer names an animal of other values: it is the candidate, and the row is never sent again."""
-    path = csv(tmp_path / "pets.csv", "Rex,3")
-    with FaultProxy(
-        fast.base_url, lambda method, n: reply(201, body) if method == "POST" else "pass"
-    ) as proxy:
+    path, changed = csv(tmp_path / "pets.csv", "Rex,3"), reply(201, f'{{"id":1,{values}}}'.encode())
+    with FaultProxy(fast.base_url, lambda method, n: changed if method == "POST" else "pass") as proxy:
         store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
         results = [store.import_pets(path) for _ in range(2)]
 
@@ -250,3 +246,35 @@ def test_a_decision_needs_one_row_of_that_number(fast: Sandbox, tmp_path: Path) 
     assert result.frame["id"].tolist() == [2]
     with pytest.raises(JournalError, match="not unknown"):
         manage.decide(store._client, folder, kept(folder)[0][0], 9, 2)
+
+
+def test_an_inventory_that_was_too_long_to_compare_is_said(fast: Sandbox, tmp_path: Path) -> None:
+    """Five rows are worth five requests, 1,200 animals take twelve: what exists was not noticed."""
+    fast._staff.add_many([(f"Old {n}", 1, None) for n in range(1_200)])
+
+    result = fast.store.import_pets(csv(tmp_path / "pets.csv", *(f"Old {n},1" for n in range(5))))
+
+    assert (result.created, result.not_compared) == (5, 5)
+    assert "the inventory was not compared first, since 5 requests did not list it" in str(result)
+
+
+def test_skipped_rows_are_good_ones(fast: Sandbox, tmp_path: Path) -> None:
+    """Two of four have problems, two are left out as asked: that is no wrong mapping."""
+    path = csv(tmp_path / "pets.csv", "Rex,1", "Mia,1", "Tom,x", "Zoe,y")
+    for name in ("Rex", "Mia"):
+        fast.store.create_pet(name, category_id=1)
+
+    result = fast.store.import_pets(path, known="skip")
+
+    assert (result.created, result.rejected, result.skipped) == (0, 2, 2)
+
+
+def test_a_file_without_sheets_has_not_all(
+    fast: Sandbox, sheets: Callable[..., Result], tmp_path: Path
+) -> None:
+    """One sentence for a CSV file, and for one that is not there."""
+    csv(tmp_path / "pets.csv", "Rex,1")
+    for file, why in (("pets.csv", "no workbook"), ("gone.xlsx", "there is no file gone.xlsx")):
+        told = CliRunner().invoke(cli, ["import", file, "--sheet", "all", "--yes"])
+        assert isinstance(told.exception, SheetError)
+        assert why in str(told.exception)
