@@ -19,7 +19,7 @@ from petstore_tools.adapters.sheets import sheets_to_import
 from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
-from petstore_tools.cli.animals import ENVIRONMENT
+from petstore_tools.cli.animals import ENVIRONMENT, SHOWN_ROWS, WAIT
 from petstore_tools.core.rows import Row
 from petstore_tools.errors import Interrupted, SettingsError, SheetError
 from petstore_tools.render import text_table
@@ -37,6 +37,12 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
     return mapping
 
 
+KNOWN = click.option("--known", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand.")
+YES = click.option("--yes", is_flag=True, help="Do not ask.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Draw no progress bar.")
+
+
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--map", "maps", multiple=True, metavar='"Column=name"', help="Which column is which field.")
@@ -49,14 +55,14 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation as further animals.")
 @click.option("--drop-twins", is_flag=True, help="Of rows with the same three values, send one.")
-@click.option("--known", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand.")
+@KNOWN
 @click.option("--baseline/--no-baseline", default=True, help="Look first what stands.", show_default=True)
 @click.option("--resend/--no-resend", default=True, help="Send again what a look proved absent.")
 @click.option("--leave", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
-@click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-@click.option("--no-progress", is_flag=True, help="Draw no progress bar.")
+@WAIT
+@YES
+@JSON
+@NO_PROGRESS
 @ENVIRONMENT
 def import_(
     file: Path,
@@ -245,6 +251,7 @@ def imports_(context: click.Context, environment: str | None) -> None:
     context.obj = environment
     if context.invoked_subcommand is None:
         found, unreadable = journals.kept(_folder())
+        found = [kept for kept in found if environment in (None, kept.target.environment)]
         click.echo(text_table(_TITLES, [_line(kept) for kept in found]) if found else "No imports yet.")
         for error in unreadable.values():
             click.echo(str(error), err=True)
@@ -283,8 +290,8 @@ def _find(given: str) -> Kept:
 def _name(given: str, names: list[str]) -> str:
     matching = [name for name in names if name == given] or [n for n in names if n.startswith(given)]
     if len(matching) != 1:
-        what = "no import is" if not matching else "several imports are"
-        raise SettingsError(f"{what} called {given}: `petstore-tools imports` lists them")
+        what = "no import begins" if not matching else "several imports begin"
+        raise SettingsError(f"{what} with {given!r}: `petstore-tools imports` lists them")
     return matching[0]
 
 
@@ -294,7 +301,8 @@ def _folder() -> Path:
 
 @imports_.command("show")
 @click.argument("import_id", metavar="ID")
-def show(import_id: str) -> int:
+@click.option("--all", "every", is_flag=True, help=f"All of its rows, not the first {SHOWN_ROWS}.")
+def show(import_id: str, *, every: bool) -> int:
     """Show what of import ID is not created, and why."""
     kept = _find(import_id)
     click.echo(text_table(_TITLES, [_line(kept)]))
@@ -305,7 +313,10 @@ def show(import_id: str) -> int:
     ]
     if rows:
         titles = ("row", "name", "categoryId", "status", "fate", "may be id", "why")
-        click.echo("\n" + text_table(titles, rows))
+        shown = rows if every else rows[:SHOWN_ROWS]
+        click.echo("\n" + text_table(titles, shown))
+        if len(rows) > len(shown):
+            click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
     if kept.states["unknown"] or kept.states["sending"] or kept.states["ambiguous"]:
         click.echo(f"\nSettle them: petstore-tools imports settle {kept.id}", err=True)
     return exits.DONE
@@ -313,16 +324,29 @@ def show(import_id: str) -> int:
 
 @imports_.command("resume")
 @click.argument("import_id", metavar="ID")
-@click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@KNOWN
+@WAIT
+@YES
+@JSON
+@NO_PROGRESS
 @click.pass_context
-def resume(context: click.Context, import_id: str, *, wait: bool, yes: bool) -> int:
+def resume(
+    context: click.Context,
+    import_id: str,
+    known: Known | None,
+    *,
+    wait: bool,
+    yes: bool,
+    as_json: bool,
+    no_progress: bool,
+) -> int:
     """Go on with import ID, as `import FILE` does."""
     kept = _find(import_id)
-    with PetStore(environment=context.obj) as store:
+    with PetStore(environment=context.obj, progress=False if no_progress else None) as store:
         _same_place(store, kept)
         entries = peek(_folder(), kept.target, journal_id=kept.id, wanted=1)
-        return _run(store, [Order.resumed(kept, entries, wait=wait)], yes=yes, as_json=False)
+        order = replace(Order.resumed(kept, entries, wait=wait), known=known or "ask")
+        return _run(store, [order], yes=yes, as_json=as_json)
 
 
 @imports_.command("settle")
@@ -357,7 +381,7 @@ def settle(
 
 @imports_.command("forget")
 @click.argument("import_id", metavar="ID")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@YES
 def forget(import_id: str, *, yes: bool) -> int:
     """
     Forget import ID, so that its file counts as new.

@@ -1,0 +1,79 @@
+"""`petstore-tools imports`: what it shows, of which environment, and how an import is gone on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from petstore_tools import Sandbox
+from petstore_tools.core.plan import Plan
+
+PLAN = {"PETSTORE_PLAN": "10000/100"}
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    with Sandbox(plan=Plan(10_000, 100), clock="system", animals=0) as found:
+        yield found
+
+
+def begun(box: Sandbox, folder: Path, rows: int = 130) -> str:
+    """Import more rows than a day has requests, and return the name of the import."""
+    lines = [f"Animal {n},{n}" for n in range(rows)]
+    (folder / "many.csv").write_text("\n".join(["name,categoryId", *lines]))
+    done = run("import", "many.csv", "--yes", "--no-baseline", "--json", box=box, cwd=folder, **PLAN)
+    assert done.returncode == 4
+    return str(json.loads(done.stdout)["journal"])
+
+
+def test_show_stops_at_twenty_rows_unless_all_are_asked_for(box: Sandbox, tmp_path: Path) -> None:
+    """As `list` does; how many more there are is said."""
+    name = begun(box, tmp_path)
+
+    short = run("imports", "show", name)
+    whole = run("imports", "show", name, "--all")
+
+    left = whole.stdout.count("Animal ")
+    assert left >= 30
+    assert short.stdout.count("Animal ") == 20
+    assert f"... {left - 20} more: --all shows them" in short.stderr
+    assert "more" not in whole.stderr
+
+
+def test_imports_of_another_environment_are_left_out_where_one_is_named(box: Sandbox, tmp_path: Path) -> None:
+    """Without the option all are listed."""
+    name = begun(box, tmp_path)
+
+    assert name in run("imports").stdout
+    assert name in run("imports", "--environment", "production").stdout
+    assert run("imports", "--environment", "staging").stdout == "No imports yet.\n"
+
+
+def test_resume_has_the_options_of_import(box: Sandbox, tmp_path: Path) -> None:
+    """One JSON object, no bar, and what is known is skipped or sent, as it is said now."""
+    name = begun(box, tmp_path)
+
+    done = run(
+        "imports", "resume", name, "--yes", "--json", "--no-progress", "--known", "skip", box=box, **PLAN
+    )
+
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["journal"] == name
+    asked = run("imports", "resume", name, box=box, **PLAN)
+    assert (asked.returncode, "there is nobody to ask" in asked.stderr) == (2, True)
+
+
+def test_a_short_name_that_several_imports_begin_with_is_refused(box: Sandbox, tmp_path: Path) -> None:
+    """And one that none begins with."""
+    for n in range(2):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        (folder / "one.csv").write_text(f"name,categoryId\nRex {n},{n}\n")
+        assert run("import", "one.csv", "--yes", box=box, cwd=folder).returncode == 0
+
+    assert "several imports begin with '': " in run("imports", "show", "").stderr
+    assert "no import begins with 'zzz': " in run("imports", "show", "zzz").stderr
