@@ -241,12 +241,26 @@ class Reading:
 
         Spec: §2.3, §4.1.
         """
+        return self._report(status, categories=categories, since=since, partial=partial, wait=wait)
+
+    def _report(
+        self,
+        status: str | None,
+        *,
+        categories: Mapping[int, str] | None = None,
+        since: str | date | None = None,
+        partial: bool = False,
+        wait: bool = False,
+        confirm: Callable[[int, int], None] | None = None,
+    ) -> StatusReport:
+        """List and report; `confirm` as for `_list`."""
         from petstore_tools.report import status_report
 
         check_status(status)
         now = self._client.clock.now()
         older, notes = (None, ()) if since is None else self._shelf.since(since, status=status, now=now)
-        frame = self.list_pets(status=status, require=None if partial else "complete", wait=wait)
+        require: Literal["complete"] | None = None if partial else "complete"
+        frame = self._list(Wanted(status), require=require, wait=wait, confirm=confirm)
         history = snapshot = None
         if Listing.as_listed(frame).complete:
             snapshot, note = self._shelf.try_keep(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ class Status(click.Choice):  # type: ignore[type-arg] # generic from click 8.2 o
 ENVIRONMENT = click.option(
     "--environment", type=click.Choice(("production", "staging")), help="Which base address to use."
 )
+YES = click.option("--yes", is_flag=True, help="Do not ask.")
 WAIT = click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 
 
@@ -62,7 +64,7 @@ def _check_output(path: Path | None, endings: tuple[str, ...]) -> None:
 @click.option("--excel", is_flag=True, help="CSV for Excel: encoding marked, formulas made harmless.")
 @click.option("--max-age", metavar="AGE", help="Take a snapshot that is not older, such as 1h or 2d.")
 @click.option("--max-requests", type=click.IntRange(min=1), help="Stop after N requests.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@YES
 @ENVIRONMENT
 @WAIT
 def list_(
@@ -99,8 +101,9 @@ def list_(
             Wanted(status, first=first, max_requests=max_requests),
             max_age=max_age,
             wait=wait,
-            confirm=None if yes else _confirm,
+            confirm=None if yes else functools.partial(_confirm, or_less=", or take less with --first"),
         )
+        kept = max_age is not None and not store._client.sent
     listing = Listing.of(frame)
     if output is None:
         shown = frame.head(SHOWN_ROWS).astype("object")
@@ -115,16 +118,18 @@ def list_(
         export.write(frame, output, for_excel=excel)
         click.echo(f"{len(frame):,} animals in {output}", err=True)
     click.echo(str(listing), err=True)
+    if kept:
+        click.echo(f"from the snapshot of {utc_text(listing.ended_at)}, no request", err=True)
     return exits.DONE if listing.complete or first is not None else exits.PARTLY
 
 
-def _confirm(needed: int, left: int) -> None:
+def _confirm(needed: int, left: int, *, or_less: str = "") -> None:
     """Ask whether a listing is to be begun that the day's requests do not suffice for."""
     told = f"the listing takes about {counted(needed, 'request')}, and {left:,} are left today"
     if not sys.stdin.isatty():
         raise SettingsError(
             f"nothing was sent: {told}. Say that it is meant with --yes (it stops at the quota, and the same "
-            "command goes on the next day), wait for the next day with --wait, or take less with --first"
+            f"command goes on the next day), or wait for the next day with --wait{or_less}"
         )
     click.echo(
         f"{told.capitalize()}. It stops at the quota, and the same command goes on the next day.", err=True
@@ -143,6 +148,7 @@ def _confirm(needed: int, left: int) -> None:
     help="What changed since the last report written with -o, 7d ago, or 2026-01-05 (05.01.2026).",
 )
 @click.option("--partial", is_flag=True, help="Report on a listing that is not whole, and say so.")
+@YES
 @ENVIRONMENT
 @WAIT
 def report_(
@@ -152,10 +158,13 @@ def report_(
     environment: str | None,
     *,
     partial: bool,
+    yes: bool,
     wait: bool,
 ) -> int:
     """
     Count the inventory by status and category; each complete listing is kept as a snapshot.
+
+    Where the day has fewer requests left than the listing takes, you are asked first.
 
     \b
     Examples:
@@ -166,7 +175,9 @@ def report_(
     _check_output(output, (".html", ".xlsx", ".md", ".json"))
     with PetStore(environment=environment) as store:
         try:
-            report = store.status_report(status=status, since=since, partial=partial, wait=wait)
+            report = store._report(
+                status, since=since, partial=partial, wait=wait, confirm=None if yes else _confirm
+            )
         except IncompleteListingError as error:
             click.echo(f"Error: {error}; --partial reports on it all the same", err=True)
             return exits.PARTLY

@@ -19,7 +19,7 @@ from petstore_tools.adapters.sheets import sheets_to_import
 from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
-from petstore_tools.cli.animals import ENVIRONMENT, SHOWN_ROWS, WAIT
+from petstore_tools.cli.animals import ENVIRONMENT, SHOWN_ROWS, WAIT, YES
 from petstore_tools.core.rows import Row
 from petstore_tools.errors import Interrupted, SettingsError, SheetError
 from petstore_tools.render import text_table
@@ -38,7 +38,6 @@ def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
 
 
 KNOWN = click.option("--known", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand.")
-YES = click.option("--yes", is_flag=True, help="Do not ask.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Draw no progress bar.")
 

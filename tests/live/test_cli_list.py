@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -194,3 +195,32 @@ def test_what_is_left_of_an_interrupted_listing_is_not_asked_about() -> None:
 
     assert asked == [(5, 3)]
     assert len(frame) == 450
+
+
+def test_a_listing_from_a_snapshot_says_so(run: Run, box: Sandbox) -> None:
+    """`--max-age`: no request, and of what time; a fresh one does not claim it."""
+    fresh = run("list", "--max-age", "1h")
+    asked = len(box.traffic())
+
+    kept = run("list", "--max-age", "1h")
+    to_file = run("list", "--max-age", "1h", "-o", "kept.csv")
+
+    assert len(box.traffic()) == asked
+    assert "from the snapshot" not in fresh.stderr
+    for done in (kept, to_file):
+        assert re.search(
+            r"from the snapshot of 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC, no request$", done.stderr, re.M
+        )
+
+
+def test_a_report_that_does_not_fit_in_the_day_is_not_begun_unasked(tight: Run, box: Sandbox) -> None:
+    """As `list`: its listing takes as many requests. What it says is what `report` has."""
+    done = tight("report")
+
+    assert (done.returncode, done.stdout, len(box.traffic())) == (2, "", 0)
+    assert "the listing takes about 25 requests, and 20 are left today" in done.stderr
+    assert "--wait" in done.stderr
+    assert "--first" not in done.stderr
+    assert tight("report", "--yes").returncode == 0
+    assert tight("report", "--wait").returncode == 0
+    assert len(box.traffic()) == 2
