@@ -12,6 +12,7 @@ import click
 from petstore_tools import export, spec
 from petstore_tools.adapters.files import check_writable
 from petstore_tools.cli import exits
+from petstore_tools.cli.options import ENVIRONMENT, WAIT, YES
 from petstore_tools.core.listing import Listing
 from petstore_tools.errors import IncompleteListingError, SettingsError
 from petstore_tools.listed import Wanted
@@ -36,13 +37,6 @@ class Status(click.Choice):  # type: ignore[type-arg] # generic from click 8.2 o
         except click.BadParameter as error:
             near = suggest(value, spec.STATUSES)
             raise click.BadParameter(error.message.rstrip(".") + near, ctx=ctx, param=param) from error
-
-
-ENVIRONMENT = click.option(
-    "--environment", type=click.Choice(("production", "staging")), help="Which base address to use."
-)
-YES = click.option("--yes", is_flag=True, help="Do not ask.")
-WAIT = click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 
 
 def _check_output(path: Path | None, endings: tuple[str, ...]) -> None:

@@ -19,27 +19,13 @@ from petstore_tools.adapters.sheets import sheets_to_import
 from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
 from petstore_tools.bulk.order import Known
 from petstore_tools.cli import exits
-from petstore_tools.cli.animals import ENVIRONMENT, SHOWN_ROWS, WAIT, YES
+from petstore_tools.cli.animals import SHOWN_ROWS
+from petstore_tools.cli.options import ENVIRONMENT, JSON, KNOWN, NO_PROGRESS, WAIT, YES, mapping_of
 from petstore_tools.core.rows import Row
 from petstore_tools.errors import Interrupted, SettingsError, SheetError
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.words import counted, local_text, utc_text
-
-
-def _mapping(pairs: tuple[str, ...]) -> dict[str, str]:
-    mapping = {}
-    for pair in pairs:
-        title, equals, field = pair.rpartition("=")
-        if not equals or not title:
-            raise click.BadParameter(f'{pair!r} is not "Column=field"', param_hint="--map")
-        mapping[title] = field
-    return mapping
-
-
-KNOWN = click.option("--known", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Draw no progress bar.")
 
 
 @click.command("import")
@@ -97,7 +83,7 @@ def import_(
       petstore-tools import animals.csv --yes --wait --json
       petstore-tools import animals.xlsx --sheet all
     """
-    mapping = _mapping(maps)
+    mapping = mapping_of(maps)
     order = Order(
         file,
         mapping,

@@ -16,7 +16,7 @@ import click
 from petstore_tools import doctor
 from petstore_tools.adapters import settings
 from petstore_tools.cli import exits
-from petstore_tools.cli.animals import ENVIRONMENT
+from petstore_tools.cli.options import ENVIRONMENT
 from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.store import PetStore
 
