@@ -15,6 +15,7 @@ from python_calamine import CalamineWorkbook
 
 import petstore_tools
 from petstore_tools import PetStore, Sandbox, errors, samples, spec
+from petstore_tools.core.listing import Listing
 from petstore_tools.core.plan import Plan
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +31,7 @@ def public(kind: type) -> list[str]:
 
 def test_public_names_are_pinned() -> None:
     """A name that comes or goes is a decision, and a line in the README's changes."""
-    assert petstore_tools.__all__ == ["PetStore", "Plan", "Sandbox", "status_report"]
+    assert petstore_tools.__all__ == ["Listing", "PetStore", "Plan", "Sandbox", "status_report"]
     assert public(PetStore) == [
         *(
             "close",
@@ -68,6 +69,14 @@ def test_the_client_side_loads_neither_pandas_nor_the_server() -> None:
     code = f"from petstore_tools import PetStore; {store}.quota()"
 
     assert not loaded_by(code) & {"pandas", "numpy", "starlette", "uvicorn", "matplotlib"}
+
+
+def test_the_verdict_of_a_listing_is_imported_from_the_package() -> None:
+    """As the README says; the name costs neither pandas nor a client."""
+    assert petstore_tools.Listing is Listing
+    assert not loaded_by("from petstore_tools import Listing") & {"pandas", "requests", "pydantic"}
+    assert "from petstore_tools import Listing" in README
+    assert ".snapshots().folder" in README
 
 
 def test_help_of_the_command_line_loads_no_pandas() -> None:
