@@ -32,6 +32,7 @@ class Forecast:
         days: Days it touches, from 1; 0 where there is nothing to send.
         ends_at: Unix seconds, None where it can never end.
         plan: The plan in force, in words.
+        made_at: Unix seconds.
     """
 
     requests: int
@@ -41,6 +42,7 @@ class Forecast:
     days: int
     ends_at: float | None
     plan: str
+    made_at: float
 
     def __str__(self) -> str:
         if not self.requests:
@@ -48,11 +50,14 @@ class Forecast:
         if self.ends_at is None:
             return f"{counted(self.requests, 'request')}, never done: the plan leaves none to send"
         looks = f", up to {self.looks:,} of them to see what stands before" if self.looks else ""
+        made, ends = utc_text(self.made_at), utc_text(self.ends_at)
+        when = f"{counted(self.days, 'day')}, done about {ends}"
+        if made[:10] == ends[:10]:
+            when = f"done today at about {ends[11:16]} UTC"
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
         return (
             f"{counted(self.requests, 'request')}{looks}, on {self.plan}; {left} left today, "
-            f"{self.leaves_per_day:,} a day kept for others; {counted(self.days, 'day')}, "
-            f"done about {utc_text(self.ends_at)}"
+            f"{self.leaves_per_day:,} a day kept for others; {when}"
         )
 
 
@@ -94,7 +99,7 @@ def forecast(
     left_today = None if day.left == inf else int(max(0.0, day.left))
 
     def made(days: int, ends_at: float | None) -> Forecast:
-        return Forecast(requests, looks, left_today, leave, days, ends_at, str(plan))
+        return Forecast(requests, looks, left_today, leave, days, ends_at, str(plan), now)
 
     if not requests:
         return made(0, now)

@@ -75,3 +75,15 @@ def test_connections_follow_the_plan_and_the_latency() -> None:
     assert connections(60, 0.2) == 1
     assert connections(1_000, 30.0) == 16
     assert connections(None, 0.01) == 8
+
+
+def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
+    """Days are told where there are more than one, or where it is not today."""
+    assert str(forecast(50, FREE, **rooms(60, 1_000), leave=20, now=NINE)).endswith(
+        "20 a day kept for others; done today at about 09:00 UTC"
+    )
+    later = str(forecast(100, FREE, **rooms(60, 1_000), leave=20, now=MIDNIGHT - 30))
+    assert later.endswith("; 1 day, done about 2026-01-06 00:00:30 UTC")
+    assert str(forecast(60, FREE, **rooms(60, 5), leave=20, now=NINE)).endswith(
+        "; 1 day, done about 2026-01-06 00:00:00 UTC"
+    )
