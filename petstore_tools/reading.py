@@ -324,5 +324,5 @@ def _age(given: str | float | timedelta) -> timedelta:
         case _:
             seconds = given
     if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:
-        raise ArgumentError(f"max_age is an age such as '1h', '30min' or '2d', not {given!r}")
+        raise ArgumentError(f"max_age is an age such as '1h' or '2d' (in s, min, h, d or w), not {given!r}")
     return timedelta(seconds=seconds)

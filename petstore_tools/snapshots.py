@@ -318,14 +318,16 @@ def instant(given: str | date, now: float) -> float:
     if not isinstance(at, date):
         raise ArgumentError(
             f"since {given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or 05.03.2026 "
-            "(day, month, year), an age such as 7d, or the word last"
+            "(day, month, year), an age such as 7d (in s, min, h, d or w), or the word last"
         )
     whole_day = not isinstance(at, datetime)
     moment = at if isinstance(at, datetime) else datetime(at.year, at.month, at.day)
-    begins_at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if begins_at > now:
-        raise ArgumentError(f"since {given} is in the future: it is {utc_text(now)} now")
-    return begins_at + (spec.DAY_S - 1e-6 if whole_day else 0.0)
+    means_at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    means_at += spec.DAY_S - 1e-6 if whole_day else 0.0
+    if means_at > now:
+        why = "a date means its end, and " if whole_day else ""
+        raise ArgumentError(f"since {given} is in the future: {why}it is {utc_text(now)} now")
+    return means_at
 
 
 def _date(text: str) -> date | None:

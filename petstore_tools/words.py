@@ -65,9 +65,9 @@ def local_text(at: float) -> str:
 
 
 def seconds_of(age: str) -> float | None:
-    """Read an age such as `90s`, `30m`, `1h`, `7d` or `2w` into seconds; None where it is none."""
-    read = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|m|h|d|w)\s*", age, re.IGNORECASE)
+    """Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it is none."""
+    read = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE)
     if read is None:
         return None
-    units = {"s": 1, "m": 60, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+    units = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
     return float(read[1]) * units[read[2].lower()]
