@@ -211,7 +211,7 @@ def _sources(path: Path, sheet: str | None) -> Sequence[Source]:
                 return read_workbook(path, sheet)
         return read_delimited(path, path.read_bytes())
     except FileNotFoundError as error:
-        raise SheetError(f"there is no file {path.name} in that folder") from error
+        raise SheetError(f"there is no file {path.name} in the folder {path.absolute().parent}") from error
     except PermissionError as error:
         raise SheetError(
             f"{path.name} cannot be read: close it in Excel, or see to its permissions"

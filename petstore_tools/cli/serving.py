@@ -190,7 +190,8 @@ def list_keys(database: str | None, environment: str) -> int:
         for key in store.list_keys()
     ]
     store.close()
-    click.echo(text_table(("id", "label", "plan", "created", "revoked"), rows))
+    titles = ("id", "label", "plan", "created", "revoked")
+    click.echo(text_table(titles, rows) if rows else "No keys yet.")
     return exits.DONE
 
 

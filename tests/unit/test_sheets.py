@@ -219,3 +219,15 @@ def test_the_plain_row_is_read_as_the_careful_one_reads_it(tmp_path: Path) -> No
     for (number, record), row in zip(islice(found.source.records(), 1, None), found.rows(), strict=True):
         assert not isinstance(record, Broken)
         assert row == read_row(number, record, found.columns)
+
+
+def test_a_file_that_is_missing_is_named_with_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it was looked for in the current one."""
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SheetError) as raised:
+        read_table(Path("none.csv"), None)
+
+    assert str(raised.value) == f"there is no file none.csv in the folder {Path.cwd()}"
