@@ -34,6 +34,7 @@ def _somebody(path: Path) -> Iterator[None]:
     except click.Abort:
         if sys.stdin.isatty():
             raise
+        _say("")
         raise SettingsError(
             "nothing is kept: there is nobody to ask. Run it on a terminal, or give PETSTORE_BASE_URL, "
             f"PETSTORE_API_KEY and PETSTORE_PLAN as variables, or as entries of {path}"

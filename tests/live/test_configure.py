@@ -142,7 +142,7 @@ def test_without_anybody_to_ask_configure_names_the_other_ways(box: Sandbox) -> 
     done = run("configure")
 
     assert done.returncode == 2
-    assert "there is nobody to ask" in done.stderr
+    assert "\nError: nothing is kept: there is nobody to ask" in done.stderr
     assert "PETSTORE_BASE_URL" in done.stderr
     assert "Interrupted" not in done.stderr
     assert not Path(os.environ["PETSTORE_CONFIG"]).exists()
