@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from proxy import FaultProxy, reply
+from serving import free_port
 
 from petstore_tools import Sandbox, samples
 from petstore_tools.core.plan import Plan
@@ -216,17 +217,18 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
     listed = run("keys", "list", "--database", "s.db")
     assert "pro (300" in listed.stdout
     assert key not in listed.stdout
+    port = str(free_port())
     server = subprocess.Popen(
-        [sys.executable, "-m", "petstore_tools", "serve", "--port", "18765", "--database", "s.db"],
+        [sys.executable, "-m", "petstore_tools", "serve", "--port", port, "--database", "s.db"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
     )
     try:
         assert server.stderr is not None
-        assert "Serving production at http://127.0.0.1:18765/v1 from s.db" in server.stderr.readline()
+        assert f"Serving production at http://127.0.0.1:{port}/v1 from s.db" in server.stderr.readline()
         done = run(
-            "list", PETSTORE_BASE_URL="http://127.0.0.1:18765/v1", PETSTORE_API_KEY=key, PETSTORE_PLAN="pro"
+            "list", PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1", PETSTORE_API_KEY=key, PETSTORE_PLAN="pro"
         )
     finally:
         server.terminate()

@@ -14,6 +14,7 @@ from commands import run
 from postgres import Postgres
 from pydantic import SecretStr
 from services import NOON, WIDE, client, post, served
+from serving import free_port
 
 from petstore_tools.adapters.ledger import PostgresLedger
 from petstore_tools.errors import SettingsError
@@ -67,7 +68,7 @@ def test_serve_names_host_and_database_and_nothing_else(postgres: Postgres, form
     parts = urlsplit(postgres.database())
     name = parts.path[1:]
     env = {**os.environ, "PETSTORE_DATABASE_URL": form.format(name=name, port=parts.port)}
-    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", "18765"]
+    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(free_port())]
     running = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
     assert running.stderr is not None
     said = running.stderr.readline()
