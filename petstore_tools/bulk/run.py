@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from petstore_tools.adapters.journal import Journal, open_journal
-from petstore_tools.adapters.journals import elsewhere
+from petstore_tools.adapters.journals import Elsewhere, elsewhere
 from petstore_tools.admission import Manner
 from petstore_tools.bulk import looks, results
-from petstore_tools.bulk.check import Checked, check, open_source
+from petstore_tools.bulk.check import Checked, Opened, check, open_source
 from petstore_tools.bulk.order import Order
 from petstore_tools.bulk.preview import ImportPreview, describe, most_requests, refusal
 from petstore_tools.bulk.results import ImportResult
@@ -59,9 +59,9 @@ def run(
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
     opened = open_source(client, folder, order)
-    table, target, now = opened.table, opened.target, client.clock.now()
-    with open_journal(folder, target, journal_id=opened.journal, now=now) as journal:
-        others = elsewhere(folder, target, but=journal.id, siblings=opened.siblings)
+    now = client.clock.now()
+    with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
+        others = elsewhere(folder, opened.target, but=journal.id, siblings=opened.siblings)
         checked = check(order, journal.entries(), opened, others)
         shown = describe(client, order, checked, others.notes)
         if not announce(shown):
@@ -75,25 +75,13 @@ def run(
         stopped, not_compared = None, 0
         if shown.to_send and order.baseline and journal.is_new:
             early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
-            stopped, seen = _look_before(client, shown.to_send, early)
-            ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
-            inventory = Counter(content for pet_id, content in seen or () if pet_id not in ours)
-            checked = check(order, journal.entries(), opened, others, inventory)
-            if why := refusal(order, checked):
-                raise SheetError(why)
-            if seen is None and stopped is None:
-                not_compared = most_requests(shown.to_send)
+            most = most_requests(shown.to_send)
+            stopped, seen = _look_before(client, most, early)
+            not_compared = most if seen is None and stopped is None else 0
+            checked = _compare(order, journal, opened, others, seen or [])
             if seen is not None:
                 journal.keep_baseline((pet_id for pet_id, _ in seen), now=client.clock.now())
-        partial = bool(table.rejects_of)
-        journal.adopt(
-            checked.merged,
-            now=client.clock.now(),
-            titles=table.titles,
-            about={} if partial or order.from_journal else _about(order, checked),
-            partial=partial,
-            send_skipped=order.known == "send",
-        )
+        _take_in(order, journal, checked, now=client.clock.now())
         created_before = journal.states()["created"]
         if stopped is None:
             try:
@@ -112,16 +100,41 @@ def run(
     return result
 
 
-def _about(order: Order, checked: Checked) -> dict[str, str]:
-    """Return what a journal keeps of a file beside its good rows."""
-    facts = {"reading": order.reading, "bad_rows": checked.bad_rows}
-    return {name: json.dumps(value) for name, value in facts.items()} | {"sheet": checked.table.sheet}
+def _compare(order: Order, journal: Journal, opened: Opened, others: Elsewhere, seen: looks.Seen) -> Checked:
+    """
+    Check a file once more, against the animals that exist.
+
+    Raises:
+        SheetError: Rows of it exist already, and nothing was said of such rows.
+    """
+    ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
+    inventory = Counter(content for pet_id, content in seen if pet_id not in ours)
+    checked = check(order, journal.entries(), opened, others, inventory)
+    if why := refusal(order, checked):
+        raise SheetError(why)
+    return checked
 
 
-def _look_before(client: Client, rows: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
-    """Look what stands before the first create; say why that ended the run, and what was seen."""
+def _take_in(order: Order, journal: Journal, checked: Checked, *, now: float) -> None:
+    """Take a checked file into its journal, with how it is read and what was left out."""
+    table, about = checked.table, {}
+    if not table.rejects_of and order.from_journal is None:
+        facts = {"reading": order.reading, "bad_rows": checked.bad_rows}
+        about = {name: json.dumps(value) for name, value in facts.items()} | {"sheet": table.sheet}
+    journal.adopt(
+        checked.merged,
+        now=now,
+        titles=table.titles,
+        about=about,
+        partial=bool(table.rejects_of),
+        send_skipped=order.known == "send",
+    )
+
+
+def _look_before(client: Client, most: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
+    """List the inventory before the first create; say why that ended the run, and what was seen."""
     try:
-        return None, looks.look(client, manner, most=most_requests(rows))
+        return None, looks.look(client, manner, most=most)
     except STOPS as error:
         return Stopped.of(error), None
     except KeyboardInterrupt:
