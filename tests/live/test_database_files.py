@@ -205,8 +205,12 @@ def test_a_postgresql_that_others_use_too_is_served(postgres: Postgres) -> None:
     url = postgres.database()
     with psycopg.connect(url, autocommit=True) as db:
         db.execute("CREATE TABLE petstore_budget (subject text)")
+    database = Database(url)
 
-    Database(url).close()
+    database.add_many([("Rex", 3, None)])
+
+    assert len(database.page(after=0, limit=10, status=None)) == 1
+    database.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file in use cannot be removed there")
