@@ -69,6 +69,13 @@ def sandbox() -> Iterator[Sandbox]:
         yield box
 
 
+@pytest.fixture
+def fast() -> Iterator[Sandbox]:
+    """A sandbox whose plan does not stand in the way, so that several connections send."""
+    with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
+        yield box
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[postgres_.Postgres]:
     """A real PostgreSQL server."""

@@ -118,9 +118,8 @@ def orphans(folder: Path, target: Target, sheets: Collection[str]) -> list[str]:
         sheets: All sheets of the workbook.
     """
     found = [name for name, sheet in _of_workbook(folder, target) if sheet not in sheets]
-    vanished = _last(
-        folder, replace(target, sheet="").id
-    )  # a journal of 0.1 that is gone is refused when opened
+    # a journal of 0.1 that is gone is named, too: opening it is refused
+    vanished = _last(folder, replace(target, sheet="").id)
     return found + [name for name in [vanished] if name and not (folder / f"{name}.db").exists()]
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from inventories import existing_names
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.adapters.journal import peek
@@ -23,13 +23,6 @@ from petstore_tools.errors import JournalError, SheetError
 Command = Callable[..., Result]
 DOGS = [("Rex", 3), ("Max", 3), ("Mia", 4)]
 CATS = [("Luna", 7), ("Mia", 4), ("Tom", 8)]
-
-
-@pytest.fixture
-def fast() -> Iterator[Sandbox]:
-    """A sandbox whose plan does not stand in the way."""
-    with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
-        yield box
 
 
 @pytest.fixture
@@ -50,14 +43,6 @@ def _as_sandbox(box: Sandbox) -> object:
         self._open(box.store._settings, box.clock, None, "shared", 90.0, progress=False)
 
     return init
-
-
-def existing(box: Sandbox) -> Counter[str]:
-    """Read the service's own database: how many animals of each name there are."""
-    db = sqlite3.connect(box.state_dir.parent / "service.db")
-    found = Counter(dict(db.execute("SELECT name, count(*) FROM pet GROUP BY name").fetchall()))
-    db.close()
-    return found
 
 
 def workbook(path: Path, **sheets: list[tuple[str, int]]) -> Path:
@@ -83,7 +68,7 @@ def test_sheets_of_a_workbook_one_after_the_other_are_two_imports(fast: Sandbox,
     cats = fast.store.import_pets(path, sheet="Cats", known="send")
 
     assert (dogs.created, cats.created, cats.held) == (3, 3, 0)
-    assert existing(fast) == {"Rex": 1, "Max": 1, "Mia": 2, "Luna": 1, "Tom": 1}
+    assert existing_names(fast) == {"Rex": 1, "Max": 1, "Mia": 2, "Luna": 1, "Tom": 1}
     names = [file.name for result in (dogs, cats) for file in result.files]
     assert [name.split(".")[:2] for name in names] == [["pets", "Dogs"], ["pets", "Cats"]]
 
@@ -99,7 +84,7 @@ def test_all_sheets_are_imported_after_one_preview_and_one_question(
     again = command("import", "pets.xlsx", "--sheet", "all", "--yes")
 
     assert (first.exit_code, again.exit_code) == (0, 0), first.output + again.output
-    assert existing(fast).total() == 6
+    assert existing_names(fast).total() == 6
     assert first.output.index("Cats") < first.output.index("3 created")  # previews first
     assert len(list(tmp_path.glob("pets.Cats.*created.xlsx"))) == 1
 
@@ -114,7 +99,7 @@ def test_of_equal_rows_on_two_sheets_one_is_sent_when_told(
     done = command("import", "pets.xlsx", "--sheet", "all", "--drop-twins", "--yes")
 
     assert done.exit_code == 0, done.output
-    assert existing(fast) == {"Rex": 1, "Max": 1, "Mia": 1, "Luna": 1, "Tom": 1}
+    assert existing_names(fast) == {"Rex": 1, "Max": 1, "Mia": 1, "Luna": 1, "Tom": 1}
 
 
 @pytest.mark.case("P62")
@@ -128,7 +113,7 @@ def test_a_sheet_found_and_named_and_renamed_is_the_same_import(fast: Sandbox, t
     beside = fast.store.import_pets(workbook(path, Hunde=[*DOGS, ("Bello", 3)], Cats=CATS), sheet="Hunde")
 
     assert [r.created_now for r in (named, renamed, beside)] == [0, 1, 0]
-    assert existing(fast).total() == 4
+    assert existing_names(fast).total() == 4
 
 
 @pytest.mark.case("P63")
@@ -145,19 +130,19 @@ def test_a_file_name_that_is_used_again(fast: Sandbox, tmp_path: Path, replaced:
     if not asks:
         result = fast.store.import_pets(path)
         assert (result.created_now, result.held) == (0, replaced)
-        assert existing(fast).total() == 100
+        assert existing_names(fast).total() == 100
         return
     with pytest.raises(SheetError, match=r"another file was imported as animals\.csv before"):
         fast.store.import_pets(path)
     assert "this one is an import of its own" in str(fast.store.preview_import(path))
-    assert existing(fast).total() == 100
+    assert existing_names(fast).total() == 100
 
     skipped = fast.store.import_pets(path, known="skip")
     again = fast.store.import_pets(path, known="skip")
 
     assert (skipped.created, skipped.skipped, skipped.held) == (replaced, 100 - replaced, 0)
     assert (again.created_now, again.requests, again.journal) == (0, 0, skipped.journal)
-    assert existing(fast).total() == 100 + replaced
+    assert existing_names(fast).total() == 100 + replaced
 
 
 @pytest.mark.case("P63")
@@ -167,12 +152,12 @@ def test_a_third_file_under_the_name_and_the_first_again(fast: Sandbox, tmp_path
     files = [[f"{month} {n}" for n in range(30)] for month in ("Jan", "Feb", "Mar")]
     for names in files:
         fast.store.import_pets(csv(path, names), known="skip")
-    assert existing(fast).total() == 90
+    assert existing_names(fast).total() == 90
 
     back = fast.store.import_pets(csv(path, files[0]), known="skip")
 
     assert (back.created_now, back.skipped) == (0, 30)
-    assert existing(fast).total() == 90
+    assert existing_names(fast).total() == 90
 
 
 @pytest.mark.case("P63")
@@ -185,7 +170,7 @@ def test_the_same_cells_under_other_options_are_held_and_named(fast: Sandbox, tm
     other = fast.store.import_pets(path, mapping={"shelf": "categoryId"})
 
     assert (other.created_now, other.held) == (0, 20)
-    assert existing(fast).total() == 20
+    assert existing_names(fast).total() == 20
     assert "row 2 stands as id 1" in other.frame["detail"][0]
 
 
@@ -204,7 +189,7 @@ def test_resume_reads_the_source_as_the_import_did(fast: Sandbox, tmp_path: Path
     resumed = command("imports", "resume", begun.journal, "--yes")
 
     assert resumed.exit_code == 0, resumed.output
-    assert existing(fast) == {"Rex": 1, "Mia": 1, "Tom": 1}
+    assert existing_names(fast) == {"Rex": 1, "Mia": 1, "Tom": 1}
 
 
 @pytest.mark.case("P64")
@@ -222,7 +207,7 @@ def test_a_frame_is_the_same_import_in_every_folder_and_resumes_from_its_journal
     again = fast.store.import_pets(frame, name="spring", mapping={"Tier": "name"})
 
     assert resumed.exit_code in (0, 1), resumed.output
-    assert existing(fast) == {"Rex": 1, "Mia": 1, "Tom": 1}
+    assert existing_names(fast) == {"Rex": 1, "Mia": 1, "Tom": 1}
     assert (again.journal, again.created, again.created_now, again.rejected) == (begun.journal, 3, 0, 1)
 
 

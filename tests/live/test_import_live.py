@@ -5,18 +5,17 @@ from __future__ import annotations
 import datetime
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from inventories import existing, through
 from proxy import Fate, FaultProxy, reply
 from python_calamine import CalamineWorkbook
 
@@ -39,26 +38,6 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def fast() -> Iterator[Sandbox]:
-    """A sandbox whose plan does not stand in the way, so that several connections send."""
-    with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
-        yield box
-
-
-def standing(box: Sandbox) -> Counter[tuple[str, int, str | None]]:
-    """Read the service's own database: what really stands there."""
-    db = sqlite3.connect(box.state_dir.parent / "service.db")
-    found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
-    db.close()
-    return found
-
-
-def through(box: Sandbox, proxy: FaultProxy) -> PetStore:
-    """Return a store that reaches the sandbox through a proxy."""
-    return PetStore._with(replace(box.store._settings, base_url=proxy.base_url), box.clock)
-
-
 def expected(rows: int = ROWS) -> Counter[tuple[str, int, str | None]]:
     return Counter(samples.animals(rows))
 
@@ -68,7 +47,7 @@ def test_every_row_is_created_once_and_a_second_run_sends_nothing(fast: Sandbox,
     first = fast.store.import_pets(file)
     second = fast.store.import_pets(file)
 
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
     assert (first.created, first.created_now, first.complete) == (ROWS, ROWS, True)
     assert (second.created, second.created_now, second.requests) == (ROWS, 0, 0)
 
@@ -138,7 +117,7 @@ def test_a_row_the_service_refuses_shifts_nothing_either(fast: Sandbox, tmp_path
         result = replace_plan(store, Plan(60, 100_000)).import_pets(path, wait=True)
 
     assert result.frame["fate"].tolist() == ["rejected" if n == bad else "created" for n in range(1, 11)]
-    assert standing(fast) == expected(10) - Counter([samples.animals(10)[bad - 1]])
+    assert existing(fast) == expected(10) - Counter([samples.animals(10)[bad - 1]])
 
 
 def replace_plan(store: PetStore, plan: Plan) -> PetStore:
@@ -167,7 +146,7 @@ def test_a_429_never_marks_a_row_failed(fast: Sandbox, file: Path) -> None:
         result = through(fast, proxy).import_pets(file)
 
     assert (result.created, result.rejected, result.unknown) == (ROWS, 0, 0)
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
 
 
 @pytest.mark.case("P39a")
@@ -240,7 +219,7 @@ def test_a_lost_answer_is_settled_by_a_look(fast: Sandbox, file: Path, fate: Fat
         result = through(fast, proxy).import_pets(file, progress=told.append)
 
     assert (result.created, result.unknown, result.complete) == (ROWS, 0, True)
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
     assert fast.clock.now() - before >= 60
     waited = [p for p in told if "answer was lost" in p.waits_for]
     assert {(p.created, p.unknown, p.waits_until) for p in waited} == {(ROWS - 1, 1, before + 60)}
@@ -263,7 +242,7 @@ def test_the_only_row_of_a_file_is_sent_again_but_not_for_ever(
 
     assert (result.created, result.pending, proxy.counts["POST"]) == (created, 1 - created, min(lost + 1, 3))
     assert (result.stopped is None) == bool(created)
-    assert sum(standing(fast).values()) == created
+    assert sum(existing(fast).values()) == created
 
 
 @pytest.mark.case("P31")
@@ -282,7 +261,7 @@ def test_without_a_look_before_what_stands_is_for_a_person_to_decide(
     committed = fate == "drop after"
     assert (result.created, result.ambiguous) == (ROWS - committed, int(committed))
     assert (again.created_now, again.requests) == (0, 0)
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
     if committed:
         unknown = next(path for path in result.files if "unknown" in path.name)
         assert "it may be id 10" in unknown.read_text()
@@ -310,7 +289,7 @@ def test_a_commit_half_a_minute_late_is_found(fast: Sandbox, file: Path) -> None
         result = store.import_pets(file)
 
     assert (result.complete, proxy.counts["POST"]) == (True, ROWS)
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
 
 
 def _lost(store: PetStore, file: Path) -> list[Entry]:
@@ -336,7 +315,7 @@ def test_a_settling_that_would_take_long_is_left_to_a_later_call(fast: Sandbox, 
     assert first.resumes_at == fast.clock.now() - 60
     assert "pass wait=True" in str(first)
     assert (second.complete, second.created_now) == (True, 1)
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
 
 
 @pytest.mark.case("P34")
@@ -351,7 +330,7 @@ def test_two_identical_rows_of_which_one_is_lost_are_settled_as_one(
         result = through(fast, proxy).import_pets(path)
 
     assert result.complete
-    assert standing(fast) == Counter({("Mia", 4, None): 2, ("Rex", 3, None): 1})
+    assert existing(fast) == Counter({("Mia", 4, None): 2, ("Rex", 3, None): 1})
     assert result.frame["id"].is_unique
 
 
@@ -360,12 +339,12 @@ def test_rows_that_stand_in_the_inventory_are_asked_about(fast: Sandbox, file: P
     fast._staff.add_many(samples.animals(ROWS)[:12])
     with pytest.raises(SheetError, match=r"12 rows of 60 in animals\.csv seem to stand already.*row 2\)"):
         fast.store.import_pets(file)
-    assert sum(standing(fast).values()) == 12
+    assert sum(existing(fast).values()) == 12
 
     result = fast.store.import_pets(file, known="skip")
 
     assert (result.created, result.skipped) == (ROWS - 12, 12)
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
 
 
 def test_a_look_that_costs_more_than_it_is_worth_is_given_up(fast: Sandbox, file: Path) -> None:
@@ -407,7 +386,7 @@ def test_an_import_stops_at_the_days_quota_and_goes_on_the_next_day(file: Path) 
         second = box.store.import_pets(file, leave=0)
 
         assert (second.created, second.created_now, second.complete) == (60, 21, True)
-        assert standing(box) == expected()
+        assert existing(box) == expected()
 
 
 def test_a_two_day_import_on_the_free_plan_runs_without_a_429(tmp_path: Path) -> None:
@@ -420,7 +399,7 @@ def test_a_two_day_import_on_the_free_plan_runs_without_a_429(tmp_path: Path) ->
 
         assert (result.complete, result.requests) == (True, 2_001)
         assert box.clock.now() - started == pytest.approx(39 * 3_600, abs=120)
-        assert standing(box) == expected(2_000)
+        assert existing(box) == expected(2_000)
         assert box.store._client.ledger.update(lambda budget: budget.refused_at) == 0.0
 
 
@@ -446,7 +425,7 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
     third = fast.store.import_pets(path)
 
     assert (third.created, third.created_now) == (3, 1)
-    assert standing(fast) == Counter([("Rex", 3, "sold"), ("=Mia", 5, None), ("Max", 4, "sold")])
+    assert existing(fast) == Counter([("Rex", 3, "sold"), ("=Mia", 5, None), ("Max", 4, "sold")])
     assert (tmp_path / "pets.sandbox.created.csv").read_bytes().decode("utf-8-sig").splitlines()[
         0
     ] == "name;categoryId;status;note;id"
@@ -471,7 +450,7 @@ def test_a_workbook_goes_and_comes_back_as_a_workbook(fast: Sandbox, tmp_path: P
     second = fast.store.import_pets(tmp_path / "pets.sandbox.rejected.xlsx")
 
     assert (first.created, second.created_now, second.complete) == (1, 1, True)
-    assert standing(fast) == Counter([("=Rex", 3, None), ("Mia", 5, None)])
+    assert existing(fast) == Counter([("=Rex", 3, None), ("Mia", 5, None)])
 
 
 @pytest.mark.case("P41")
@@ -586,12 +565,12 @@ def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path
     assert fast.store.preview_import(copy).known == ROWS
     with pytest.raises(SheetError, match="60 rows of 61 in copy.csv seem to stand already"):
         fast.store.import_pets(copy)
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
 
     skipped = fast.store.import_pets(copy, known="skip")
 
     assert (skipped.created_now, skipped.skipped, skipped.complete) == (1, ROWS, True)
-    assert standing(fast) == expected() + Counter([("Newcomer", 3, "sold")])
+    assert existing(fast) == expected() + Counter([("Newcomer", 3, "sold")])
 
 
 @pytest.mark.case("P37")
@@ -612,7 +591,7 @@ def test_a_harmed_journal_is_refused_and_never_taken_for_new(fast: Sandbox, file
         fast.store.import_pets(file)
 
     assert fast.store._client.sent == sent
-    assert standing(fast) == expected()
+    assert existing(fast) == expected()
 
 
 @pytest.mark.case("P36")
@@ -716,7 +695,7 @@ def _killed_often(file: Path, kills: int, seed: int) -> None:
             if not result.pending:
                 break
         store.close()
-        found = standing(box)
+        found = existing(box)
 
     assert kills_landed >= kills // 2
     assert (result.created, result.unknown, result.complete) == (result.rows, 0, True)
@@ -808,7 +787,7 @@ def test_a_death_at_every_boundary_doubles_and_loses_nothing(
         store = PetStore(base_url=proxy.base_url, api_key=box.api_key, **settings)  # type: ignore[arg-type]
         result = store.import_pets(path)
         store.close()
-        found = standing(box)
+        found = existing(box)
 
     assert (result.created, result.unknown, result.complete) == (20, 0, True)
     assert found == expected(20)
@@ -834,7 +813,7 @@ def test_ctrl_c_ends_a_script_and_leaves_a_resumable_import(tmp_path: Path) -> N
     path.write_text(samples.animals_csv(3_000), encoding="utf-8")
     with Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box:
         process = _start(box, path, box.base_url)
-        while sum(standing(box).values()) < 50:
+        while sum(existing(box).values()) < 50:
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
         interrupted_at = time.monotonic()
@@ -849,7 +828,7 @@ def test_ctrl_c_ends_a_script_and_leaves_a_resumable_import(tmp_path: Path) -> N
         assert code == 1
         assert took_s < 5
         assert 0 < preview.standing < 3_000
-        assert preview.standing + preview.unknown == sum(standing(box).values())
+        assert preview.standing + preview.unknown == sum(existing(box).values())
 
 
 @pytest.mark.case("P37")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inventories import Animals, existing, through
 from proxy import Fate, FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
@@ -26,27 +24,6 @@ from petstore_tools.errors import JournalError
 
 AMPLE = Plan(100_000, 1_000_000)
 REX = "name,categoryId,status\nRex,3,sold\n"
-Animals = Counter[tuple[str, int, str | None]]
-
-
-@pytest.fixture
-def fast() -> Iterator[Sandbox]:
-    """A sandbox whose plan does not stand in the way."""
-    with Sandbox(plan=AMPLE, animals=0) as box:
-        yield box
-
-
-def existing(box: Sandbox) -> Animals:
-    """Read the service's own database: what really exists there."""
-    db = sqlite3.connect(box.state_dir.parent / "service.db")
-    found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
-    db.close()
-    return found
-
-
-def through(box: Sandbox, proxy: FaultProxy) -> PetStore:
-    """Return a store that reaches the sandbox through a proxy."""
-    return PetStore._with(replace(box.store._settings, base_url=proxy.base_url), box.clock)
 
 
 @pytest.mark.case("P61")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inventories import existing, through
 from proxy import Fate, FaultProxy
 
-from petstore_tools import PetStore, Sandbox
-from petstore_tools.core.plan import Plan
+from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
 
 
@@ -30,27 +27,6 @@ class DefaultingProxy(FaultProxy):
             lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
             head = b"\r\n".join([*lines, b"Content-Length: %d" % len(body)])
         return super()._ask(head + b"\r\n\r\n" + body)
-
-
-@pytest.fixture
-def fast() -> Iterator[Sandbox]:
-    """A sandbox whose plan does not stand in the way."""
-    with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
-        yield box
-
-
-def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
-    """Return a store that reaches the sandbox through a proxy, from another machine if told."""
-    settings = replace(box.store._settings, base_url=proxy.base_url)
-    return PetStore._with(settings if state is None else replace(settings, state_dir=state), box.clock)
-
-
-def existing(box: Sandbox) -> Counter[tuple[str, int, str | None]]:
-    """Read the service's own database."""
-    db = sqlite3.connect(box.state_dir.parent / "service.db")
-    found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
-    db.close()
-    return found
 
 
 def thirty(path: Path) -> Path:

@@ -6,11 +6,11 @@ import hashlib
 import json
 import shutil
 import sqlite3
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from inventories import existing_names
 
 from petstore_tools import Sandbox
 from petstore_tools.adapters.journals import kept
@@ -43,13 +43,6 @@ def journal_of_0_1(box: Sandbox, path: Path) -> str:
     return name
 
 
-def names(box: Sandbox) -> Counter[str]:
-    db = sqlite3.connect(box.state_dir.parent / "service.db")
-    found = Counter(dict(db.execute("SELECT name, count(*) FROM pet GROUP BY name").fetchall()))
-    db.close()
-    return found
-
-
 @pytest.mark.case("P74")
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_journal_of_0_1_is_gone_on_with_and_no_row_is_sent_twice(
@@ -67,7 +60,7 @@ def test_a_journal_of_0_1_is_gone_on_with_and_no_row_is_sent_twice(
     assert result.journal == name
     assert (result.created, result.ambiguous, result.rejected) == (6, 1, 1)
     assert (again.created_now, again.unknown) == (0, 1)
-    assert names(fast) == {"Rex": 1, "Mia": 2, "Bella": 1, "Luna": 1, "Tom": 1}
+    assert existing_names(fast) == {"Rex": 1, "Mia": 2, "Bella": 1, "Luna": 1, "Tom": 1}
     assert result.unknown_frame["candidates"].tolist() == ["7 or 8"]
 
 
