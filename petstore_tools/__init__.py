@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from petstore_tools.core.listing import Listing
-    from petstore_tools.core.plan import Plan
-    from petstore_tools.report import status_report
+    from petstore_tools.listing.completeness import Listing
+    from petstore_tools.plans import Plan
+    from petstore_tools.reporting.report import status_report
     from petstore_tools.sandbox import Sandbox
     from petstore_tools.store import PetStore
 
 __all__ = ["Listing", "PetStore", "Plan", "Sandbox", "status_report"]
 
 _HOME: Final = {
-    "Listing": "petstore_tools.core.listing",
+    "Listing": "petstore_tools.listing.completeness",
     "PetStore": "petstore_tools.store",
-    "Plan": "petstore_tools.core.plan",
+    "Plan": "petstore_tools.plans",
     "Sandbox": "petstore_tools.sandbox",
-    "status_report": "petstore_tools.report",
+    "status_report": "petstore_tools.reporting.report",
 }
 
 

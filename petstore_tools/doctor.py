@@ -11,12 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final, Literal
 
-from petstore_tools import spec
-from petstore_tools.adapters.files import check_writable
-from petstore_tools.adapters.replies import expect, read_rows
-from petstore_tools.client import Client
-from petstore_tools.core import plan as plans
-from petstore_tools.core.plan import Plan
+from petstore_tools import plans, spec
 from petstore_tools.errors import (
     KeyBannedError,
     LedgerError,
@@ -26,6 +21,10 @@ from petstore_tools.errors import (
     UnauthorizedError,
 )
 from petstore_tools.extras import install_line
+from petstore_tools.http.client import Client
+from petstore_tools.http.responses import expect, read_rows
+from petstore_tools.plans import Plan
+from petstore_tools.tabular.atomic import check_writable
 
 SKEW_S: Final = 5.0  # of the service's clock, from which on it is worth a word
 EXTRAS: Final = {

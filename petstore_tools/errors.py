@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from petstore_tools.extras import install_line
-from petstore_tools.words import option, utc_text
+from petstore_tools.text import option, utc_text
 
 _E = TypeVar("_E", bound=BaseException)
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from petstore_tools.bulk import Progress
 from petstore_tools.errors import SettingsError
-from petstore_tools.words import utc_text
+from petstore_tools.importing import Progress
+from petstore_tools.text import utc_text
 
 Show = Callable[[Progress], None]
 Wanted = bool | Show | None

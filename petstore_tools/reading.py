@@ -11,21 +11,21 @@ from math import ceil
 from typing import TYPE_CHECKING, Literal
 
 from petstore_tools import spec
-from petstore_tools.admission import Manner
-from petstore_tools.client import Client
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import ArgumentError, IncompleteListingError
-from petstore_tools.listed import Listed, Wanted
+from petstore_tools.history.snapshots import Shelf, Snapshot, Snapshots
+from petstore_tools.http.client import Client
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.fetch import Puller
+from petstore_tools.listing.pages import Listed, Wanted
 from petstore_tools.models import Pet, whole
 from petstore_tools.notebook import page_progress
-from petstore_tools.pull import Puller
-from petstore_tools.snapshots import Shelf, Snapshot, Snapshots
-from petstore_tools.words import counted, seconds_of, suggest
+from petstore_tools.text import counted, seconds_of, suggest
+from petstore_tools.throttle.gate import Manner
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.report import StatusReport
+    from petstore_tools.reporting.report import StatusReport
 
 
 class Reading:
@@ -137,7 +137,7 @@ class Reading:
             if kept is not None:
                 return kept
         if confirm is not None and not wait:
-            from petstore_tools.quota import look
+            from petstore_tools.throttle.quota import look
 
             needed, left = self._requests_needed(wanted, resume=resume), look(self._client).day.left
             if needed is not None and left is not None and 0 < left < needed:
@@ -254,7 +254,7 @@ class Reading:
         confirm: Callable[[int, int], None] | None = None,
     ) -> StatusReport:
         """List and report; `confirm` as for `_list`."""
-        from petstore_tools.report import status_report
+        from petstore_tools.reporting.report import status_report
 
         check_status(status)
         now = self._client.clock.now()

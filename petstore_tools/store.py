@@ -8,30 +8,30 @@ from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import ValidationError
 
-from petstore_tools.adapters import settings as settings_
-from petstore_tools.adapters.http import Transport
-from petstore_tools.adapters.known import KnownServices
-from petstore_tools.adapters.ledger import open_ledger
-from petstore_tools.adapters.replies import first_fault
-from petstore_tools.adapters.settings import Settings
-from petstore_tools.admission import MAX_WAIT_S
-from petstore_tools.client import SETTLE_AFTER_S, Client
+from petstore_tools import settings as settings_
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import ArgumentError
+from petstore_tools.history.snapshots import Shelf
+from petstore_tools.http.client import SETTLE_AFTER_S, Client
+from petstore_tools.http.responses import first_fault
+from petstore_tools.http.transport import Transport
+from petstore_tools.listing.remembered import KnownServices
 from petstore_tools.models import NewPet, Pet
+from petstore_tools.plans import Plan
 from petstore_tools.reading import Reading, check_status
-from petstore_tools.snapshots import Shelf
+from petstore_tools.settings import Settings
+from petstore_tools.throttle.gate import MAX_WAIT_S
+from petstore_tools.throttle.ledger import open_ledger
 
 if TYPE_CHECKING:
     import pandas as pd
     import requests
     from pydantic import SecretStr
 
-    from petstore_tools.bulk import ImportPreview, ImportResult, Order, Progress
-    from petstore_tools.bulk.order import Known
     from petstore_tools.doctor import Finding
-    from petstore_tools.quota import Quota
+    from petstore_tools.importing import ImportPreview, ImportResult, Order, Progress
+    from petstore_tools.importing.options import Known
+    from petstore_tools.throttle.quota import Quota
 
 
 class PetStore(Reading):
@@ -147,7 +147,7 @@ class PetStore(Reading):
 
     def quota(self) -> Quota:
         """Say what is left of minute and day, and when more is; costs no request (§8)."""
-        from petstore_tools.quota import look
+        from petstore_tools.throttle.quota import look
 
         return look(self._client)
 
@@ -178,7 +178,7 @@ class PetStore(Reading):
 
         Spec: §2.1, §8.2.
         """
-        from petstore_tools import bulk
+        from petstore_tools import importing as bulk
 
         order = bulk.Order.of(
             source,
@@ -251,7 +251,7 @@ class PetStore(Reading):
 
         Spec: §4.2, §8.
         """
-        from petstore_tools import bulk
+        from petstore_tools import importing as bulk
 
         quiet = progress is False or (progress is None and self._quiet)
 
@@ -292,7 +292,7 @@ class PetStore(Reading):
         self._client.admission.close()
 
     def _preview(self, order: Order) -> ImportPreview:
-        from petstore_tools import bulk
+        from petstore_tools import importing as bulk
 
         return bulk.preview(self._client, self._journals, order)
 
@@ -302,7 +302,7 @@ class PetStore(Reading):
         announce: Callable[[ImportPreview], bool],
         progress: bool | Callable[[Progress], None] | None,
     ) -> ImportResult | None:
-        from petstore_tools import bulk
+        from petstore_tools import importing as bulk
         from petstore_tools.notebook import import_progress
 
         with import_progress(self._progress if progress is None else progress) as show:

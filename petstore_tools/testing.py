@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from petstore_tools.faults import Fault as Fault
     from petstore_tools.sandbox import Sandbox
+    from petstore_tools.sandbox.faults import Fault as Fault
     from petstore_tools.store import PetStore
 
 __all__ = ["Fault", "petstore_sandbox", "petstore_store"]
@@ -31,7 +31,7 @@ __all__ = ["Fault", "petstore_sandbox", "petstore_store"]
 def __getattr__(name: str) -> Any:
     if name != "Fault":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from petstore_tools.faults import Fault
+    from petstore_tools.sandbox.faults import Fault
 
     return Fault
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from petstore_tools import words
+from petstore_tools import text as words
 from petstore_tools._version import __version__
 from petstore_tools.errors import PetstoreError
 

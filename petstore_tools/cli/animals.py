@@ -9,17 +9,18 @@ from typing import Any
 
 import click
 
-from petstore_tools import export, spec
-from petstore_tools.adapters.files import check_writable
+from petstore_tools import spec
 from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT, WAIT, YES
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import IncompleteListingError, SettingsError
-from petstore_tools.listed import Wanted
+from petstore_tools.history.snapshots import load_parquet
+from petstore_tools.listing import export
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.pages import Wanted
 from petstore_tools.render import text_table
-from petstore_tools.snapshots import load_parquet
 from petstore_tools.store import PetStore
-from petstore_tools.words import counted, suggest, utc_text
+from petstore_tools.tabular.atomic import check_writable
+from petstore_tools.text import counted, suggest, utc_text
 
 SHOWN_ROWS = 20
 

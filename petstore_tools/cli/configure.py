@@ -14,13 +14,12 @@ from typing import Any
 import click
 from pydantic import SecretStr
 
-from petstore_tools.adapters import settings
-from petstore_tools.adapters.files import check_writable, replace_file
-from petstore_tools.adapters.http import KeyAuth
+from petstore_tools import plans, settings
 from petstore_tools.cli import exits
-from petstore_tools.core import plan as plans
 from petstore_tools.errors import PetstoreError, SettingsError, UnauthorizedError
+from petstore_tools.http.transport import KeyAuth
 from petstore_tools.store import PetStore
+from petstore_tools.tabular.atomic import check_writable, replace_file
 
 ENTRIES = ("base_url", "api_key", "plan")
 SECRET = ("api_key", "ledger_url")

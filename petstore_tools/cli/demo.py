@@ -8,11 +8,10 @@ from pathlib import Path
 
 import click
 
-from petstore_tools import samples
-from petstore_tools.adapters.files import check_writable
 from petstore_tools.cli import exits
-from petstore_tools.report import status_report
-from petstore_tools.sandbox import Sandbox
+from petstore_tools.reporting.report import status_report
+from petstore_tools.sandbox import Sandbox, samples
+from petstore_tools.tabular.atomic import check_writable
 
 ROWS = 1_000
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from petstore_tools.bulk import ImportResult, Stopped
 from petstore_tools.errors import (
     ArgumentError,
     FrameError,
@@ -20,6 +19,7 @@ from petstore_tools.errors import (
     SheetError,
     UnauthorizedError,
 )
+from petstore_tools.importing import ImportResult, Stopped
 
 DONE: Final = 0
 PARTLY: Final = 1  # some rows rejected or unknown, or a listing that is not complete

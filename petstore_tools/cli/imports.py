@@ -12,20 +12,20 @@ from typing import cast
 
 import click
 
-from petstore_tools.adapters import journals, settings
-from petstore_tools.adapters.journal import peek
-from petstore_tools.adapters.journals import Kept
-from petstore_tools.adapters.sheets import sheets_to_import
-from petstore_tools.bulk import ImportPreview, ImportResult, Order, manage
-from petstore_tools.bulk.order import Known
+from petstore_tools import settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import SHOWN_ROWS
 from petstore_tools.cli.options import ENVIRONMENT, JSON, KNOWN, NO_PROGRESS, WAIT, YES, mapping_of
-from petstore_tools.core.rows import Row
 from petstore_tools.errors import Interrupted, SettingsError, SheetError
+from petstore_tools.importing import ImportPreview, ImportResult, Order, journals, manage
+from petstore_tools.importing.journal import peek
+from petstore_tools.importing.journals import Kept
+from petstore_tools.importing.options import Known
+from petstore_tools.importing.rows import Row
+from petstore_tools.importing.sheet import sheets_to_import
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
-from petstore_tools.words import counted, local_text, utc_text
+from petstore_tools.text import counted, local_text, utc_text
 
 
 @click.command("import")

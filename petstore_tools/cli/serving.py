@@ -8,14 +8,13 @@ from typing import Any
 
 import click
 
-from petstore_tools import spec
-from petstore_tools.adapters.settings import state_folder
+from petstore_tools import plans, spec
 from petstore_tools.cli import exits
-from petstore_tools.core import plan as plans
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import MissingExtraError, SettingsError
+from petstore_tools.plans import Plan
 from petstore_tools.render import text_table
-from petstore_tools.words import utc_text
+from petstore_tools.settings import state_folder
+from petstore_tools.text import utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
 DATABASE = click.option(

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from petstore_tools import doctor
-from petstore_tools.adapters import settings
+from petstore_tools import doctor, settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT
 from petstore_tools.errors import MissingExtraError, SettingsError

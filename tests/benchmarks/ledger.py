@@ -24,11 +24,11 @@ from pathlib import Path
 
 import requests
 
-from petstore_tools.adapters.ledger import SqliteLedger
-from petstore_tools.admission import Admission, Manner
 from petstore_tools.clock import SystemClock
-from petstore_tools.core.plan import Plan
-from petstore_tools.throttled import ThrottleAdapter
+from petstore_tools.http.requests_adapter import ThrottleAdapter
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.gate import Admission, Manner
+from petstore_tools.throttle.ledger import SqliteLedger
 
 BUSY = Manner(busy=True)
 WIDE = Plan(10_000_000, 1_000_000_000)

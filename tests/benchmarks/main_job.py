@@ -18,9 +18,10 @@ from statistics import median
 import pandas as pd
 import requests
 
-from petstore_tools import Sandbox, samples
-from petstore_tools.bulk import Order
-from petstore_tools.core.plan import Plan
+from petstore_tools import Sandbox
+from petstore_tools.importing import Order
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
 
 PETS, ROWS, REPEATS = 20_000, 1_000, 3
 WIDE = Plan(10_000_000, 100_000_000)

@@ -11,11 +11,10 @@ import pytest
 import responses
 from pydantic import SecretStr
 
-from petstore_tools import PetStore, Plan
-from petstore_tools.adapters import settings
-from petstore_tools.adapters.settings import Settings
+from petstore_tools import PetStore, Plan, settings
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import KeyBannedError, QuotaError
+from petstore_tools.settings import Settings
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
 BASE, T0 = "https://pets.example/v1", 1_767_603_600.0

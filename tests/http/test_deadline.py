@@ -18,8 +18,8 @@ from raw import RawServer, answer
 from requests.adapters import HTTPAdapter
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.adapters import http
 from petstore_tools.errors import SettingsError, TransportError
+from petstore_tools.http import transport as http
 
 LIMIT_S = 0.5
 SLOW: dict[str, bytes] = {

@@ -9,9 +9,9 @@ import responses
 from pydantic import SecretStr
 
 from petstore_tools import PetStore, errors
-from petstore_tools.adapters.settings import Settings
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
+from petstore_tools.settings import Settings
 
 BASE = "https://pets.example/v1"
 

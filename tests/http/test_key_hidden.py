@@ -20,8 +20,6 @@ from pydantic import SecretStr
 from raw import RawServer, answer
 
 from petstore_tools import PetStore
-from petstore_tools.adapters import http
-from petstore_tools.adapters.ledger import PostgresLedger
 from petstore_tools.cli.configure import configure_
 from petstore_tools.errors import (
     ApiError,
@@ -32,7 +30,9 @@ from petstore_tools.errors import (
     TransportError,
     UnauthorizedError,
 )
-from petstore_tools.throttled import ThrottleAdapter
+from petstore_tools.http import transport as http
+from petstore_tools.http.requests_adapter import ThrottleAdapter
+from petstore_tools.throttle.ledger import PostgresLedger
 
 KEY = "psk_in_no_place_at_all"
 Serve = Callable[[socket.socket, bytes], None]

@@ -17,11 +17,7 @@ from requests.adapters import HTTPAdapter
 from responses import registries
 
 from petstore_tools import PetStore
-from petstore_tools.adapters.http import IDLE_S, TIMEOUT_S
-from petstore_tools.adapters.settings import SecretStr, Settings
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.listing import Listing
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import (
     ApiError,
     BadRequestError,
@@ -36,6 +32,10 @@ from petstore_tools.errors import (
     TransportError,
     UnauthorizedError,
 )
+from petstore_tools.http.transport import IDLE_S, TIMEOUT_S
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.plans import Plan
+from petstore_tools.settings import SecretStr, Settings
 
 BASE = "https://pets.example/v1"
 KEY = "psk_never_shown"

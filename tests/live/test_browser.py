@@ -13,7 +13,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from petstore_tools import Sandbox, samples
+from petstore_tools import Sandbox
+from petstore_tools.sandbox import samples
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 BROWSERS_OWN = re.compile(r"^https?://[^/]*\.(google|googleapis|gvt1|gstatic)\.com/")  # it asks for updates

@@ -12,8 +12,8 @@ import pytest
 from paging_server import PagingService, Row, pets
 
 from petstore_tools import PetStore, Plan
-from petstore_tools.core.listing import Listing
-from petstore_tools.core.paging import EMPTY_PAGES
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.pager import EMPTY_PAGES
 from petstore_tools.service.server import ThreadedServer
 
 AMPLE = Plan(1_000_000, 100_000_000)

@@ -13,8 +13,9 @@ import pytest
 from proxy import FaultProxy, reply
 from serving import free_port
 
-from petstore_tools import Sandbox, samples
-from petstore_tools.core.plan import Plan
+from petstore_tools import Sandbox
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

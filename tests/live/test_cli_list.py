@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import ArgumentError, QuotaError
-from petstore_tools.faults import Fault
-from petstore_tools.listed import Wanted
+from petstore_tools.listing.pages import Wanted
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox.faults import Fault
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -16,9 +16,9 @@ from pydantic import SecretStr
 from services import NOON, WIDE, client, post, served
 from serving import free_port
 
-from petstore_tools.adapters.ledger import PostgresLedger
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.database import Database
+from petstore_tools.throttle.ledger import PostgresLedger
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 import requests
 
 from petstore_tools import Sandbox
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import ApiError, ProtocolError, TransportError
+from petstore_tools.listing.completeness import Listing
 from petstore_tools.testing import Fault
 
 STANDS = {"drop_before": 0, "drop_after": 1, "sick_before": 0, "sick_after": 1, "garbage": 1}

@@ -100,7 +100,7 @@ def test_an_interrupted_cell_shows_one_line() -> None:
 
 def test_what_a_notebook_shows_is_small_escaped_and_without_a_key() -> None:
     """Store, listing, quota, report."""
-    from petstore_tools.core.listing import Listing
+    from petstore_tools.listing.completeness import Listing
 
     with Sandbox(animals=30) as box:
         shown = [

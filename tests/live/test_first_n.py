@@ -9,8 +9,8 @@ import pytest
 from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan, Sandbox, status_report
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError
+from petstore_tools.listing.completeness import Listing
 from petstore_tools.service.server import ThreadedServer
 
 AMPLE = Plan(1_000_000, 100_000_000)

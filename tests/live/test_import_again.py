@@ -13,11 +13,11 @@ from inventories import existing_names
 from proxy import FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.adapters.journals import kept
-from petstore_tools.bulk import manage
 from petstore_tools.cli import cli
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import JournalError, SheetError
+from petstore_tools.importing import manage
+from petstore_tools.importing.journals import kept
+from petstore_tools.plans import Plan
 
 DOGS = [(f"Dog {n}", 3) for n in range(10)]
 AMPLE = Plan(100_000, 1_000_000)

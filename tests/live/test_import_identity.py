@@ -13,12 +13,12 @@ from click.testing import CliRunner, Result
 from inventories import existing_names
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.adapters.journal import peek
-from petstore_tools.adapters.journals import kept
 from petstore_tools.cli import cli
-from petstore_tools.core.journal import Entry
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import JournalError, SheetError
+from petstore_tools.importing.journal import peek
+from petstore_tools.importing.journals import kept
+from petstore_tools.importing.row_states import Entry
+from petstore_tools.plans import Plan
 
 Command = Callable[..., Result]
 DOGS = [("Rex", 3), ("Max", 3), ("Mia", 4)]
@@ -233,7 +233,7 @@ def test_one_unreadable_journal_stops_no_other_import(
     fast: Sandbox, tmp_path: Path, command: Command, harm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is named, the others go on, nothing is made of it, and `forget` takes it."""
-    monkeypatch.setattr("petstore_tools.adapters.journals.BUSY_S", 0.05)
+    monkeypatch.setattr("petstore_tools.importing.journals.BUSY_S", 0.05)
     first = fast.store.import_pets(csv(tmp_path / "first.csv", ["Rex", "Mia"]))
     folder = fast.state_dir / "imports"
     path = folder / "0123456789ab.db"

@@ -19,14 +19,16 @@ from inventories import existing, through
 from proxy import Fate, FaultProxy, reply
 from python_calamine import CalamineWorkbook
 
-from petstore_tools import PetStore, Sandbox, samples
-from petstore_tools.adapters.journal import open_journal
-from petstore_tools.adapters.run_lock import Target
-from petstore_tools.adapters.workbooks import write_xlsx
-from petstore_tools.bulk import Progress, looks
-from petstore_tools.core.journal import Entry, merge
-from petstore_tools.core.plan import Plan
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
+from petstore_tools.importing import Progress
+from petstore_tools.importing import lookup as looks
+from petstore_tools.importing.journal import open_journal
+from petstore_tools.importing.row_states import Entry, merge
+from petstore_tools.importing.run_lock import Target
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
+from petstore_tools.tabular.workbooks import write_xlsx
 
 ROWS = 60
 
@@ -629,12 +631,12 @@ import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has it ignored
 from dataclasses import replace
 from petstore_tools import PetStore
-from petstore_tools.adapters.journal import open_journal
-from petstore_tools.adapters.run_lock import Target
-from petstore_tools.adapters.workbooks import write_xlsx
-from petstore_tools.bulk import Progress, looks
-from petstore_tools.core.journal import Entry, merge
-from petstore_tools.core.plan import Plan
+from petstore_tools.importing.journal import open_journal
+from petstore_tools.importing.run_lock import Target
+from petstore_tools.tabular.workbooks import write_xlsx
+from petstore_tools.importing import Progress, looks
+from petstore_tools.importing.row_states import Entry, merge
+from petstore_tools.plans import Plan
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
 print("ready", flush=True)
 print(store.import_pets(sys.argv[4]), flush=True)
@@ -715,8 +717,8 @@ DIES = """
 import itertools, os, sys
 from petstore_tools import PetStore
 from petstore_tools.adapters import delimited, files, http, journal
-from petstore_tools.bulk import looks, results
-from petstore_tools.core.plan import Plan
+from petstore_tools.importing import looks, results
+from petstore_tools.plans import Plan
 
 def dying(call, at, when):
     numbers = itertools.count(1)  # several threads call

@@ -15,12 +15,12 @@ from inventories import Animals, existing, through
 from proxy import Fate, FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.adapters.journals import elsewhere, kept
-from petstore_tools.adapters.run_lock import Target, place_lock
-from petstore_tools.bulk import ImportResult, Progress, manage
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.settle import LOST_ELSEWHERE
 from petstore_tools.errors import JournalError
+from petstore_tools.importing import ImportResult, Progress, manage
+from petstore_tools.importing.journals import elsewhere, kept
+from petstore_tools.importing.reconcile import LOST_ELSEWHERE
+from petstore_tools.importing.run_lock import Target, place_lock
+from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)
 REX = "name,categoryId,status\nRex,3,sold\n"
@@ -173,8 +173,8 @@ def test_reconciling_waits_for_the_lock_of_the_place(fast: Sandbox, tmp_path: Pa
 OPENS = """
 import signal, sys
 from petstore_tools import PetStore
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.settle import LOST_ELSEWHERE
+from petstore_tools.plans import Plan
+from petstore_tools.importing.reconcile import LOST_ELSEWHERE
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
 print("ready", flush=True)
 store.import_pets(sys.argv[4], known="send", progress=False)

@@ -10,7 +10,7 @@ import pytest
 from commands import run
 
 from petstore_tools import Sandbox
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
 
 PLAN = {"PETSTORE_PLAN": "10000/100"}
 

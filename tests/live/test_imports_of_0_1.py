@@ -13,8 +13,8 @@ import pytest
 from inventories import existing_names
 
 from petstore_tools import Sandbox
-from petstore_tools.adapters.journals import kept
-from petstore_tools.core.plan import Plan
+from petstore_tools.importing.journals import kept
+from petstore_tools.plans import Plan
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
 

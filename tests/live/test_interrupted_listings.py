@@ -11,10 +11,10 @@ import pytest
 from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import ProtocolError
+from petstore_tools.history.snapshots import Shelf
+from petstore_tools.listing.completeness import Listing
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.snapshots import Shelf
 
 AMPLE = Plan(1_000_000, 100_000_000)
 

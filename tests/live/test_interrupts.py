@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from jupyter_client.manager import start_new_kernel
 
-from petstore_tools import Sandbox, samples
-from petstore_tools.bulk import ImportResult, Progress
-from petstore_tools.core.plan import Plan
+from petstore_tools import Sandbox
 from petstore_tools.errors import Interrupted
+from petstore_tools.importing import ImportResult, Progress
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
 from petstore_tools.testing import Fault
 
 ROWS = 1_500

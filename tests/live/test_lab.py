@@ -18,8 +18,9 @@ import pytest
 import requests
 from commands import run
 
-from petstore_tools import PetStore, Sandbox, samples
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import SettingsError
+from petstore_tools.sandbox import samples
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for another process")

@@ -19,14 +19,14 @@ from postgres import Postgres, absent, running
 from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import PetStore, Sandbox, sqlite
-from petstore_tools.adapters.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
-from petstore_tools.adapters.settings import Settings
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.budget import Budget
-from petstore_tools.core.headers import Answer
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Asker, Go, Throttle, Wait
 from petstore_tools.errors import LedgerError, SettingsError
+from petstore_tools.plans import Plan
+from petstore_tools.settings import Settings
+from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
+from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.throttle import Asker, Go, Throttle, Wait
 
 T0 = 1_800_000_000.0
 
@@ -151,10 +151,10 @@ HOLDING = """
 import sys, time
 from pathlib import Path
 from pydantic import SecretStr
-from petstore_tools.adapters.ledger import PostgresLedger, SqliteLedger
+from petstore_tools.throttle.ledger import PostgresLedger, SqliteLedger
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Throttle
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.throttle import Throttle
 where, held = sys.argv[1:]
 shared = where.startswith("postgresql")
 ledger = PostgresLedger(SecretStr(where), "shared") if shared else SqliteLedger(Path(where), "shared")
@@ -355,9 +355,9 @@ def test_a_budget_file_that_another_program_locks_is_a_clear_error(
 FULL = """
 import resource, signal, sys
 from pathlib import Path
-from petstore_tools.adapters.ledger import SqliteLedger
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Throttle
+from petstore_tools.throttle.ledger import SqliteLedger
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.throttle import Throttle
 from petstore_tools.errors import LedgerError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 ledger = SqliteLedger(Path(sys.argv[1]), "shared")

@@ -3,8 +3,8 @@
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import QuotaError
+from petstore_tools.listing.completeness import Listing
 
 
 @pytest.mark.case("P1")

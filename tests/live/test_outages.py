@@ -21,12 +21,12 @@ from postgres import Postgres, absent, running
 from services import NOON, WIDE, client, post, processes, served, until
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service import app
 from petstore_tools.service import postgres as on_postgres
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
-from petstore_tools.shared_clock import ClockServer
 
 
 @contextmanager

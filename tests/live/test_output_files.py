@@ -9,8 +9,8 @@ import pytest
 from commands import run
 
 from petstore_tools import Sandbox
-from petstore_tools.adapters.files import check_writable
 from petstore_tools.errors import PetstoreError
+from petstore_tools.tabular.atomic import check_writable
 
 BLOCKED = pytest.mark.skipif(sys.platform != "linux", reason="/proc takes no files, from root either")
 

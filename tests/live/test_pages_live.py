@@ -12,13 +12,13 @@ from paging_server import PagingService, pets
 from pydantic import SecretStr
 
 from petstore_tools import PetStore, Plan, Sandbox
-from petstore_tools.adapters.settings import Settings
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.listing import Listing
-from petstore_tools.core.plan import parse
 from petstore_tools.errors import ApiError, ProtocolError
-from petstore_tools.faults import Fault
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.plans import parse
+from petstore_tools.sandbox.faults import Fault
 from petstore_tools.service.server import ThreadedServer
+from petstore_tools.settings import Settings
 
 AMPLE = Plan(1_000_000, 100_000_000)
 

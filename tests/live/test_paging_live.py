@@ -17,9 +17,9 @@ import pytest
 from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import IncompleteListingError, PagingError, TransportError
-from petstore_tools.frames import Columns
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
 from petstore_tools.models import PetRow
 from petstore_tools.service.server import ThreadedServer
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 import requests
 
-from petstore_tools import PetStore, Sandbox, samples
-from petstore_tools.adapters.http import Reply
-from petstore_tools.client import Manner
-from petstore_tools.core.budget import Spent
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Throttle
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import LedgerError
+from petstore_tools.http.client import Manner
+from petstore_tools.http.transport import Reply
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
+from petstore_tools.throttle.budget import Spent
+from petstore_tools.throttle.throttle import Throttle
 
 
 @pytest.mark.case("P13", "P60")

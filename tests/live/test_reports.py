@@ -13,12 +13,14 @@ import python_calamine
 from paging_server import PagingService, pets
 from requests.structures import CaseInsensitiveDict
 
-from petstore_tools import Sandbox, compare, samples, status_report
-from petstore_tools.adapters.http import Reply
-from petstore_tools.core.listing import Listing
+from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import FrameError, IncompleteListingError
-from petstore_tools.frames import Columns
-from petstore_tools.report import StatusReport
+from petstore_tools.http.transport import Reply
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
+from petstore_tools.reporting import breakdown as compare
+from petstore_tools.reporting.report import StatusReport
+from petstore_tools.sandbox import samples
 
 
 @pytest.fixture(scope="module")

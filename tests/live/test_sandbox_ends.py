@@ -19,8 +19,8 @@ import requests
 from serving import wait_until
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.admission import Admission
 from petstore_tools.testing import Fault
+from petstore_tools.throttle.gate import Admission
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ import requests
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer

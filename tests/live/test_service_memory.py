@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
 from petstore_tools.service import app
 from petstore_tools.service import database as databases
 from petstore_tools.service.app import Service

@@ -8,10 +8,10 @@ import pytest
 import xlsxwriter
 
 from petstore_tools import Sandbox
-from petstore_tools.adapters import workbooks
-from petstore_tools.adapters.sheets import read_table
-from petstore_tools.core.names import hidden_in_names
-from petstore_tools.core.rows import Row
+from petstore_tools.importing.names import hidden_in_names
+from petstore_tools.importing.rows import Row
+from petstore_tools.importing.sheet import read_table
+from petstore_tools.tabular import workbooks
 
 
 @pytest.mark.case("P47")

@@ -10,10 +10,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from petstore_tools import Sandbox, export
-from petstore_tools.core.listing import Listing
+from petstore_tools import Sandbox
 from petstore_tools.errors import FrameError, IncompleteListingError, MissingExtraError
-from petstore_tools.frames import Columns
+from petstore_tools.listing import export
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
 
 
 def test_a_snapshot_reads_back_as_it_was_listed() -> None:

@@ -24,14 +24,14 @@ from postgres import Postgres, absent, running
 from services import NOON, WIDE, client, post, served, until, workers
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import SettingsError
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service import database as databases
 from petstore_tools.service import schema
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.messages import Asked
-from petstore_tools.shared_clock import ClockServer
 
 
 @pytest.mark.case("P57")

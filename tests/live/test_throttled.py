@@ -15,7 +15,7 @@ from proxy import Fate, FaultProxy, reply
 
 from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.errors import QuotaError
-from petstore_tools.throttled import ThrottleAdapter
+from petstore_tools.http.requests_adapter import ThrottleAdapter
 
 
 def session_of(box: Sandbox, *, wait: bool = True) -> requests.Session:
@@ -104,7 +104,7 @@ def test_it_never_retries_by_itself() -> None:
 CROWD = """
 import sys, threading, time
 import requests
-from petstore_tools.throttled import ThrottleAdapter
+from petstore_tools.http.requests_adapter import ThrottleAdapter
 base_url, key, folder, until = sys.argv[1:]
 session = requests.Session()
 session.headers["Authorization"] = f"Bearer {key}"

@@ -8,7 +8,7 @@ import pytest
 import xlsxwriter
 
 from petstore_tools import Sandbox
-from petstore_tools.adapters.sheets import read_table
+from petstore_tools.importing.sheet import read_table
 
 WORDS = ["Total", "SUMME", " gesamt ", "Subtotal:", "Grand total", "Zwischensumme :"]
 

@@ -12,9 +12,9 @@ from postgres import Postgres
 from services import NOON, client, until, workers
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service.database import Database
-from petstore_tools.shared_clock import ClockServer
 
 LIMIT, CALLERS = 25, 12
 STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps

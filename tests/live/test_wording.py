@@ -13,7 +13,7 @@ import xlsxwriter
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import QuotaError, SheetError
-from petstore_tools.words import at_the_command_line, option
+from petstore_tools.text import at_the_command_line, option
 
 TITLES = ["name", "categoryId"]
 # the file, the option in Python, the option at the command line

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from petstore_tools.core.budget import SET_BACK_S, Budget
-from petstore_tools.core.headers import Answer
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import GATE_MARGIN_S, Go, Throttle
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.budget import SET_BACK_S, Budget
+from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.throttle import GATE_MARGIN_S, Go, Throttle
 
 BUDGET = TypeAdapter(Budget)
 T0 = 1_800_000_000.0

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from petstore_tools.adapters.delimited import records, write_csv
-from petstore_tools.adapters.journal import open_journal
-from petstore_tools.adapters.run_lock import Target
-from petstore_tools.core.journal import merge
-from petstore_tools.core.rows import Content, Row
-from petstore_tools.core.settle import settle
+from petstore_tools.importing.journal import open_journal
+from petstore_tools.importing.reconcile import settle
+from petstore_tools.importing.row_states import merge
+from petstore_tools.importing.rows import Content, Row
+from petstore_tools.importing.run_lock import Target
+from petstore_tools.tabular.csv_files import records, write_csv
 
 NAMES = st.sampled_from(["Rex", "Mia", "Max"])
 CONTENTS = st.lists(
@@ -148,7 +148,7 @@ class Clerk:
 
 
 def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
-    """Look before, send, settle, as `bulk.run` does, and die anywhere."""
+    """Look before, send, settle, as `importing.run` does, and die anywhere."""
 
     def may_die() -> None:
         if clerk.rng.random() < deaths:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 from service_model import StrictService, StrictWindow, Timeline, WindowKind, latency
 
-from petstore_tools.core.budget import Budget
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Asker, Go, Throttle, Wait
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.throttle import Asker, Go, Throttle, Wait
 
 BUDGET = TypeAdapter(Budget)
 KINDS = st.sampled_from(["whole", "first use", "rolling"])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import Literal
 
-from petstore_tools.core.headers import Answer
+from petstore_tools.throttle.rate_headers import Answer
 
 WindowKind = Literal["whole", "first use", "rolling"]
 

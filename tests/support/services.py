@@ -14,11 +14,11 @@ from typing import Any, Final
 import requests
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.shared_clock import ClockServer
 
 NOON: Final = 1_800_000_000.0
 WIDE: Final = Plan(1_000_000, 100_000_000)
@@ -27,7 +27,7 @@ WORKER: Final = """
     from petstore_tools.service import app, batches
     from petstore_tools.service.database import Database
     from petstore_tools.service.server import bind, serve
-    from petstore_tools.shared_clock import RemoteClock
+    from petstore_tools.sandbox.shared_clock import RemoteClock
     if "LATEST_S" in os.environ:
         app.LATEST_S, batches.BEAT_S = float(os.environ["LATEST_S"]), 0.2
     listener = bind("127.0.0.1", 0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
 AMPLE = Plan(1_000_000_000, 1_000_000_000)

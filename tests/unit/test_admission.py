@@ -2,11 +2,11 @@
 
 import pytest
 
-from petstore_tools.adapters.ledger import MemoryLedger
-from petstore_tools.admission import Admission, Manner
 from petstore_tools.clock import ManualClock
-from petstore_tools.core.plan import Plan
 from petstore_tools.errors import QuotaError
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.gate import Admission, Manner
+from petstore_tools.throttle.ledger import MemoryLedger
 
 T0 = 1_800_000_000.0
 BUSY = Manner(busy=True)

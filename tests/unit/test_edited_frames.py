@@ -14,14 +14,14 @@ import pytest
 from paging_server import PagingService, pets
 
 from petstore_tools import status_report
-from petstore_tools.adapters.known import KnownServices
-from petstore_tools.core.listing import Listing, digest
-from petstore_tools.core.pages import Ask, Page
-from petstore_tools.core.paging import Pager
 from petstore_tools.errors import FrameError
-from petstore_tools.frames import Columns
+from petstore_tools.history.snapshots import Shelf
+from petstore_tools.listing.completeness import Listing, digest
+from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.links import Ask, Page
+from petstore_tools.listing.pager import Pager
+from petstore_tools.listing.remembered import KnownServices
 from petstore_tools.models import PetRow
-from petstore_tools.snapshots import Shelf
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
 URL = "https://petstore.example/v1"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from petstore_tools.adapters.files import replace_file
+from petstore_tools.tabular.atomic import replace_file
 
 posix = pytest.mark.skipif(os.name != "posix", reason="rights of files as POSIX has them")
 

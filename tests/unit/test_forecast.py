@@ -4,10 +4,10 @@ from math import inf
 
 import pytest
 
-from petstore_tools.core.forecast import connections, forecast, leave_per_day
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Room
 from petstore_tools.errors import SettingsError
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.forecast import connections, forecast, leave_per_day
+from petstore_tools.throttle.throttle import Room
 
 FREE = Plan(60, 1_000, "free")
 NINE = 1_767_603_600.0  # 09:00 UTC

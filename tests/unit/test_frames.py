@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from petstore_tools import status_report
-from petstore_tools.core.listing import Listing
 from petstore_tools.errors import FrameError
-from petstore_tools.frames import Columns, listing_of
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns, listing_of
 from petstore_tools.models import PetRow
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from petstore_tools.core.headers import read
+from petstore_tools.throttle.rate_headers import read
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from petstore_tools.core.journal import (
+from petstore_tools.importing.row_states import (
     Created,
     Entry,
     Outcome,
@@ -14,7 +14,7 @@ from petstore_tools.core.journal import (
     judge,
     merge,
 )
-from petstore_tools.core.rows import Row
+from petstore_tools.importing.rows import Row
 
 REX = ("Rex", 3, "sold")
 PET = b'{"id":17,"name":"Rex","categoryId":3,"status":"sold"}'

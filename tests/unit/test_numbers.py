@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import xlsxwriter
 
-from petstore_tools.adapters.sheets import Table, read_frame, read_table
-from petstore_tools.core.rows import Columns, Row, read_row
+from petstore_tools.importing.rows import Columns, Row, read_row
+from petstore_tools.importing.sheet import Table, read_frame, read_table
 
 ROUNDED = "is a number that may have been rounded"
 TYPED = ["9007199254740992", "9007199254740993", "-9007199254740993", "1e300"]

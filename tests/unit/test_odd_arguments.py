@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from petstore_tools import PetStore, Plan
-from petstore_tools.core.headers import read
-from petstore_tools.core.plan import parse
 from petstore_tools.errors import SettingsError
-from petstore_tools.throttled import ThrottleAdapter
+from petstore_tools.http.requests_adapter import ThrottleAdapter
+from petstore_tools.plans import parse
+from petstore_tools.throttle.rate_headers import read
 
 GIVEN = {"base_url": "https://host/v1", "api_key": "k"}
 DIGITS = "1" * 5_000

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from petstore_tools.core.pages import Ask, End, Page, links
-from petstore_tools.core.paging import EMPTY_PAGES, Pager
 from petstore_tools.errors import PagingError
+from petstore_tools.listing.links import Ask, End, Page, links
+from petstore_tools.listing.pager import EMPTY_PAGES, Pager
 
 URL = "https://host/v1/pets?limit=100"
 NEXT = '<?limit=100&cursor=b>; rel="next"'

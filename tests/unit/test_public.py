@@ -14,9 +14,10 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 import petstore_tools
-from petstore_tools import PetStore, Sandbox, errors, samples, spec
-from petstore_tools.core.listing import Listing
-from petstore_tools.core.plan import Plan
+from petstore_tools import PetStore, Sandbox, errors, spec
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
@@ -107,7 +108,7 @@ def test_the_errors_of_public_calls_are_named_in_their_docstrings() -> None:
         assert "§" in (inspect.getdoc(getattr(PetStore, name)) or ""), name
     assert "int64" in (inspect.getdoc(PetStore.list_pets) or "")
     assert "int64" in (inspect.getdoc(petstore_tools.status_report) or "") + (
-        inspect.getdoc(petstore_tools.report.StatusReport) or ""
+        inspect.getdoc(petstore_tools.reporting.report.StatusReport) or ""
     )
 
 
@@ -234,8 +235,8 @@ def test_commands_and_options_of_the_readme_exist() -> None:
 
 def test_python_calls_of_the_readme_exist() -> None:
     """Each method of `store`, `report`, `result` and `preview` that it shows is there."""
-    from petstore_tools.bulk import ImportPreview, ImportResult
-    from petstore_tools.report import StatusReport
+    from petstore_tools.importing import ImportPreview, ImportResult
+    from petstore_tools.reporting.report import StatusReport
 
     kinds = {"store": PetStore, "report": StatusReport, "result": ImportResult, "preview": ImportPreview}
     code = "".join(re.findall(r"```python\n(.*?)```", README, re.S))

@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from petstore_tools import samples, status_report
-from petstore_tools.core.listing import Listing
-from petstore_tools.frames import Columns
+from petstore_tools import status_report
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
 from petstore_tools.models import PetRow
+from petstore_tools.sandbox import samples
 
 
 def listed(count: int, **more: object) -> pd.DataFrame:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from petstore_tools.core.rows import Columns, Row, RowProblem, find_columns, letter, read_row
 from petstore_tools.errors import SheetError
+from petstore_tools.importing.rows import Columns, Row, RowProblem, find_columns, letter, read_row
 
 COLUMNS = Columns(("name", "categoryId", "status"), 0, 1, 2)
 

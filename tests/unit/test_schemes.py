@@ -11,10 +11,10 @@ import pytest
 from paging_server import PagingService, pets
 from requests.structures import CaseInsensitiveDict
 
-from petstore_tools.core import schemes
-from petstore_tools.core.pages import Ask, End, Page
-from petstore_tools.core.paging import Pager
 from petstore_tools.errors import PagingError, SettingsError
+from petstore_tools.listing import schemes
+from petstore_tools.listing.links import Ask, End, Page
+from petstore_tools.listing.pager import Pager
 
 EVERY = ("offset", "skip", "page", "page0", "after", "starting_after")
 CURSORS = ("X-Next-Cursor=cursor", "next-cursor=after", "X-Next-Page-Token=page_token", "X-Next-Page=page")

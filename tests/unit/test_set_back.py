@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from petstore_tools.adapters.ledger import MemoryLedger
-from petstore_tools.admission import Admission, CallCancelled, Manner
-from petstore_tools.core.budget import Budget
-from petstore_tools.core.headers import Answer
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Decision, Go, Stop, Throttle, Wait
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.gate import Admission, CallCancelled, Manner
+from petstore_tools.throttle.ledger import MemoryLedger
+from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.throttle import Decision, Go, Stop, Throttle, Wait
 
 T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")

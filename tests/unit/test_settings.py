@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from petstore_tools import PetStore
-from petstore_tools.adapters import settings
-from petstore_tools.adapters.ledger import subject
-from petstore_tools.core.plan import Plan
+from petstore_tools import PetStore, settings
 from petstore_tools.errors import SettingsError
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.ledger import subject
 
 KEY = "psk_secret"
 GIVEN = {"PETSTORE_BASE_URL": "https://a/v1", "PETSTORE_API_KEY": KEY, "PETSTORE_PLAN": "pro"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from petstore_tools.core.journal import Entry
-from petstore_tools.core.settle import Absent, Ambiguous, Found, Verdict, settle
+from petstore_tools.importing.reconcile import Absent, Ambiguous, Found, Verdict, settle
+from petstore_tools.importing.row_states import Entry
 
 MIA, REX = ("Mia", 4, "sold"), ("Rex", 3, None)
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from petstore_tools.adapters import sheets
-from petstore_tools.adapters.delimited import Delimited, guard, records, unguard, write_csv
-from petstore_tools.adapters.files import replace_file
-from petstore_tools.adapters.sheets import read_table
-from petstore_tools.core.rows import Broken, Row, read_row
 from petstore_tools.errors import SheetError
+from petstore_tools.importing import sheet as sheets
+from petstore_tools.importing.rows import Broken, Row, read_row
+from petstore_tools.importing.sheet import read_table
+from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.csv_files import Delimited, guard, records, unguard, write_csv
 
 
 def table(tmp_path: Path, content: bytes, name: str = "pets.csv") -> sheets.Table:
@@ -148,7 +148,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     def die(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("petstore_tools.adapters.files.os.replace", die)
+    monkeypatch.setattr("petstore_tools.tabular.atomic.os.replace", die)
     with pytest.raises(KeyboardInterrupt):
         replace_file(path, b"new")
 

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from petstore_tools.core.budget import Budget
-from petstore_tools.core.headers import Answer
-from petstore_tools.core.plan import Plan
-from petstore_tools.core.throttle import Asker, Decision, Go, Stop, Throttle, Wait
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.throttle import Asker, Decision, Go, Stop, Throttle, Wait
 
 T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")

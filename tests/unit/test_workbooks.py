@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 import xlsxwriter
 
-from petstore_tools.adapters.sheets import Table, read_frame, read_table
-from petstore_tools.adapters.workbooks import write_xlsx
-from petstore_tools.core.rows import Row, RowProblem
 from petstore_tools.errors import SheetError
+from petstore_tools.importing.rows import Row, RowProblem
+from petstore_tools.importing.sheet import Table, read_frame, read_table
+from petstore_tools.tabular.workbooks import write_xlsx
 
 Cells = list[list[Any]]
 
@@ -220,7 +220,7 @@ def test_a_hundred_thousand_rows_stay_within_their_memory(tmp_path: Path) -> Non
     code = (
         "import resource, sys\n"
         "from pathlib import Path\n"
-        "from petstore_tools.adapters.sheets import read_table\n"
+        "from petstore_tools.importing.sheet import read_table\n"
         "import python_calamine\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "count = sum(1 for row in read_table(Path(sys.argv[1])).rows())\n"

@@ -129,7 +129,8 @@ def run(way: str, *, kills: bool) -> str:
     """Import through the faults; return the cells of a row."""
     from proxy import Fate, FaultProxy, reply
 
-    from petstore_tools import Plan, Sandbox, samples
+    from petstore_tools import Plan, Sandbox
+    from petstore_tools.sandbox import samples
 
     faults: dict[int, Fate] = {5: "drop after", 10: "drop before", 15: reply(500)}
     with (

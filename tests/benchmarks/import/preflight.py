@@ -32,8 +32,8 @@ def parse_only(path: Path) -> int:
 
 def ours(path: Path) -> int:
     """Read, check and name every problem with row and column."""
-    from petstore_tools.adapters.sheets import read_table
-    from petstore_tools.core.rows import Row
+    from petstore_tools.importing.rows import Row
+    from petstore_tools.importing.sheet import read_table
 
     return sum(not isinstance(row, Row) for row in read_table(path).rows())
 

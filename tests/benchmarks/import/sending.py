@@ -18,7 +18,8 @@ from pathlib import Path
 
 import requests
 
-from petstore_tools import PetStore, samples
+from petstore_tools import PetStore
+from petstore_tools.sandbox import samples
 
 ROWS, ROUNDS, PLAN = 1_000, 3, "10000000/100000000"
 

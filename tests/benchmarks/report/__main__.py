@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
-from petstore_tools import compare
+from petstore_tools.reporting import breakdown as compare
 
 REPEATS = 5
 

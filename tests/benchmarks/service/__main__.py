@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from petstore_tools.core.plan import Plan
+from petstore_tools.plans import Plan
 from petstore_tools.service import openapi
 from petstore_tools.service.database import Database
 

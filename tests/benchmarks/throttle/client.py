@@ -28,7 +28,7 @@ def adapter(peer: str, base_url: str, folder: Path, per_minute: int, per_day: in
     """Return what a peer mounts on a session; ImportError where it is not installed."""
     if peer == "petstore_tools":
         from petstore_tools import Plan
-        from petstore_tools.throttled import ThrottleAdapter
+        from petstore_tools.http.requests_adapter import ThrottleAdapter
 
         plan = Plan(per_minute, per_day)
         return ThrottleAdapter(base_url=base_url, api_key="k", plan=plan, state_dir=folder, wait=True)

@@ -1,1 +1,0 @@
-"""Thin shells that act: requests, budget ledger, journal, spreadsheets, settings."""

@@ -1,1 +1,0 @@
-"""Pure machines that decide: no network, disk, clock, randomness or pandas; `now` is an argument."""

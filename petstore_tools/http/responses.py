@@ -1,0 +1,103 @@
+"""What a reply says: the body expected, or the branch of the error tree that its status names (§7)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+
+from petstore_tools.errors import ApiError, BadRequestError, NotFoundError, ProtocolError, UnauthorizedError
+from petstore_tools.http.transport import Reply
+from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, fault_text
+
+
+def request_line(method: str, url: str) -> str:
+    """Return method and path, as messages name a request."""
+    return f"{method} {urlsplit(url).path}"
+
+
+def error_body(reply: Reply) -> ErrorBody:
+    """Read an Error body (§2.5); an answer without one is described in its place."""
+    try:
+        return ErrorBody.model_validate_json(reply.body)
+    except ValidationError:
+        kind = reply.headers.get("Content-Type", "no content type").partition(";")[0]
+        message = f"an answer without an Error body ({kind}, {len(reply.body):,} bytes)"
+        if other := _not_of_the_service(reply):
+            message += f": {other}"
+        return ErrorBody(code="", message=message, status=reply.status)
+
+
+def _not_of_the_service(reply: Reply) -> str:
+    """Say what an answer is that another program gave, "" where that is not known."""
+    if reply.status == HTTPStatus.BAD_REQUEST and b"https" in reply.body[:2_000].lower():
+        return "the address seems to speak https; write https:// in the base address"
+    if reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        advice = "; is the base address right?" if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR else ""
+        return f"a web page came in its place{advice}"
+    return ""
+
+
+def error_code(body: bytes) -> str:
+    """Return the code of an Error body, "" where there is none."""
+    try:
+        return ErrorBody.model_validate_json(body).code
+    except ValidationError:
+        return ""
+
+
+def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
+    """
+    Return the reply if it has the documented status.
+
+    Raises:
+        ApiError: The branch of the tree that the status names (§7).
+    """
+    if reply.status == status:
+        return reply
+    body = error_body(reply)
+    kinds: dict[int, type[ApiError]] = {
+        400: BadRequestError,
+        401: UnauthorizedError,
+        404: NotFoundError,
+        410: NotFoundError,
+    }
+    kind = kinds.get(reply.status, ApiError)
+    raise kind(reply.status, body.code, body.message, request_line(method, url))
+
+
+def read_pet(reply: Reply, line: str) -> Pet:
+    """
+    Read an animal.
+
+    Raises:
+        ProtocolError: The body is none (§2.2).
+    """
+    try:
+        return Pet.model_validate_json(reply.body)
+    except ValidationError as error:
+        fault = _not_of_the_service(reply) or first_fault(error)
+        raise ProtocolError(f"{line}: the answer is no animal: {fault}") from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """Describe the first fault of a reply by its place, not its content."""
+    fault = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"]) or "body"
+    return f"{place}: {fault_text(fault)}"
+
+
+def read_rows(reply: Reply, url: str) -> list[PetRow]:
+    """
+    Read a page of animals, asked for at an address.
+
+    Raises:
+        ProtocolError: The body is none (§2.4).
+    """
+    try:
+        return PET_ROWS.validate_json(reply.body)
+    except ValidationError as error:
+        line = request_line("GET", url)
+        fault = _not_of_the_service(reply) or first_fault(error)
+        raise ProtocolError(f"{line}: the answer is no list of animals: {fault}") from error

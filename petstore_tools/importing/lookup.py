@@ -1,0 +1,149 @@
+"""Looks at the inventory for an import: what stands before it, and what became of its lost rows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from petstore_tools import spec
+from petstore_tools.errors import ApiError, TransportError
+from petstore_tools.http import backoff as retry
+from petstore_tools.http.client import Client
+from petstore_tools.importing.journal import Journal
+from petstore_tools.importing.journals import elsewhere
+from petstore_tools.importing.reconcile import LOST_ELSEWHERE, Absent, Ambiguous, Verdict, settle
+from petstore_tools.importing.row_states import Entry
+from petstore_tools.importing.rows import Content
+from petstore_tools.importing.run_lock import place_lock
+from petstore_tools.listing.pages import Wanted
+from petstore_tools.text import counted
+from petstore_tools.throttle.gate import Manner
+from petstore_tools.throttle.throttle import Wait
+
+Seen = list[tuple[int, Content]]  # id and values of each animal
+
+PROBES: Final = 5
+LOCKED_S: Final = 0.2  # until a lock that another import holds is tried again
+
+
+def look(client: Client, manner: Manner, *, most: int | None = None) -> Seen | None:
+    """
+    List the inventory with all three values.
+
+    Args:
+        client: One key at one service.
+        manner: How it waits.
+        most: Give up after so many requests.
+
+    Returns:
+        Id and values of every animal, None where the listing is not complete.
+    """
+    listed = client.pages(Wanted(max_requests=most), manner=manner)
+    seen: Seen = []
+    try:
+        for page in listed:
+            seen += [(row["id"], (row["name"], row["categoryId"], row.get("status"))) for row in page.rows]
+    except (ApiError, TransportError):
+        if most is None or listed.listing.requests < most:
+            raise
+    return seen if listed.listing.complete else None
+
+
+def is_well(client: Client, manner: Manner) -> bool:
+    """Ask a service that was sick for one animal, under backoff; say whether it answers as it should."""
+    chance = random.Random()
+    url = f"{client.base_url}{spec.PETS_PATH}?limit=1"
+    for probe in range(1, PROBES + 1):
+        client.admission.pause(retry.backoff_s(probe, chance), manner)
+        try:
+            if client.attempt("GET", url, manner=manner).status == HTTPStatus.OK:
+                return True
+        except TransportError:
+            continue
+    return False
+
+
+def settle_lost(
+    client: Client, folder: Path, journal: Journal, *, resend: bool, manner: Manner, again: bool = False
+) -> list[Verdict]:
+    """
+    Settle the rows whose answer was lost by one look at the inventory.
+
+    Where another import awaits the answer to an equal row, or has lost it, that one gets as long as this one
+    has waited; then what it may own is for a person to decide.
+
+    Args:
+        client: One key at one service.
+        folder: Where journals live.
+        journal: Open, and ours alone.
+        resend: Rows that do not stand are pending again; else they stay unknown.
+        manner: How it waits.
+        again: Look also for those that an earlier look could not settle.
+
+    Returns:
+        The verdicts; none where there was nothing to settle or the listing was not complete.
+    """
+    lost = [e for e in journal.entries() if e.state == "unknown" and (again or not e.candidates)]
+    if not lost:
+        return []
+    _wait_until(client, settles_at(client, journal), manner, len(lost))
+    verdicts = _settle(client, folder, journal, lost, resend=resend, manner=manner, patient=True)
+    if verdicts is None:
+        _wait_until(client, client.clock.now() + client.settle_after_s, manner, len(lost))
+        verdicts = _settle(client, folder, journal, lost, resend=resend, manner=manner, patient=False)
+    return verdicts or []
+
+
+def _settle(
+    client: Client,
+    folder: Path,
+    journal: Journal,
+    lost: Sequence[Entry],
+    *,
+    resend: bool,
+    manner: Manner,
+    patient: bool,
+) -> list[Verdict] | None:
+    """Settle under the lock of the place; None where `patient` and another import should be waited for."""
+
+    def wait() -> None:
+        manner.on_wait(Wait(client.clock.now() + LOCKED_S, "another import that looks up its rows"))
+        client.admission.pause(LOCKED_S, manner)
+
+    with place_lock(folder, journal.target, wait):
+        seen = look(client, manner)
+        if seen is None:
+            return []
+        others = elsewhere(folder, journal.target, but=journal.id)
+        owned = {e.pet_id for e in journal.entries() if e.pet_id is not None} | others.owned.keys()
+        verdicts = settle(
+            lost,
+            seen,
+            baseline=journal.baseline,
+            owned=owned,
+            lost_elsewhere=others.lost,
+            unreadable=others.unreadable,
+            defaults=journal.defaults | others.defaults,
+        )
+        if patient and any(isinstance(v, Ambiguous) and v.why == LOST_ELSEWHERE for v in verdicts):
+            return None
+        taken = [v for v in verdicts if resend or not isinstance(v, Absent)]
+        journal.settle(taken, now=client.clock.now())
+    return verdicts
+
+
+def settles_at(client: Client, journal: Journal) -> float:
+    """Return from when on a look is late enough for every lost row (Unix seconds)."""
+    lost = [e.changed_at for e in journal.entries() if e.state == "unknown" and not e.candidates]
+    return min(max(lost, default=0.0), client.clock.now()) + client.settle_after_s if lost else 0.0
+
+
+def _wait_until(client: Client, at: float, manner: Manner, rows: int) -> None:
+    """Wait, so that what was still under way has arrived."""
+    while client.clock.now() < at:
+        manner.on_wait(Wait(at, f"the look for {counted(rows, 'row')} whose answer was lost"))
+        client.clock.sleep_until(at)
+    manner.on_wait(None)

@@ -1,0 +1,78 @@
+"""What in a name nobody sees on a sheet: it is sent as typed, and the service cannot change it afterwards."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from petstore_tools.importing.rows import Content, Row
+from petstore_tools.text import counted
+
+SHOWN: Final = 5  # rows named of each kind
+_BREAKS: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_JOINERS: Final = "\u200c\u200d"  # they belong between the parts of an emoji, and into Persian words
+_KINDS: Final = {
+    "with blanks around": re.compile(r"\A\s|\s\Z"),
+    "with a line break": re.compile(f"[{_BREAKS}]"),
+    "with a tab or a special blank": re.compile(rf"[^\S {_BREAKS}]"),
+    "with invisible characters": re.compile(
+        "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+        f"\ufeff\ufff9-\ufffb]|(?<![^\\x00-\\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\\x00-\\x7f])"
+    ),
+}
+
+
+def notes_on(rows: Sequence[Row], repeated: Sequence[Row]) -> list[str]:
+    """
+    Say what of the rows cannot be seen on the sheet, or may not be meant.
+
+    Args:
+        rows: Those that are sent.
+        repeated: Those that share their values with an earlier one, whether they are sent or not.
+    """
+    return [*hidden_in_names(rows), *_duplicates(rows, repeated)]
+
+
+def hidden_in_names(rows: Iterable[Row]) -> list[str]:
+    """Return a sentence for each kind of name with something that nobody sees."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        name = row.name
+        if not name.isprintable() or name != name.strip():
+            for kind, pattern in _KINDS.items():
+                if pattern.search(name):
+                    found[kind].append(row)
+    return [
+        f"{counted(len(found[kind]), 'name')} {kind}, sent as typed: "
+        + _listed([f"row {row.number} {row.name[:40]!r}" for row in found[kind]])
+        for kind in _KINDS
+        if kind in found
+    ]
+
+
+def _duplicates(rows: Sequence[Row], repeated: Sequence[Row]) -> list[str]:
+    places: dict[Content, dict[int, None]] = {row.content: {} for row in repeated}
+    if not places:
+        return []
+    for row in (*rows, *repeated):
+        if row.content in places:
+            places[row.content][row.number] = None
+    groups = [
+        f"{'row' if len(numbers) == 1 else 'rows'} {_and([str(n) for n in sorted(numbers)])} "
+        f"({name[:40]!r}, {category_id}, {status or 'no status'})"
+        for (name, category_id, status), numbers in places.items()
+    ]
+    return [f"duplicates: {_listed(groups, '; ')}"]
+
+
+def _and(numbers: list[str]) -> str:
+    if len(numbers) > SHOWN:
+        return f"{', '.join(numbers[:SHOWN])} and {len(numbers) - SHOWN:,} more"
+    return " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
+
+
+def _listed(things: list[str], separator: str = ", ") -> str:
+    more = [f"and {len(things) - SHOWN:,} more"] if len(things) > SHOWN else []
+    return separator.join(things[:SHOWN] + more)

@@ -1,0 +1,349 @@
+"""What became of an import: the result, and the files beside the input."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_tools import render, spec
+from petstore_tools.errors import SheetError
+from petstore_tools.importing import sheet as sheets
+from petstore_tools.importing.check import Checked
+from petstore_tools.importing.journal import Journal
+from petstore_tools.importing.row_states import Entry, Held
+from petstore_tools.importing.rows import RowProblem
+from petstore_tools.importing.send import Stopped
+from petstore_tools.importing.sheet import Table
+from petstore_tools.tabular.atomic import check_writable, replace_file
+from petstore_tools.tabular.frames import labels
+from petstore_tools.tabular.workbooks import LONGEST_CELL
+from petstore_tools.text import counted, utc_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$")
+_FATES: Final = {
+    "row": None,
+    "name": "str",
+    "categoryId": "Int64",
+    "status": None,
+    "fate": "str",
+    "id": "Int64",
+    "at": None,
+    "detail": "str",
+}
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """
+    What became of every row of a file, earlier runs included.
+
+    Attributes:
+        file: Name of the file.
+        environment: Where it went.
+        rows: Rows below the header, blank ones left out; the sum of the six that follow.
+        created: Stand in the service.
+        rejected: Have a problem, or were refused by the service.
+        unknown: May stand or not; not sent again before a look settles them.
+        ambiguous: Of these, rows that a look could not settle: a person decides.
+        pending: Not sent yet.
+        held: Look like created rows edited since; not sent.
+        skipped: Left out as asked: equal to an earlier row, or created by another import.
+        created_now: Created by this run.
+        requests: Requests of this run.
+        stopped: Why it ended early, None where it did not.
+        journal: Name of the journal.
+        files: Result files that were written.
+        not_compared: Requests after which the baseline was given up, so that rows whose animals exist already
+            were not noticed; 0 where it was made or not asked for.
+        not_written: Those that could not be written, and why; the same call writes them.
+    """
+
+    file: str
+    environment: str
+    rows: int
+    created: int
+    rejected: int
+    unknown: int
+    ambiguous: int
+    pending: int
+    held: int
+    skipped: int
+    created_now: int
+    requests: int
+    stopped: Stopped | None
+    journal: str
+    files: tuple[Path, ...]
+    not_compared: int = 0
+    not_written: tuple[str, ...] = ()
+    entries: tuple[Entry, ...] = field(repr=False, default=())
+    problems: tuple[RowProblem, ...] = field(repr=False, default=())
+    held_rows: tuple[Held, ...] = field(repr=False, default=())
+
+    @property
+    def resumes_at(self) -> float | None:
+        """Unix seconds from which the same call goes on, None where nothing waits for a time."""
+        return None if self.stopped is None else self.stopped.resumes_at
+
+    @property
+    def complete(self) -> bool:
+        """Whether every row was created, or left out as asked."""
+        return self.created + self.skipped == self.rows
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """
+        Every row and its fate.
+
+        Returns:
+            Columns `row` (int64, or the label), `name` (string), `categoryId` (Int64), `status` (ordered
+            category), `fate` (string: created, rejected, unknown, pending, held, skipped), `id` (Int64), `at`
+            (datetime64, UTC: when the fate was known), `detail` (string), by row. A row with problems has no
+            values, since they could not be read, and no time.
+        """
+        import pandas as pd
+
+        fates: list[tuple[Any, ...]] = [
+            (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail) for e in self.entries
+        ]
+        fates += [(h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows]
+        fates += [
+            (row, None, None, None, "rejected", None, None, why)
+            for row, why in _by_row(self.problems).items()
+        ]
+        fates.sort(key=lambda fate: fate[0])
+        rows = labels([fate[0] for fate in fates])
+        frame = pd.DataFrame(fates, columns=list(_FATES), dtype="object")
+        frame["row"] = rows
+        times = pd.to_datetime(frame.pop("at").astype("float64"), unit="s", utc=True)
+        frame = frame.astype({name: kind for name, kind in _FATES.items() if kind is not None})
+        status = pd.CategoricalDtype(list(spec.STATUSES), ordered=True)
+        frame["status"] = frame["status"].astype(status)
+        frame.insert(6, "at", times.dt.floor("s").dt.as_unit("s"))
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts and how to go on, as plain JSON values."""
+        names = ("rows", "created", "rejected", "unknown", "pending", "held", "skipped")
+        counts: dict[str, Any] = {name: getattr(self, name) for name in names}
+        resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
+        written = {"journal": self.journal, "not_written": list(self.not_written)}
+        return {**counts, "resumes_at": resumes_at, **written}
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{count:,} {name}" for name, count in self._fates())
+        text = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}: {told}"
+        if self.stopped is not None:
+            text += f"; stopped: {self.stopped.why}"
+            if self.stopped.resumes_at is not None:
+                text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
+        if self.not_compared:
+            text += (
+                f"; the inventory was not compared first, since {counted(self.not_compared, 'request')} did "
+                "not list it: rows whose animals exist already were not noticed"
+            )
+        return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
+
+    __repr__ = __str__
+
+    def _fates(self) -> list[tuple[str, int]]:
+        """Return the fates that rows met, and how many; created ones always."""
+        names = ("created", "rejected", "unknown", "pending", "held", "skipped")
+        return [(name, getattr(self, name)) for name in names if getattr(self, name) or name == "created"]
+
+    def _repr_html_(self) -> str:
+        note = str(self).partition("; ")[2]
+        if self.ambiguous:
+            note = f"{counted(self.ambiguous, 'row')} for a person to decide. {note}"
+        title = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}"
+        return render.html_table(title, ("fate", "rows"), self._fates(), note=note)
+
+    @property
+    def unknown_frame(self) -> pd.DataFrame:
+        """
+        Rows that may stand or not.
+
+        Returns:
+            Columns as `frame`, and `candidates` (string: ids of animals that may be the row).
+        """
+        frame = self.frame
+        lost = frame[frame["fate"] == "unknown"].reset_index(drop=True)
+        candidates = [entry.may_be for entry in self.entries if entry.state == "unknown"]  # in the same order
+        return lost.assign(candidates=candidates).astype({"candidates": "str"})
+
+
+def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for problem in problems:
+        found[problem.row] = "; ".join(filter(None, (found.get(problem.row), str(problem))))
+    return found
+
+
+def check_folder(path: Path) -> Path:
+    """
+    Return the folder of the result files: that of the input, else the current one.
+
+    Raises:
+        SheetError: Neither can be written.
+    """
+    for place in (path, Path(path.name)):
+        try:
+            folder = place.resolve().parent
+            check_writable(folder / ".petstore")
+            return folder
+        except OSError as error:
+            why = error
+    raise SheetError(
+        f"the result files of {path.name} can be written neither beside it nor in the current folder; run "
+        f"the import in another one: {why}"
+    )
+
+
+def stem_of(path: Path, table: Table, environment: str) -> str:
+    """Return how the names of the result files begin; those of a sandbox or of staging say so."""
+    stem = path.stem if path.suffix.casefold() in sheets.FORMATS else path.name  # a frame's may have dots
+    if table.rejects_of:
+        stem = _REJECTED.sub("", stem)  # it bears the sheet
+    elif len(table.sheets) > 1:
+        stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.sheet)
+    mark = "" if environment == "production" else f".{environment}"
+    return stem if stem.endswith(mark) else stem + mark
+
+
+def write(
+    path: Path, checked: Checked, journal: Journal, *, environment: str, rejects: bool = True
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """
+    Write what was created, rejected and unknown beside the input, whole or not at all.
+
+    A file of an earlier run is replaced, or removed where it holds nothing any more. One that a person
+    changed is left alone, as is the input: the new one gets a number.
+
+    Args:
+        path: The input.
+        checked: The file as it was checked.
+        journal: Its name is carried by the rejects file, so that what is fixed there is created once.
+        environment: Where it went.
+        rejects: False leaves the rejects file as it is.
+
+    Returns:
+        The files that were written, and what could not be written, and why.
+    """
+    table = checked.table
+    try:
+        folder = check_folder(path)
+    except SheetError as error:
+        return (), (str(error),)
+    written, failed = [], []
+    for outcome, (header, rows) in _contents(checked, journal).items():
+        if outcome == "rejected" and not rejects:
+            continue
+        first = folder / f"{stem_of(path, table, environment)}.{outcome}{table.source.suffix}"
+        try:
+            content = table.source.content(header, rows) if rows else b""
+            place = _write(first, path.resolve(), content, journal)
+        except (OSError, SheetError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            helps = "; close it where it is open" if isinstance(error, PermissionError) else ""
+            failed.append(f"{first.name} ({why}{helps})")
+        else:
+            written += [place] if content else []
+    return tuple(written), tuple(failed)
+
+
+def _write(first: Path, source: Path, content: bytes, journal: Journal) -> Path:
+    """Write a file where one of ours is or none, and remove ours where there is nothing to write."""
+    ours = journal.written | {_digest(content)}
+    numbered = (first.with_name(f"{first.stem}.{number}{first.suffix}") for number in itertools.count(2))
+    place = next(
+        place
+        for place in itertools.chain([first], numbered)
+        if place != source and (not place.exists() or _digest(place.read_bytes()) in ours)
+    )
+    if content:
+        journal.note_written(_digest(content))
+        replace_file(place, content)
+    else:
+        place.unlink(missing_ok=True)
+    return place
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _contents(checked: Checked, journal: Journal) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Return header and rows of each result file."""
+    titles, entries = checked.table.titles, journal.entries()
+    created = [entry for entry in entries if entry.state == "created"]
+    created_header, created_cells = _aligned(created, titles)
+    unknown = [entry for entry in entries if entry.state == "unknown"]
+    unknown_header, unknown_cells = _aligned(unknown, titles)
+    return {
+        "created": (
+            [*created_header, "id" if "id" not in created_header else "petstore_id"],
+            [[*cells, str(e.pet_id)] for e, cells in zip(created, created_cells, strict=True)],
+        ),
+        "rejected": (
+            [*titles, sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN, sheets.PROBLEM_COLUMN],
+            _rejects(checked, journal.entries(wanted=2), journal.id, len(titles)),
+        ),
+        "unknown": (
+            [*unknown_header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],
+            [[*cells, str(e.number), _doubt(e)] for e, cells in zip(unknown, unknown_cells, strict=True)],
+        ),
+    }
+
+
+def _aligned(entries: Sequence[Entry], titles: tuple[str, ...]) -> tuple[list[str], list[list[str]]]:
+    """Return a header, and the cells of rows under the titles they had when they were read."""
+    read_under = [
+        entry.titles or (*titles, *[""] * (len(entry.cells) - len(titles)))  # version 0.1 noted none
+        for entry in entries
+    ]
+    keys = {had: _numbered(had) for had in dict.fromkeys([titles, *read_under])}
+    columns = dict.fromkeys(itertools.chain.from_iterable(keys.values()))
+    rows = []
+    for entry, had in zip(entries, read_under, strict=True):
+        cells = dict(zip(keys[had], entry.cells, strict=False))
+        rows.append([cells.get(column, "") for column in columns])
+    return [title for title, _ in columns], rows
+
+
+def _numbered(titles: Sequence[str]) -> list[tuple[str, int]]:
+    """Tell columns of the same title apart."""
+    return [(title, titles[:at].count(title)) for at, title in enumerate(titles)]
+
+
+def _doubt(entry: Entry) -> str:
+    return _fit(f"{entry.detail}; it may be id {entry.may_be}" if entry.candidates else entry.detail)
+
+
+def _fit(reason: str) -> str:
+    """Cut a reason to what a cell of a spreadsheet holds."""
+    return reason if len(reason) <= LONGEST_CELL else reason[: LONGEST_CELL - 1] + "…"
+
+
+def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
+    """Return the rows of the rejects file: cells guarded against being run as formulas."""
+    table = checked.table
+    refused = [(e.number, e.cells, e.detail) for e in entries if e.state == "rejected"]
+    why = _by_row(checked.problems)
+    refused += [(first, tuple(cells), why[here]) for here, first, cells in table.cells(set(why))]
+    rows = []
+    for number, cells, problem in sorted(refused):
+        padded = [*cells, *[""] * (width - len(cells))]
+        if len(padded) > width:  # they join the last one: nothing is lost, and the row is not mended unseen
+            padded[width - 1 :] = [table.source.separator.join(padded[width - 1 :])]
+        rows.append(
+            [table.source.guard(cell) for cell in (*padded, str(int(number)), journal, _fit(problem))]
+        )
+    return rows

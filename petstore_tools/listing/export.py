@@ -1,0 +1,76 @@
+"""A listing as a file: CSV, a workbook, JSON, JSON lines or Parquet, whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from petstore_tools import spec
+from petstore_tools.errors import ArgumentError, SheetError
+from petstore_tools.history.snapshots import parquet_bytes
+from petstore_tools.importing.rows import EXACT, Typed
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.csv_files import guard, write_csv
+from petstore_tools.tabular.workbooks import write_xlsx
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHEET_ROWS: Final = 1_048_575  # below the header
+ENDINGS: Final = (".csv", ".xlsx", ".json", ".jsonl", ".parquet")
+
+
+def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
+    """
+    Write a listing; `import` takes the CSV and the workbook as they are.
+
+    Args:
+        frame: As `list_pets` gave it.
+        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's properties
+            carry the verdict; the others have no place for it.
+        for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a formula
+            (it stays there: such a file is for the eye).
+
+    Raises:
+        MissingExtraError: Parquet needs the extra `parquet`.
+        ArgumentError: Another ending.
+        SheetError: A name is too long for a workbook, or there are too many rows.
+    """
+    match path.suffix.casefold():
+        case ".csv":
+            rows = _cells(frame)
+            if for_excel:
+                rows = ([pet_id, guard(name), *rest] for pet_id, name, *rest in rows)
+            write_csv(
+                path,
+                spec.COLUMNS,
+                rows,
+                encoding="utf-8-sig" if for_excel else "utf-8",
+                line_ending="\r\n" if for_excel else "\n",
+            )
+        case ".xlsx":
+            if len(frame) > SHEET_ROWS:
+                raise SheetError(f"{len(frame):,} rows are more than a sheet holds: use CSV or Parquet")
+            write_xlsx(path, spec.COLUMNS, _cells(frame), note=str(Listing.of(frame)))
+        case ".json":
+            replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
+        case ".jsonl":
+            replace_file(path, frame.to_json(orient="records", lines=True, force_ascii=False).encode())
+        case ".parquet":
+            replace_file(path, parquet_bytes(frame, Listing.of(frame)))
+        case _:
+            raise ArgumentError(f"cannot write {path.name!r}: use one of {', '.join(ENDINGS)}")
+
+
+def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:
+    for pet_id, name, category_id, status in zip(
+        *(frame[column].tolist() for column in spec.COLUMNS), strict=True
+    ):
+        yield [_number(pet_id), name, _number(category_id), status if isinstance(status, str) else ""]
+
+
+def _number(value: int) -> str:
+    """Return a number's cell; beyond what a spreadsheet counts exactly it is text."""
+    return Typed(str(value), "a number") if abs(value) <= EXACT else str(value)

@@ -1,0 +1,124 @@
+"""The whole listing as a frame: an interrupted pull keeps its pages, and the same call goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_tools.errors import Interrupted, PagingError
+from petstore_tools.history.snapshots import Shelf
+from petstore_tools.http.client import Client
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.pages import Begun, Listed, Stale, Wanted
+from petstore_tools.text import counted
+from petstore_tools.throttle.gate import Manner
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GOES_ON_WITHIN_S: Final = 26 * 3_600.0  # a pull that met the day's quota goes on the day after
+KEPT_EVERY_S: Final = 60.0
+
+
+class Puller:
+    """
+    Pulls listings for one store.
+
+    Args:
+        client: One key at one service.
+        shelf: Keeps the pages of a pull that is interrupted, where Parquet can be written.
+
+    Attributes:
+        last_partial: What the last pull had when it was interrupted, labelled as cut; None where it ended.
+    """
+
+    def __init__(self, client: Client, shelf: Shelf) -> None:
+        self._client, self._shelf = client, shelf
+        self.last_partial: pd.DataFrame | None = None
+        self._states: dict[str | None, tuple[pd.DataFrame, dict[str, Any]]] = {}
+
+    def pull(
+        self, wanted: Wanted, *, wait: bool, resume: bool, show: Callable[[int, int | None], None]
+    ) -> pd.DataFrame:
+        """
+        Read a listing to its end, or on from where the last one was interrupted.
+
+        Args:
+            wanted: What is asked for.
+            wait: Wait for the next day's quota.
+            resume: Go on with an interrupted pull.
+            show: Called with the animals of each page, and how many there may be.
+        """
+        begun = self._begun(wanted) if resume else None
+        try:
+            return self._pull(wanted, wait, begun, show)
+        except Stale:
+            self._forget(wanted.status)
+            return self._pull(wanted, wait, None, show)
+
+    def _pull(
+        self,
+        wanted: Wanted,
+        wait: bool,
+        begun: tuple[pd.DataFrame, dict[str, Any]] | None,
+        show: Callable[[int, int | None], None],
+    ) -> pd.DataFrame:
+        columns = Columns() if begun is None else Columns.of(begun[0])
+        before = begun and Begun(begun[1], columns.ids, Listing.as_listed(begun[0]))
+        manner = Manner(wait=wait, busy=True)
+        listed = self._client.pages(wanted, manner=manner, begun=before or None)
+        show(len(columns.ids), listed.size)
+        kept_at = self._client.clock.now()
+        try:
+            for page in listed:
+                columns.add(page.rows)
+                show(len(page), listed.size)
+                if self._client.clock.now() - kept_at >= KEPT_EVERY_S:
+                    kept_at = self._client.clock.now()
+                    self._keep(columns, listed, wanted)
+        except Stale:
+            raise
+        except BaseException as error:
+            self.last_partial = columns.to_frame(listed.listing)
+            if not isinstance(error, PagingError):
+                self._keep(columns, listed, wanted)
+            if isinstance(error, KeyboardInterrupt):
+                kept = counted(len(columns.ids), "animal")
+                raise Interrupted(
+                    f"{kept} so far, in last_partial; the same call goes on from there."
+                ) from None
+            raise
+        finally:
+            self._client.admission.tell()
+        self.last_partial = None
+        if wanted.first is None and wanted.max_requests is None:
+            self._forget(wanted.status)
+        return columns.to_frame(listed.listing)
+
+    def _keep(self, columns: Columns, listed: Listed, wanted: Wanted) -> None:
+        state = listed.state()
+        if state is None or wanted.first is not None or listed.listing.rows != len(columns.ids):
+            return
+        frame = columns.to_frame(listed.listing)
+        self._states[wanted.status] = frame, state
+        self._shelf.keep_begun(frame, state)
+
+    def kept(self, wanted: Wanted) -> int:
+        """Return how many animals an interrupted pull has, for the same call to go on with."""
+        begun = self._begun(wanted)
+        return 0 if begun is None else len(begun[0])
+
+    def _begun(self, wanted: Wanted) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+        found = self._states.get(wanted.status) or self._shelf.begun(wanted.status)
+        if found is None or wanted.first is not None:
+            return None
+        listings = self._client.known.of(self._client.base_url).listings.get(wanted.status or "", 0)
+        if found[1].get("listings", listings) != listings:  # a whole one was made since
+            return None
+        age_s = self._client.clock.now() - Listing.as_listed(found[0]).ended_at
+        return found if 0 <= age_s <= GOES_ON_WITHIN_S else None
+
+    def _forget(self, status: str | None) -> None:
+        self._states.pop(status, None)
+        self._shelf.forget_begun(status)

@@ -1,0 +1,110 @@
+"""Animals as columns: from decoded rows to a DataFrame and back, always with the same dtypes."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from petstore_tools import spec
+from petstore_tools.errors import FrameError
+from petstore_tools.listing.completeness import Listing, digest
+from petstore_tools.models import PetRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Columns:
+    """Animals gathered page by page, as columns: no live dict per animal."""
+
+    def __init__(self) -> None:
+        self.ids, self.categories = array("q"), array("q")
+        self.names: list[str] = []
+        self.statuses: list[str | None] = []
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Self:
+        """Take the animals of a frame that `to_frame` built."""
+        columns = cls()
+        columns.ids.extend(frame["id"].tolist())
+        columns.categories.extend(frame["categoryId"].tolist())
+        columns.names += frame["name"].tolist()
+        columns.statuses += [None if status != status else status for status in frame["status"].tolist()]
+        return columns
+
+    def add(self, rows: Sequence[PetRow]) -> None:
+        """Append rows."""
+        self.ids.extend([row["id"] for row in rows])
+        self.names += [row["name"] for row in rows]
+        self.categories.extend([row["categoryId"] for row in rows])
+        self.statuses += [row.get("status") for row in rows]
+
+    def to_frame(self, listing: Listing) -> pd.DataFrame:
+        """
+        Build the frame of a listing.
+
+        Returns:
+            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category:
+            available < pending < sold, then values the document does not name; absent is missing).
+            The same dtypes when empty. `attrs["listing"]` is the verdict as plain JSON values, with the rows
+            and the digest of this frame.
+
+        Spec: §2.2, §2.3.
+        """
+        import numpy as np
+        import pandas as pd
+
+        others = sorted({s for s in self.statuses if s is not None} - set(spec.STATUSES))
+        values = [*spec.STATUSES, *others]
+        codes = {value: code for code, value in enumerate(values)} | {None: -1}
+        frame = pd.DataFrame(
+            {
+                "id": np.array(self.ids, dtype="int64"),
+                "name": pd.array(self.names, dtype="str"),
+                "categoryId": np.array(self.categories, dtype="int64"),
+                "status": pd.Categorical.from_codes(
+                    [codes[status] for status in self.statuses],
+                    dtype=pd.CategoricalDtype(values, ordered=True),
+                ),
+            }
+        )
+        own = digest(self.ids, self.names, self.categories, self.statuses)
+        frame.attrs["listing"] = replace(listing, rows=len(frame), digest=own).to_dict()
+        return frame
+
+
+def check(frame: pd.DataFrame) -> None:
+    """
+    Check that a frame has the columns and dtypes of a listing.
+
+    Raises:
+        FrameError: A column is missing, an id or categoryId is no whole number, or status holds
+            values that are no text.
+    """
+    import pandas as pd
+
+    missing = [name for name in spec.COLUMNS if name not in frame.columns]
+    if missing:
+        raise FrameError(f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status")
+    for name in ("id", "categoryId"):
+        if not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans:
+            raise FrameError(
+                f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a merge "
+                "turns whole numbers into floats"
+            )
+    values = frame["status"].dropna().unique()
+    if not all(isinstance(value, str) for value in values):
+        raise FrameError(f"column status holds {values[0]!r}, which is no text")
+
+
+def listing_of(frame: pd.DataFrame) -> Listing:
+    """
+    Return what a frame is a listing of, as it is now.
+
+    Raises:
+        FrameError: A column is missing or has another dtype, or the frame carries no listing.
+    """
+    check(frame)
+    return Listing.of(frame)

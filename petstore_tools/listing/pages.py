@@ -1,0 +1,382 @@
+"""A listing: joins the pager with a client's calls, and keeps the verdict (§4.1)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from math import ceil, inf
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from petstore_tools import spec
+from petstore_tools.clock import Clock
+from petstore_tools.errors import ApiError, SettingsError, TransportError
+from petstore_tools.http.responses import expect, read_rows
+from petstore_tools.http.transport import Reply
+from petstore_tools.listing import schemes
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.links import Ask, End, Page
+from petstore_tools.listing.pager import Pager
+from petstore_tools.listing.prefetch import Ahead
+from petstore_tools.listing.remembered import KnownServices
+from petstore_tools.models import Pet, PetRow
+from petstore_tools.text import counted, utc_text
+
+_KNOWN: Final = frozenset({*spec.STATUSES, None})
+_WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
+_AS_IT_CAME: Final = "kept as it came: "
+_REFUSED: Final = range(400, 500)
+LEAST_RETRIES: Final = 10  # of one listing; a long one may retry a tenth of its requests
+
+
+@dataclass(frozen=True)
+class PageOfPets:
+    """
+    One page of a listing, doubles left out.
+
+    Attributes:
+        number: Of the answers so far, those that taught how to page included.
+        rows: Animals as plain dicts with the document's names.
+    """
+
+    number: int
+    rows: tuple[PetRow, ...]
+
+    @property
+    def pets(self) -> tuple[Pet, ...]:
+        """The animals as models."""
+        return tuple(Pet.model_validate(row) for row in self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """
+    What a listing is asked for.
+
+    Attributes:
+        status: The filter, None for all.
+        limit: Page size, 1 to 100.
+        first: Stop when so many animals came, None for all.
+        max_requests: Stop after so many requests, None for no bound.
+    """
+
+    status: str | None = None
+    limit: int = spec.LIMIT_MAX
+    first: int | None = None
+    max_requests: int | None = None
+
+    @property
+    def query(self) -> str:
+        """The query of the first page."""
+        size = self.limit if self.first is None else min(self.limit, self.first)
+        return urlencode({"limit": size} | ({} if self.status is None else {"status": self.status}))
+
+
+EVERYTHING: Final = Wanted()
+
+
+@dataclass(frozen=True)
+class Begun:
+    """
+    A pass that was interrupted, to go on with.
+
+    Attributes:
+        state: What its pager told.
+        ids: Of the animals that came.
+        listing: Its verdict.
+    """
+
+    state: Mapping[str, Any]
+    ids: Iterable[int]
+    listing: Listing
+
+
+class Stale(Exception):  # noqa: N818 - no fault: the pass begins anew
+    """The service no longer goes on where an interrupted pass stopped."""
+
+
+class Tally:
+    """
+    Counts the requests of one listing, whichever thread sends them, and bounds its retries.
+
+    Args:
+        most: Requests that the listing may spend, None for no bound.
+        on_count: Called with each request.
+
+    Attributes:
+        sent: Requests that may have reached the service, retries included.
+        retries: Of these, and of those that never left, the ones asked again after a failure.
+        pages: Pages that the listing is expected to have; a retry for every tenth is allowed.
+        refused: Why a retry was refused, "" while none was.
+    """
+
+    def __init__(self, most: int | None = None, *, on_count: Callable[[], None] = lambda: None) -> None:
+        self._most, self._on_count, self._lock = most, on_count, threading.Lock()
+        self.sent = self.retries = self.pages = 0
+        self.refused = ""
+
+    def count(self) -> None:
+        """Count a request."""
+        with self._lock:
+            self.sent += 1
+        self._on_count()
+
+    def may_retry(self) -> bool:
+        """Say whether a request may be asked again, and count it: each costs a unit of the day (§8.2)."""
+        with self._lock:
+            if self._most is not None and self.sent >= self._most:
+                self.refused = (
+                    f"not asked again, since the listing may spend {counted(self._most, 'request')}"
+                )
+            elif self.retries >= max(LEAST_RETRIES, max(self.sent, self.pages) // 10):
+                self.refused = f"not asked again, after {self.retries:,} retries in this listing"
+            else:
+                self.retries += 1
+            return not self.refused
+
+
+@dataclass(frozen=True)
+class Service:
+    """
+    What one pass over a listing needs of a client.
+
+    Attributes:
+        call: Gets an address.
+        stop: Ends the calls that wait.
+        tally: Counts the requests that `call` sends.
+        connections: How many pages may be under way at once.
+        clock: Tells time.
+        base_url: Ends in `/v1`.
+        environment: Names what is listed.
+        known: What earlier listings learnt.
+        pagination: What the caller told, None to learn it.
+    """
+
+    call: Callable[[str], Reply]
+    stop: Callable[[], None]
+    tally: Tally
+    connections: Callable[[], int]
+    clock: Clock
+    base_url: str
+    environment: str
+    known: KnownServices
+    pagination: str | None = None
+
+
+class Listed:
+    """
+    A listing: iterate it for pages, then read `listing`.
+
+    Each iteration reads from the first page on and costs its own requests; `listing` is about the one that
+    was begun last.
+
+    Args:
+        service: Makes what one iteration asks.
+        wanted: For what.
+        begun: An interrupted pass that the first iteration goes on with; its pages do not come again.
+
+    Raises:
+        UnauthorizedError: The key is refused (§5).
+        ProtocolError, PagingError, TransportError, QuotaError: While iterating; what was read until
+            then stays in `listing`, labelled as cut.
+
+    Spec: §4.1.
+    """
+
+    def __init__(self, service: Callable[[], Service], wanted: Wanted, begun: Begun | None = None) -> None:
+        self._service, self._wanted, self._begun = service, wanted, begun
+        self._pass = _Pass(service(), wanted, begun)
+
+    @property
+    def size(self) -> int | None:
+        """How many animals the service says there are, else how many there were last time."""
+        return self._pass.size
+
+    @property
+    def listing(self) -> Listing:
+        """The verdict so far; cut until the last page is read."""
+        return self._pass.listing
+
+    def state(self) -> dict[str, Any] | None:
+        """Return what a later pass needs to go on, None where it had better begin anew."""
+        return self._pass.state()
+
+    def __iter__(self) -> Iterator[PageOfPets]:
+        begun, self._begun = self._begun, None
+        self._pass = own = _Pass(self._service(), self._wanted, begun)
+        return own.pages()
+
+
+class _Pass:
+    """One pass over a listing, from its first page to its end."""
+
+    def __init__(self, service: Service, wanted: Wanted, begun: Begun | None) -> None:
+        self._service, self._wanted, self._begun = service, wanted, begun
+        learnt = service.known.of(service.base_url)
+        told = service.pagination or learnt.known_scheme
+        self._learnt, self._size = learnt.scheme, learnt.sizes.get(wanted.status or "")
+        self._listings = learnt.listings.get(wanted.status or "", 0)  # complete ones, when this one began
+        self._pager = Pager(
+            f"{service.base_url}{spec.PETS_PATH}?{wanted.query}",
+            limit=wanted.limit if wanted.first is None else min(wanted.limit, wanted.first),
+            first=wanted.first,
+            scheme=None if told is None else schemes.parse(told),
+            told=service.pagination is not None,
+        )
+        self._end = End("cut", "the listing was not read to its end")
+        self._requests_before = 0
+        self._started_at = self._ended_at = service.clock.now()
+        self._notes: dict[str, None] = {}
+        self._others: set[int] = set()  # ids of animals that do not bear the status asked for
+        self._given: set[int] = set()  # ids of animals that came before the pager began anew
+        self._rows = 0  # that were given
+        if begun is not None:
+            try:
+                self._pager.resume(begun.state, begun.ids)
+            except (KeyError, TypeError, SettingsError) as error:
+                raise Stale from error
+            self._started_at, self._ended_at = begun.listing.started_at, begun.listing.ended_at
+            self._requests_before = begun.listing.requests
+            self._notes |= dict.fromkeys(begun.listing.notes)
+
+    @property
+    def size(self) -> int | None:
+        """How many animals the service says there are, else how many there were last time."""
+        return self._size if self._pager.total is None else self._pager.total
+
+    def pages(self) -> Iterator[PageOfPets]:
+        """Ask for page after page."""
+        with self._reasons(), Ahead(self._service.call, self._service.stop) as ahead:
+            while isinstance(step := self._pager.next, Ask):
+                most = self._wanted.max_requests
+                if most is not None and self._service.tally.sent >= most:
+                    self._end = End("cut", f"asked for at most {counted(most, 'request')}")
+                    return
+                self._service.tally.pages = self._pages_expected()
+                reply = ahead.get(step.url, self._following())
+                paused_at, self._ended_at = self._ended_at, self._service.clock.now()
+                if step.trial and reply.status in _REFUSED and reply.status != HTTPStatus.UNAUTHORIZED:
+                    if self._begun is not None:
+                        raise Stale
+                    self._fed(self._pager.refused())
+                    continue
+                if self._begun is not None:
+                    pause = f"from {utc_text(paused_at)} to {utc_text(self._ended_at)}"
+                    self._notes[f"stitched over a pause {pause}"] = None
+                rows = read_rows(expect(reply, HTTPStatus.OK, "GET", step.url), step.url)
+                before, ids = self._pager.rows, self._pager.ids
+                self._fed(self._pager.feed(Page(step.url, tuple([r["id"] for r in rows]), reply.headers)))
+                if self._pager.ids is not ids:
+                    self._given.update(ids[:before])
+                yield PageOfPets(self._pager.pages, tuple(self._kept(rows, before)))
+
+    @property
+    def listing(self) -> Listing:
+        """The verdict so far; cut until the last page is read."""
+        ids = self._given.union(self._pager.ids) if self._given else self._pager.ids
+        rows = min(len(ids), self._wanted.first or inf) - len(self._others)
+        notes = list(self._notes)
+        if self._others:
+            notes.append(f"{counted(len(self._others), 'animal')} of another status came and were left out")
+        return Listing(
+            verdict=self._end.verdict,
+            reason=self._end.reason,
+            status=self._wanted.status,
+            rows=int(rows),
+            digest="",
+            requests=self._requests_before + self._service.tally.sent,
+            pages=self._pager.pages,
+            doubles=self._pager.doubles,
+            started_at=self._started_at,
+            ended_at=self._ended_at,
+            environment=self._service.environment,
+            notes=tuple(notes),
+            holes_suspected=self._pager.moved or self._pager.doubles > 0,
+        )
+
+    def state(self) -> dict[str, Any] | None:
+        """Return what a later pass needs to go on, None where it had better begin anew."""
+        state = None if self._others or self._given else self._pager.state()
+        return state and {**state, "listings": self._listings}
+
+    def _pages_expected(self) -> int:
+        """Return how many pages the listing will have, 0 where nobody knows."""
+        animals = min(self.size or 0, self._wanted.first or inf)
+        return ceil(animals / self._wanted.limit)
+
+    def _fed(self, step: Ask | End) -> None:
+        begun, self._begun = self._begun, None
+        if begun is not None and self._pager.moved:
+            raise Stale
+        if not isinstance(step, End):
+            return
+        self._end = step
+        whole = step.verdict == "complete"
+        scheme = self._pager.scheme
+        proved = None if scheme is None else scheme.name
+        self._service.known.keep(
+            self._service.base_url,
+            scheme=proved if self._service.pagination is None else self._learnt,
+            status=self._wanted.status,
+            rows=self._pager.rows if whole else None,
+        )
+
+    def _following(self) -> list[str]:
+        """Return the addresses to fetch ahead: as many as connections and what is known to be left allow."""
+        if self._wanted.max_requests is not None or not self._pager.rows:
+            return []
+        connections = self._service.connections()
+        if connections == 1:
+            return []
+        most = 1 + self._pager.pages // _WIDER_EVERY
+        if (end := self._wanted.first or self.size) is not None:
+            most = ceil((end - self._pager.rows) / self._pager.step)
+        wide = min(most, connections)
+        return [ask.url for ask in self._pager.following(wide)] if wide > 1 else []
+
+    def _kept(self, rows: list[PetRow], before: int) -> list[PetRow]:
+        """Return the rows that are new, and note what the document does not name."""
+        statuses = {row.get("status") for row in rows}
+        for status in statuses - _KNOWN:
+            self._notes[f"{_AS_IT_CAME}a status the document does not name: {str(status)[:40]!r}"] = None
+        if rows and max(map(len, rows)) > len(spec.REQUIRED) + 1:
+            for name in {name for row in rows for name in row} - set(spec.COLUMNS):
+                self._notes[f"{_AS_IT_CAME}a field the document does not name: {name[:40]!r}"] = None
+        came = self._pager.rows - before
+        if came != len(rows):
+            new = set(self._pager.ids[before:])
+            first: dict[int, PetRow] = {}
+            for row in rows:
+                if row["id"] in new:
+                    first.setdefault(row["id"], row)
+            rows = list(first.values())
+        if self._given:
+            rows = [row for row in rows if row["id"] not in self._given]
+        if self._wanted.first is not None:
+            rows = rows[: self._wanted.first - self._rows]
+        self._rows += len(rows)
+        if self._wanted.status is not None and statuses != {self._wanted.status}:
+            others = [row["id"] for row in rows if row.get("status") != self._wanted.status]
+            self._others.update(others)
+            rows = [row for row in rows if row["id"] not in self._others]
+        return rows
+
+    @contextmanager
+    def _reasons(self) -> Iterator[None]:
+        try:
+            yield
+        except (GeneratorExit, Stale):
+            raise
+        except BaseException as error:
+            what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+            if self._service.tally.refused and isinstance(error, (ApiError, TransportError)):
+                error.add_note(self._service.tally.refused)
+                what += f"; {self._service.tally.refused}"
+            self._end = End("cut", what)
+            raise

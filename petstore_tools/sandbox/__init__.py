@@ -1,0 +1,221 @@
+"""The embedded service: real HTTP, a real database, sample animals, and a clock that can be turned."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from contextlib import ExitStack
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, Self
+
+from pydantic import SecretStr
+
+from petstore_tools import plans, spec
+from petstore_tools.clock import Clock, ManualClock, SystemClock
+from petstore_tools.errors import ArgumentError, MissingExtraError
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
+from petstore_tools.sandbox.shared_clock import ClockServer, RemoteClock
+from petstore_tools.settings import Settings
+from petstore_tools.store import PetStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from petstore_tools.sandbox.faults import Fault
+    from petstore_tools.service.server import ThreadedServer
+
+STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
+ANIMALS: Final = 250
+
+
+class Sandbox:
+    """
+    The service of the document in this process, and a store wired to it.
+
+    Args:
+        plan: Plan of its key.
+        clock: `manual`: time stands still but for `advance`, and moves by itself when all wait for it;
+            `system`: the machine's.
+        animals: How many sample animals stand there.
+        faults: What goes wrong (`petstore_tools.testing.Fault`).
+        database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals are put
+            where none stand.
+
+    Attributes:
+        store: Wired to it.
+        base_url, api_key, state_dir: What another client needs: address, key, folder of the shared budget.
+        clock: Tells the time of service and store.
+        faults: What goes wrong from now on: a list that may be changed.
+
+    Raises:
+        MissingExtraError: The extra `server` is not installed.
+        ArgumentError: There is no such clock or plan, or the number of animals is negative.
+
+    Use it as a context manager, or keep it or its store: when neither is kept, or the process ends, it ends
+    too, and leaves no file, thread or port.
+    """
+
+    def __init__(
+        self,
+        *,
+        plan: Plan | str = "free",
+        clock: Literal["manual", "system"] = "manual",
+        animals: int = ANIMALS,
+        faults: Sequence[Fault] = (),
+        database: str | None = None,
+    ) -> None:
+        try:
+            from petstore_tools.sandbox.faults import Faulty
+            from petstore_tools.service.app import Service
+            from petstore_tools.service.database import Database
+            from petstore_tools.service.server import ThreadedServer
+        except ImportError as error:
+            raise MissingExtraError("server", "the sandbox") from error
+        if clock not in ("manual", "system"):
+            raise ArgumentError(f"clock is manual or system, not {clock!r}")
+        numbers = plans.parse(plan) or plans.DOCUMENTED[0]
+        if not isinstance(animals, int | Integral) or animals < 0:
+            raise ArgumentError(f"animals is a number of animals, 0 or more, not {animals!r}")
+        self._clock_server: ClockServer | None = None
+        seen: deque[tuple[float, str, str, int]] = deque(maxlen=1_000_000)
+        self._seen = seen
+        self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
+        with ExitStack() as made:  # whatever fails in it, nothing is left behind
+            temporary = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
+            folder = Path(made.enter_context(temporary))
+            where = database or folder / "service.db"
+            served = Database(where, durability="OFF", own_time=clock == "system")
+            made.callback(served.close)
+            if not served.page(after=spec.INT64_MIN, limit=1, status=None):
+                served.add_many(samples.inventory(animals))
+            _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
+            self._staff = Database(where, durability="OFF")
+            made.callback(self._staff.close)
+            # nothing that the server holds leads to this object: dropped, it is collected and ends
+            faulty = Faulty(Service(served, self.clock, lambda *answer: seen.append(answer)), faults)
+            self.faults = faulty.faults
+            server: ThreadedServer = ThreadedServer(faulty)
+            made.callback(server.stop)
+            server.start()
+            self.base_url, self.state_dir = server.base_url, folder / "state"
+            settings = Settings(
+                base_url=self.base_url,
+                environment="sandbox",
+                api_key=SecretStr(self.api_key),
+                plan=numbers,
+                state_dir=self.state_dir,
+            )
+            self.store = PetStore._with(settings, self.clock)
+            client = self.store._client
+            made.callback(client.admission.close)
+            made.callback(client.transport.close)
+            client.needs = self
+            self._made = made.pop_all()
+        self._finish = weakref.finalize(self, _close, server, self._made)
+
+    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+        """
+        Turn the manual clock forward.
+
+        Raises:
+            ArgumentError: The sandbox runs on the machine's clock, or the time is negative.
+        """
+        if not isinstance(self.clock, ManualClock):
+            raise ArgumentError("this sandbox runs on the machine's clock; make it with clock='manual'")
+        self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
+
+    def change(self, pet_id: int, *, status: spec.Status | None) -> None:
+        """
+        Set the status of an animal, as the store's staff would: outside the interface (§3).
+
+        Raises:
+            LookupError: There is no such animal.
+        """
+        if not self._staff.change(pet_id, status):
+            raise LookupError(f"there is no animal {pet_id}")
+
+    def remove(self, pet_id: int) -> None:
+        """
+        Remove an animal, as the store's staff would: outside the interface (§4.4).
+
+        Raises:
+            LookupError: There is no such animal.
+        """
+        if not self._staff.remove(pet_id):
+            raise LookupError(f"there is no animal {pet_id}")
+
+    def traffic(self) -> pd.DataFrame:
+        """
+        Return what the service has answered, whoever asked.
+
+        Returns:
+            Columns `at` (datetime, UTC), `method`, `path` (string), `status` (int64), in order.
+        """
+        import pandas as pd
+
+        seen = pd.DataFrame(list(self._seen), columns=["at", "method", "path", "status"])
+        return seen.assign(at=pd.to_datetime(seen["at"].astype("float64"), unit="s", utc=True))
+
+    def invite(self) -> str:
+        """
+        Return what another process of this machine needs to `join`: address, key, state folder and clock.
+
+        Raises:
+            ArgumentError: It runs on the machine's clock; `PetStore` with its `base_url` and `api_key`
+                does there.
+        """
+        if not isinstance(self.clock, ManualClock):
+            raise ArgumentError("this sandbox runs on the machine's clock; PetStore(base_url=...) joins it")
+        if self._clock_server is None:
+            self._clock_server = ClockServer(self.clock)
+            self._made.callback(self._clock_server.close)
+        plan = self.store._settings.plan
+        assert plan is not None
+        return json.dumps(
+            {
+                "base_url": self.base_url,
+                "api_key": self.api_key,
+                "state_dir": str(self.state_dir),
+                "plan": f"{plan.per_minute}/{plan.per_day}",
+                "clock": [self._clock_server.address, self._clock_server.secret],
+            }
+        )
+
+    @staticmethod
+    def join(invitation: str) -> PetStore:
+        """Return a store in another process, on the sandbox's service, budget and clock."""
+        given = json.loads(invitation)
+        settings = Settings(
+            base_url=given["base_url"],
+            environment="sandbox",
+            api_key=SecretStr(given["api_key"]),
+            plan=plans.parse(given["plan"]),
+            state_dir=Path(given["state_dir"]),
+        )
+        return PetStore._with(settings, RemoteClock(*given["clock"]))
+
+    def close(self) -> None:
+        """Stop the service and delete its files."""
+        self._finish()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Sandbox({self.store!r})"
+
+
+def _close(server: ThreadedServer, made: ExitStack) -> None:
+    if server.is_current():  # garbage is collected in any thread: a server cannot wait for its own end
+        threading.Thread(target=made.close, name="end of a sandbox").start()
+    else:
+        made.close()

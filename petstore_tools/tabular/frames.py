@@ -1,0 +1,91 @@
+"""DataFrames as sheets: row 2 is the first, as in the file that the frame would be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_tools.importing.rows import EXACT, Broken, FrameRow, Typed, label_of
+from petstore_tools.tabular.csv_files import csv_bytes, guard, unguard
+from petstore_tools.tabular.workbooks import text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_EXACT: Final = {2: 2**11, 4: 2**24}  # by bytes of a float
+_HALF: Final = re.compile("[\ud800-\udfff]")  # a surrogate on its own, which no file and no request can hold
+_LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
+
+
+@dataclass(frozen=True)
+class Framed:
+    """
+    A frame as a sheet.
+
+    Attributes:
+        frame: The columns; the index names the rows.
+        notes: What may surprise.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    suffix = ".csv"
+    separator = ","
+
+    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+        """Yield the titles as row 1, then the rows."""
+        yield 1, [str(title) for title in self.frame.columns]
+        columns = [_texts(self.frame.iloc[:, at]) for at in range(self.frame.shape[1])]
+        labels = self.frame.index.tolist()
+        for number, (label, *cells) in enumerate(zip(labels, *columns, strict=True), start=2):
+            yield FrameRow(number, label), cells
+
+    def guard(self, cell: str) -> str:
+        """Keep a spreadsheet from running a cell; what was no text is left out, since text would mend it."""
+        return "" if isinstance(cell, Typed) and cell.kind != "a number" else guard(cell)
+
+    def unguard(self, cell: str) -> str:
+        """Undo `guard`."""
+        return unguard(cell)
+
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+        """Return a CSV file in UTF-8."""
+        return csv_bytes(header, rows)
+
+
+def _texts(column: pd.Series[Any]) -> list[str]:
+    missing = column.isna().tolist()
+    exact = _exact(column.dtype)
+    return ["" if gone else _text(value, exact) for gone, value in zip(missing, column.tolist(), strict=True)]
+
+
+def _exact(dtype: Any) -> int:
+    """Return the number from which on a float of this type cannot be told from its neighbours."""
+    return _EXACT.get(dtype.itemsize, EXACT) if getattr(dtype, "kind", "") == "f" else EXACT
+
+
+def _text(value: Any, exact: int) -> str:
+    """Return a value as text; a whole number of a frame is exact, whatever its size."""
+    if isinstance(value, str):
+        if value.isascii() or not _HALF.search(value):
+            return value
+        return Typed(_HALF.sub("�", value), "a text with half a character")
+    if isinstance(value, Decimal):
+        whole = value.is_finite() and value == value.to_integral_value() and abs(value) < _LONG
+        return Typed(str(int(value) if whole else value), "a number")
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        return Typed(str(number if abs(number) < _LONG else Decimal(number)), "a number")
+    return text_of(value, _exact(value.dtype) if hasattr(value, "dtype") else exact)
+
+
+def labels(numbers: Sequence[int]) -> pd.Series[Any]:
+    """Return how people find rows, as a column: numbers (int64), or labels in the index of a DataFrame."""
+    import pandas as pd
+
+    framed = any(isinstance(number, FrameRow) for number in numbers)
+    return pd.Series([label_of(number) for number in numbers], dtype=None if framed else "int64")

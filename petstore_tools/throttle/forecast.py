@@ -1,0 +1,127 @@
+"""The price before the act: requests, days and finishing time of a bulk run, by the plan (§8.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf
+from typing import Final
+
+from petstore_tools import spec
+from petstore_tools.errors import SettingsError
+from petstore_tools.plans import Plan
+from petstore_tools.text import counted, utc_text
+from petstore_tools.throttle.throttle import Room
+from petstore_tools.throttle.windows import Window
+
+MOST_CONNECTIONS: Final = 16
+WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number
+SLOW_S: Final = 0.005  # a faster answer than this is not worth a second connection
+LEAST_LEFT: Final = 20  # requests of a day that a bulk run leaves for others
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """
+    What a bulk run will take.
+
+    Attributes:
+        requests: Requests it spends at most, if no answer is lost: then one listing more.
+        looks: Of these, at most so many to see what stands before the first create.
+        left_today: Requests of the day that are left now; None where nobody told.
+        leaves_per_day: Requests of each day that it leaves for others.
+        days: Days it touches, from 1; 0 where there is nothing to send.
+        ends_at: Unix seconds, None where it can never end.
+        plan: The plan in force, in words.
+        made_at: Unix seconds.
+    """
+
+    requests: int
+    looks: int
+    left_today: int | None
+    leaves_per_day: int
+    days: int
+    ends_at: float | None
+    plan: str
+    made_at: float
+
+    def __str__(self) -> str:
+        if not self.requests:
+            return "nothing to send"
+        if self.ends_at is None:
+            return f"{counted(self.requests, 'request')}, never done: the plan leaves none to send"
+        looks = f", up to {self.looks:,} of them to see what stands before" if self.looks else ""
+        made, ends = utc_text(self.made_at), utc_text(self.ends_at)
+        when = f"{counted(self.days, 'day')}, done about {ends}"
+        if made[:10] == ends[:10]:
+            when = f"done today at about {ends[11:16]} UTC"
+        left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
+        return (
+            f"{counted(self.requests, 'request')}{looks}, on {self.plan}; {left} left today, "
+            f"{self.leaves_per_day:,} a day kept for others; {when}"
+        )
+
+
+def leave_per_day(plan: Plan, wanted: int | None) -> int:
+    """
+    Return how much of a day a bulk run leaves; by default 20, or a tenth of a smaller day.
+
+    Raises:
+        SettingsError: It would leave the whole day.
+    """
+    if wanted is not None and (wanted < 0 or wanted >= (plan.per_day or inf)):
+        raise SettingsError(f"leaving {wanted:,} of {plan.per_day or 0:,} requests a day leaves none to send")
+    if wanted is not None:
+        return wanted
+    return LEAST_LEFT if plan.per_day is None else min(LEAST_LEFT, plan.per_day // 10)
+
+
+def forecast(
+    creates: int, plan: Plan, *, minute: Room, day: Room, leave: int, now: float, looks: int = 0
+) -> Forecast:
+    """
+    Say what so many creates will take from `now` on.
+
+    Args:
+        creates: How many.
+        plan: The plan in force.
+        minute: What the throttle says is left of the minute.
+        day: What it says is left of the day.
+        leave: Requests of each day kept for others.
+        now: Unix seconds.
+        looks: Requests before the first create.
+    """
+    requests = creates + looks
+    per_minute = minute.limit or inf
+    usable_today = max(0.0, day.left - leave)
+    usable_a_day = max(0.0, (day.limit or inf) - leave)
+    today = min(float(requests), usable_today)
+    rest = requests - today
+    left_today = None if day.left == inf else int(max(0.0, day.left))
+
+    def made(days: int, ends_at: float | None) -> Forecast:
+        return Forecast(requests, looks, left_today, leave, days, ends_at, str(plan), now)
+
+    if not requests:
+        return made(0, now)
+    if not rest:
+        return made(1, now + _sending_s(today, minute.left, per_minute))
+    if not usable_a_day:
+        return made(0, None)
+    whole_days = ceil(rest / usable_a_day)
+    last = rest - (whole_days - 1) * usable_a_day
+    next_day = day.frees_at if day.by_headers else Window(1, spec.DAY_S).end(now)
+    begins = next_day + (whole_days - 1) * spec.DAY_S
+    return made(whole_days + bool(today), begins + _sending_s(last, per_minute, per_minute))
+
+
+def _sending_s(requests: float, left_now: float, per_minute: float) -> float:
+    """Return seconds that pass while windows fill: none as long as one is enough."""
+    return ceil(max(0.0, requests - max(0.0, left_now)) / per_minute) * spec.MINUTE_S
+
+
+def connections(per_minute: int | None, latency_s: float) -> int:
+    """Return how many connections fill the plan at the measured latency, one spare included."""
+    if per_minute is None:
+        return WITHOUT_A_PLAN
+    needed = ceil(round(per_minute * latency_s / spec.MINUTE_S, 6))
+    return min(MOST_CONNECTIONS, needed + 1 if needed > 1 else 1)

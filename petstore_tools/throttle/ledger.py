@@ -1,0 +1,293 @@
+"""Where the budget of a key lives: in this process, in a file of this machine, or in a team's database."""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, get_args
+
+from pydantic import SecretStr, TypeAdapter, ValidationError
+
+from petstore_tools import sqlite
+from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError, without_frames
+from petstore_tools.throttle.budget import Budget
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+Kind = Literal["shared", "memory"]
+Exchange = Callable[[bytes | None], bytes]  # the state as it stands -> the state as it is to stand
+
+_BUDGET: Final = TypeAdapter(Budget)
+_DEAD_HOLDER_S: Final = 5  # how long the database waits for a machine that vanished inside a transaction
+
+
+class Ledger(Protocol):
+    """
+    Gives one caller at a time the budget, and keeps what the caller made of it.
+
+    Attributes:
+        shared: Who shares it, in words.
+        ahead_s: The ledger's clock less this machine's: times in a budget are the ledger's.
+    """
+
+    shared: str
+    ahead_s: float
+
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """Let `change` work on the budget alone; what it leaves is kept, what it returns comes back."""
+
+    def close(self) -> None:
+        """Let go of files."""
+
+
+def open_ledger(
+    kind: Kind, folder: Path, base_url: str, key: SecretStr, *, url: SecretStr | None = None
+) -> Ledger:
+    """
+    Return the ledger of a key.
+
+    Args:
+        kind: `memory`: this process alone.
+        folder: State folder, for the file that all processes of this user share.
+        base_url: Names the budget, with the key.
+        key: Likewise.
+        url: Database that the processes of many machines share, in place of the file.
+
+    Raises:
+        SettingsError: The URL is none of a PostgreSQL database, or there is no such kind.
+    """
+    if kind not in get_args(Kind):
+        raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
+    if kind == "memory":
+        return MemoryLedger()
+    name = subject(base_url, key.get_secret_value())
+    return SqliteLedger(folder / "budget.db", name) if url is None else PostgresLedger(url, name)
+
+
+def subject(base_url: str, key: str) -> str:
+    """Return the name of a budget: a digest of base address and key, which neither can be read from."""
+    named = f"{base_url}\n{key}".encode(errors="surrogatepass")  # never an error, which would show the key
+    return hashlib.sha256(named).hexdigest()[:32]
+
+
+class MemoryLedger:
+    """A budget for the threads of this process only; forgotten with it."""
+
+    shared = "in this process only: other processes on the same key are not seen"
+    ahead_s = 0.0
+
+    def __init__(self) -> None:
+        self._budget, self._lock = Budget(), threading.Lock()
+
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """Let `change` work on the budget alone."""
+        with self._lock:
+            return change(self._budget)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class _Stored(ABC):
+    """A budget as JSON in one row of a database: read, changed and written in one transaction."""
+
+    def __init__(self) -> None:
+        self.ahead_s = 0.0
+        self._lock = threading.Lock()
+        self._known: tuple[bytes, Budget] | None = None  # decoding is saved while nobody else wrote
+
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """Let `change` work on the budget alone, in one transaction."""
+        made: list[tuple[bytes, Budget, T]] = []
+
+        def work(state: bytes | None) -> bytes:
+            if state is None:
+                budget = Budget()
+            elif self._known is not None and self._known[0] == state:
+                budget = self._known[1]
+            else:
+                budget = _BUDGET.validate_json(state)
+            self._known = None  # what `change` leaves half done is never used
+            result = change(budget)
+            made[:] = [(_BUDGET.dump_json(budget), budget, result)]
+            return made[0][0]
+
+        with self._lock:
+            try:
+                self._exchange(work)
+            except self._faults() as error:
+                self._let_go()
+                raise LedgerError(self._explain(error)) from error
+            state, budget, result = made[0]
+            self._known = state, budget
+            return result
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._lock:
+            self._let_go()
+
+    @abstractmethod
+    def _exchange(self, work: Exchange) -> None:
+        """Hold the row, hand its state to `work`, and commit what comes back."""
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Close the connection."""
+
+    @abstractmethod
+    def _faults(self) -> tuple[type[Exception], ...]:
+        """Return the exceptions that mean a broken ledger."""
+
+    @abstractmethod
+    def _explain(self, error: Exception) -> str:
+        """Say what helps."""
+
+
+class SqliteLedger(_Stored):
+    """
+    A budget in a file: exact under threads and processes, kept over restarts and kill -9.
+
+    Args:
+        path: The file, one for all keys; made with mode 0600.
+        subject: Which budget in it (`subject`).
+
+    Raises:
+        LedgerError: On use, where the file cannot be read or written. Nothing was sent then.
+    """
+
+    shared = "with all processes of this user on this machine"
+
+    def __init__(self, path: Path, subject: str) -> None:
+        super().__init__()
+        self.path, self._subject = path, subject
+        self._connection = sqlite.PerProcess(self._open)
+
+    def _exchange(self, work: Exchange) -> None:
+        with sqlite.transaction(self._connection.get()) as db:
+            row = db.execute("SELECT state FROM key_budget WHERE subject = ?", (self._subject,)).fetchone()
+            if row is None:
+                db.execute("INSERT INTO key_budget VALUES (?, ?)", (self._subject, work(None)))
+            else:
+                db.execute("UPDATE key_budget SET state = ? WHERE subject = ?", (work(row[0]), self._subject))
+
+    def _open(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite.connect(self.path, durability="NORMAL")
+        with sqlite.transaction(connection):
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS key_budget"
+                " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
+            )
+        return connection
+
+    def _let_go(self) -> None:
+        self._connection.close()
+
+    def _faults(self) -> tuple[type[Exception], ...]:
+        return sqlite3.Error, OSError, ValidationError
+
+    def _explain(self, error: Exception) -> str:
+        what = "its content is damaged" if isinstance(error, ValidationError) else str(error)
+        return (
+            f"the budget file {self.path.name} in the state folder cannot be used ({what}); nothing was "
+            "sent. Make the folder writable, point PETSTORE_STATE_DIR at one that is, move the file away "
+            'if it is damaged, or pass ledger="memory" to keep the plan for this process alone'
+        )
+
+
+class PostgresLedger(_Stored):
+    """
+    A budget in a PostgreSQL database, for a team on many machines; the database's clock is everybody's.
+
+    Args:
+        url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is made there.
+        subject: Which budget in it (`subject`).
+        wall: This machine's clock.
+
+    Raises:
+        SettingsError: The URL is none of PostgreSQL.
+        MissingExtraError: The extra `postgres` is not installed.
+        LedgerError: On use, where the database cannot be used. Nothing was sent then.
+    """
+
+    shared = "with all who use the same ledger database"
+
+    def __init__(self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self._wall = wall
+        if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
+            raise SettingsError("PETSTORE_LEDGER_URL must look like postgresql://USER:PASSWORD@HOST/DATABASE")
+        try:
+            import psycopg
+        except ImportError as error:
+            raise MissingExtraError("postgres", "a ledger on PostgreSQL") from error
+        self._url, self._subject, self._psycopg = url, subject, psycopg
+        self._connection = sqlite.PerProcess(self._open)
+
+    def _exchange(self, work: Exchange) -> None:
+        try:
+            self._connection.get().execute("SELECT 1")
+        except self._psycopg.OperationalError:  # the database was restarted since: nothing is under way yet
+            self._let_go()
+        db = self._connection.get()
+        with db.transaction():
+            row = db.execute(
+                # in a subquery, so that the time is read when the row is ours, not before
+                "SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
+                " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS held",
+                (self._subject,),
+            ).fetchone()
+            assert row is not None
+            self.ahead_s = row[1] - self._wall()
+            state = work(row[0].encode() or None)
+            db.execute(
+                "UPDATE petstore_budget SET state = %s WHERE subject = %s", (state.decode(), self._subject)
+            )
+
+    def _open(self) -> psycopg.Connection:
+        db = self._connected()
+        db.execute("SET lock_timeout = '10s'")
+        db.execute(f"SET idle_in_transaction_session_timeout = '{_DEAD_HOLDER_S}s'")
+        with db.transaction():
+            db.execute("SELECT pg_advisory_xact_lock(hashtext('petstore_budget'))")  # two may come first
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text NOT NULL)"
+            )
+            db.execute("INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING", (self._subject,))
+        return db
+
+    def _connected(self) -> psycopg.Connection:
+        try:
+            return self._psycopg.connect(
+                self._url.get_secret_value(),
+                autocommit=True,
+                connect_timeout=5,
+                client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
+            )
+        except self._psycopg.Error as error:
+            failure: BaseException = type(error)("no connection")
+        except BaseException as error:
+            failure = without_frames(error)
+        raise failure  # neither frames nor attributes nor words of the driver show the password here
+
+    def _let_go(self) -> None:
+        self._connection.close()
+
+    def _faults(self) -> tuple[type[Exception], ...]:
+        return self._psycopg.Error, OSError, ValidationError
+
+    def _explain(self, error: Exception) -> str:
+        what = "its content is damaged" if isinstance(error, ValidationError) else type(error).__name__
+        return (
+            f"the ledger database cannot be used ({what}); nothing was sent. Check that the address in "
+            "PETSTORE_LEDGER_URL can be reached from here and that its user may create and change the table "
+            'petstore_budget, or pass ledger="memory" to keep the plan for this process alone'
+        )

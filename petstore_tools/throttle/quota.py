@@ -1,0 +1,147 @@
+"""What is left of a key's minute and day, told without a request (§8.2, §8.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from petstore_tools import render
+from petstore_tools.http.client import Client
+from petstore_tools.text import utc_text
+from petstore_tools.throttle.windows import PERIODS, WindowName
+
+
+@dataclass(frozen=True)
+class WindowQuota:
+    """
+    One window of a quota.
+
+    Attributes:
+        window: `minute` or `day`.
+        limit: Requests, None where nobody told.
+        left: Requests that may go now, None where nobody told.
+        here: Requests of this whole window that this process sent.
+        others: Those that other processes on the same ledger sent.
+        strangers: Those the service counted beyond, sent by nobody we know; None while it did not tell.
+        frees_at: Unix seconds at which more is left, None while nothing is used or known.
+        told_by: `headers`: the service's last answer; `ledger`: our own count.
+    """
+
+    window: WindowName
+    limit: int | None
+    left: int | None
+    here: int
+    others: int
+    strangers: int | None
+    frees_at: float | None
+    told_by: str
+
+
+@dataclass(frozen=True)
+class Quota:
+    """
+    What a key has left.
+
+    Attributes:
+        plan: In words.
+        windows: Minute and day.
+        closed_until: Unix seconds until which nothing goes after a 429 or a ban, None while open.
+        closed_why: Why, or "".
+        in_flight: Requests without an answer yet; they count as spent.
+        shared: Who shares the count, in words.
+        as_of: Unix seconds.
+    """
+
+    plan: str
+    windows: tuple[WindowQuota, WindowQuota]
+    closed_until: float | None
+    closed_why: str
+    in_flight: int
+    shared: str
+    as_of: float
+
+    @property
+    def minute(self) -> WindowQuota:
+        """The minute."""
+        return self.windows[0]
+
+    @property
+    def day(self) -> WindowQuota:
+        """The day."""
+        return self.windows[1]
+
+    @property
+    def note(self) -> str:
+        """What else there is to know, in a sentence or two."""
+        told = []
+        if self.closed_until is not None:
+            told.append(f"Closed until {utc_text(self.closed_until)}: {self.closed_why}.")
+        if self.in_flight:
+            told.append(f"{self.in_flight} requests are under way.")
+        told.append(f"Counted {self.shared}; strangers use the key without this toolkit.")
+        return " ".join(told)
+
+    def to_text(self) -> str:
+        """Return the quota for a terminal."""
+        return f"{self.plan}\n\n{render.text_table(_HEADER, self._rows())}\n\n{self.note}"
+
+    def _rows(self) -> list[tuple[object, ...]]:
+        return [
+            (w.window, w.limit, w.left, w.here, w.others, w.strangers, _time(w.frees_at), _TELLERS[w.told_by])
+            for w in self.windows
+        ]
+
+    def __repr__(self) -> str:
+        parts = [f"{w.window} {render.shown(w.left)} of {render.shown(w.limit)} left" for w in self.windows]
+        closed = "" if self.closed_until is None else f", closed until {utc_text(self.closed_until)}"
+        return f"Quota({self.plan}: {', '.join(parts)}{closed})"
+
+    def _repr_html_(self) -> str:
+        return render.html_table(self.plan, _HEADER, self._rows(), note=self.note)
+
+
+_HEADER = ("window", "limit", "left", "this process", "others here", "strangers", "frees at", "told by")
+_TELLERS = {"headers": "the service", "ledger": "our own count"}
+
+
+def _time(at: float | None) -> str | None:
+    return None if at is None else utc_text(at)
+
+
+def look(client: Client) -> Quota:
+    """Say what the client's key has left; costs no request."""
+    door = client.admission
+    plan, throttle = door.room()
+    now, budget = door.now(), throttle.budget
+
+    service_now = budget.service_time(now)
+
+    def window(name: WindowName) -> WindowQuota:
+        room = throttle.room(name, now)
+        spent = {who: known.of(name, service_now) for who, known in budget.spent.items()}
+        ours, here = sum(spent.values()), spent.get(door.name, 0)
+        reading = budget.readings.get(name)
+        flying = len(budget.in_flight)
+        return WindowQuota(
+            window=name,
+            limit=room.limit,
+            left=None if room.left == inf else max(0, int(room.left)),
+            here=here,
+            others=ours - here,
+            strangers=None if reading is None else max(0, reading.limit - reading.remaining + flying - ours),
+            frees_at=door.here(room.frees_at) if now < room.frees_at < inf else None,
+            told_by="headers" if room.by_headers else "ledger",
+        )
+
+    closed_until = max(budget.gate_until, budget.banned_until)
+    closed = now < closed_until
+    minute, day = (window(name) for name in PERIODS)
+    return Quota(
+        plan=str(plan),
+        windows=(minute, day),
+        closed_until=door.here(closed_until) if closed else None,
+        closed_why=budget.gate_why if closed else "",
+        in_flight=len(budget.in_flight),
+        shared=client.ledger.shared,
+        as_of=client.clock.now(),
+    )
