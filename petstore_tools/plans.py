@@ -1,9 +1,10 @@
-"""Plans: how many requests a key has, by the minute and by the day (§8.2)."""
+"""Plans and their windows: how many requests a key has, by the minute and by the day (§8.2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from math import floor
+from typing import Final, Literal
 
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
@@ -11,6 +12,32 @@ from petstore_tools.errors import SettingsError
 MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
 MOST_DIGITS: Final = 100
 LONGEST_SHOWN: Final = 20  # of what is no plan: it may be a key, pasted in the wrong place
+
+
+WindowName = Literal["minute", "day"]
+PERIODS: Final[dict[WindowName, int]] = {"minute": spec.MINUTE_S, "day": spec.DAY_S}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """
+    A number of requests in a period.
+
+    Args:
+        limit: Requests.
+        period_s: Seconds; windows begin at whole multiples of it (§8.2 is silent: our choice).
+    """
+
+    limit: int
+    period_s: int
+
+    def start(self, now: float) -> int:
+        """Return the Unix second at which the whole window that holds `now` began."""
+        return floor(now / self.period_s) * self.period_s
+
+    def end(self, now: float) -> int:
+        """Return the Unix second at which the whole window that holds `now` ends."""
+        return self.start(now) + self.period_s
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,33 @@
-"""PetStore: the face of the toolkit, one line a method."""
+"""PetStore: the face of the toolkit; each method hands its work to a room."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import ValidationError
 
 from petstore_tools import settings as settings_
+from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import ArgumentError
-from petstore_tools.history.snapshots import Shelf
+from petstore_tools.history.snapshots import Shelf, Snapshot, Snapshots
 from petstore_tools.http.client import SETTLE_AFTER_S, Client
 from petstore_tools.http.responses import first_fault
 from petstore_tools.http.transport import Transport
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.fetch import Puller
+from petstore_tools.listing.pages import Inventory, Listed
+from petstore_tools.listing.query import Wanted, check_status, parse_age
 from petstore_tools.listing.remembered import KnownServices
-from petstore_tools.models import NewPet, Pet
+from petstore_tools.models import NewPet, Pet, whole
+from petstore_tools.notebook import page_progress
 from petstore_tools.plans import Plan
-from petstore_tools.reading import Reading, check_status
 from petstore_tools.settings import Settings
-from petstore_tools.throttle.gate import MAX_WAIT_S
+from petstore_tools.throttle.gate import MAX_WAIT_S, Manner
 from petstore_tools.throttle.ledger import open_ledger
 
 if TYPE_CHECKING:
@@ -29,12 +36,13 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from petstore_tools.doctor import Finding
-    from petstore_tools.importing import ImportPreview, ImportResult, Order, Progress
+    from petstore_tools.importing import ImportPreview, ImportResult, Progress
     from petstore_tools.importing.options import Known
+    from petstore_tools.reporting.report import StatusReport
     from petstore_tools.throttle.quota import Quota
 
 
-class PetStore(Reading):
+class PetStore:
     """
     One API key at one Animal Store Service.
 
@@ -53,6 +61,13 @@ class PetStore(Reading):
         pagination: How this service reaches page two, None to learn it: `offset`, `skip`, `page`, `page0`,
             `after`, `starting_after`, `cursor=PARAMETER`, or `none`: never try.
         progress: False: draw no bar and print no preview; None: a bar where someone looks.
+
+    Attributes:
+        progress: As given.
+        settings: What was resolved from arguments, variables and file; shows no key.
+        client: Makes single calls, within the plan.
+        inventory: What is listed, through that client.
+        snapshot_store: The kept listings.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
@@ -83,17 +98,25 @@ class PetStore(Reading):
             state_dir=state_dir,
             pagination=pagination,
         )
-        clock = SystemClock()
-        self._quiet = progress is False
-        self._open(settings, clock, session, ledger, max_wait_s, progress=progress)
+        self._prints = progress is not False
+        self._open(settings, SystemClock(), session, ledger, max_wait_s, progress=progress)
 
-    _quiet = False  # a sandbox draws no bar, and shows the preview
+    _prints = True  # the preview of an import
 
     @classmethod
-    def _with(cls, settings: Settings, clock: Clock) -> Self:
-        """Make a store on another clock, quiet: for the sandbox."""
+    def from_settings(
+        cls,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        session: requests.Session | None = None,
+        ledger: Literal["shared", "memory"] = "shared",
+        max_wait_s: float = MAX_WAIT_S,
+        progress: bool | None = False,
+    ) -> Self:
+        """Make a store from settings alone, also on another clock; no variable and no file is read."""
         store = cls.__new__(cls)
-        store._open(settings, clock, None, "shared", MAX_WAIT_S, progress=False)
+        store._open(settings, clock or SystemClock(), session, ledger, max_wait_s, progress=progress)
         return store
 
     def _open(
@@ -106,8 +129,8 @@ class PetStore(Reading):
         *,
         progress: bool | None,
     ) -> None:
-        key, self._settings = settings.api_key, settings
-        client = Client(
+        key, self.settings, self.progress = settings.api_key, settings, progress
+        self.client = Client(
             base_url=settings.base_url,
             environment=settings.environment,
             transport=Transport(settings.base_url, key, session=session),
@@ -116,11 +139,133 @@ class PetStore(Reading):
             clock=clock,
             max_wait_s=max_wait_s,
             settle_after_s=SETTLE_AFTER_S if settings.settle_after_s is None else settings.settle_after_s,
-            known=KnownServices(settings.state_dir / "services.json"),
-            pagination=settings.pagination,
         )
-        shelf = Shelf(settings.state_dir, settings.environment, settings.base_url)
-        super().__init__(client, shelf, progress=progress)
+        self.inventory = Inventory(
+            self.client, KnownServices(settings.state_dir / "services.json"), settings.pagination
+        )
+        self.snapshot_store = Shelf(settings.state_dir, settings.environment, settings.base_url)
+        self._puller = Puller(self.inventory, self.snapshot_store.checkpoints)
+
+    def list_pets(
+        self,
+        *,
+        status: str | None = None,
+        first: int | None = None,
+        require: Literal["complete"] | None = None,
+        max_age: str | float | timedelta | None = None,
+        max_requests: int | None = None,
+        resume: bool = True,
+        wait: bool = False,
+        confirm: Callable[[int, int], None] | None = None,
+    ) -> pd.DataFrame:
+        """
+        Fetch the inventory as a frame that says whether it is whole.
+
+        A pull that was interrupted or met the day's quota keeps its pages: the same call within 26 hours
+        goes on, and the frame says that it was stitched over a pause.
+
+        Args:
+            status: One of the three values, None for all.
+            first: Only so many animals, with as few requests as that needs.
+            require: `complete`: raise where the listing is not whole.
+            max_age: Answer from a snapshot that is not older (`"1h"`, seconds, a timedelta), else fetch and
+                keep one; needs the extra `parquet`.
+            max_requests: Stop after so many requests.
+            resume: Go on with an interrupted pull.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+            confirm: Called before the first request where the day leaves fewer requests than the listing
+                needs, with the needed and the left number; it raises an exception to stop.
+
+        Returns:
+            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
+            missing where unset); the same dtypes when empty. `attrs["listing"]` is the verdict.
+
+        Raises:
+            ArgumentError: An argument is none of these.
+            IncompleteListingError: Completeness was required; the frame is in `last_partial`.
+            UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError: What was read
+                until then is in `last_partial`, labelled as cut.
+
+        Warns:
+            UserWarning: The listing is not complete, or holds what the document does not name.
+
+        Spec: §4.1.
+        """
+        wanted = Wanted.of(status, first=first, max_requests=max_requests, require=require)
+        age = None if max_age is None else parse_age(max_age, wanted)
+        if age is not None:
+            kept = self.snapshot_store.younger(age, status=status, now=self.client.clock.now())
+            if kept is not None:
+                return kept
+        with page_progress(self.progress) as show:
+            frame = self._puller.pull(wanted, wait=wait, resume=resume, confirm=confirm, show=show)
+        verdict = Listing.as_listed(frame)
+        notes = list(verdict.notes)
+        if not verdict.complete and first is None:
+            notes.insert(0, f"not the whole inventory: {verdict}")
+        if age is not None and verdict.complete and (note := self.snapshot_store.try_keep(frame)[1]):
+            notes.append(note)
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return frame
+
+    def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Listed:
+        """
+        Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
+
+        Iterate it again and it reads again, from the first page on.
+
+        Args:
+            status: One of the three values, None for all.
+            limit: Page size, 1 to 100.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Raises:
+            ArgumentError: Status or limit is none of these.
+
+        Spec: §4.1, §8.1.
+        """
+        return self.inventory.pages(Wanted.of(status, limit), manner=Manner(wait=wait))
+
+    def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
+        """Return the animals one by one; asks for a page when the one before is used up (§4.1)."""
+        return (pet for page in self.pages(status=status, wait=wait) for pet in page.pets)
+
+    @property
+    def last_partial(self) -> pd.DataFrame | None:
+        """What the last listing had that was interrupted or not whole as required; None where it ended."""
+        return self._puller.last_partial
+
+    def snapshot(self, *, status: str | None = None, wait: bool = False) -> Snapshot:
+        """
+        List the inventory and keep it: Parquet, a file a listing, a folder a day, with the verdict inside.
+
+        Args:
+            status: One of the three values, None for all.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+
+        Raises:
+            IncompleteListingError: It is not whole, so it is not kept.
+            MissingExtraError, OSError: Parquet is not installed, or its folder cannot be written; nothing
+                was asked.
+
+        Spec: §4.1.
+        """
+        self.snapshot_store.check()
+        return self.snapshot_store.keep(self.list_pets(status=status, require="complete", wait=wait))
+
+    def snapshots(self, *, status: str | None = None) -> Snapshots:
+        """
+        Return the kept listings with this filter, oldest first; costs no request.
+
+        Args:
+            status: One of the three values, None for the whole inventories.
+
+        Raises:
+            MissingExtraError: The extra `parquet` is not installed.
+        """
+        check_status(status)
+        return self.snapshot_store.all(status)
 
     def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
         """
@@ -143,13 +288,80 @@ class PetStore(Reading):
             pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
         except ValidationError as error:
             raise ArgumentError(f"no such animal can be added: {first_fault(error)}") from None
-        return self._client.create(pet)
+        return self.client.create(pet)
+
+    def get_pet(self, pet_id: int) -> Pet:
+        """
+        Fetch one animal by its id.
+
+        Raises:
+            ArgumentError: No int64.
+            NotFoundError: There is none, or the operation was removed as announced.
+
+        Warns:
+            DeprecationWarning: The operation is deprecated.
+
+        Spec: §4.3.
+        """
+        warnings.warn(
+            f"get_pet is deprecated, its removal is announced for {spec.REMOVAL_OF_GET_PET}; "
+            "use list_pets(status=...)",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        pet_id = whole(pet_id)
+        if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
+            raise ArgumentError(f"an id is a whole number in int64, not {pet_id!r}")
+        return self.client.get(pet_id)
+
+    def status_report(
+        self,
+        *,
+        status: str | None = None,
+        categories: Mapping[int, str] | None = None,
+        since: str | date | None = None,
+        partial: bool = False,
+        wait: bool = False,
+        confirm: Callable[[int, int], None] | None = None,
+    ) -> StatusReport:
+        """
+        List the inventory, keep it as a snapshot where Parquet can be written, and report on it.
+
+        `petstore_tools.status_report` takes a frame that you have.
+
+        Args:
+            status: One of the three values, None for all.
+            categories: Labels by categoryId.
+            since: Compare with an earlier listing: `last`, that of the last report which was written to a
+                file; or the newest snapshot that is as old as `7d`, or as a date or time (`2026-03-05`,
+                `05.03.2026`, `2026-03-05T14:00+01:00`, a datetime; UTC where it names no zone, of a date
+                its end). Where none is that old, with the oldest, and the report says so. Needs the extra
+                `parquet`.
+            partial: Report on a listing that is not whole; the report says so.
+            wait: Wait for the next day's quota in place of raising QuotaError.
+            confirm: As for `list_pets`.
+
+        Raises:
+            ArgumentError: Status or `since` is none of these, or in the future; nothing was asked.
+            IncompleteListingError: The listing is not whole, and `partial` is not set.
+            MissingExtraError: `since` without the extra `parquet`.
+
+        Spec: §2.3, §4.1.
+        """
+        from petstore_tools.reporting.report import report_and_keep
+
+        check_status(status)
+        now = self.client.clock.now()
+        older = None if since is None else self.snapshot_store.since(since, status=status, now=now)
+        require: Literal["complete"] | None = None if partial else "complete"
+        frame = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)
+        return report_and_keep(frame, self.snapshot_store, older, categories=categories, partial=partial)
 
     def quota(self) -> Quota:
         """Say what is left of minute and day, and when more is; costs no request (§8)."""
         from petstore_tools.throttle.quota import look
 
-        return look(self._client)
+        return look(self.client.admission)
 
     def preview_import(
         self,
@@ -194,7 +406,7 @@ class PetStore(Reading):
             baseline=baseline,
             leave=leave,
         )
-        return self._preview(order)
+        return bulk.preview(self.client, self.journals, order)
 
     def import_pets(
         self,
@@ -252,8 +464,9 @@ class PetStore(Reading):
         Spec: §4.2, §8.
         """
         from petstore_tools import importing as bulk
+        from petstore_tools.notebook import import_progress
 
-        quiet = progress is False or (progress is None and self._quiet)
+        quiet = progress is False or (progress is None and not self._prints)
 
         def announce(preview: ImportPreview) -> bool:
             if not quiet:
@@ -276,7 +489,8 @@ class PetStore(Reading):
             leave=leave,
             wait=wait,
         )
-        result = self._import(order, announce, progress)
+        with import_progress(self.progress if progress is None else progress) as show:
+            result = bulk.run(self.inventory, self.journals, order, announce=announce, progress=show)
         assert result is not None
         return result
 
@@ -284,33 +498,17 @@ class PetStore(Reading):
         """Look at budget, service, key, clock and plan with one request; yields what is found as it comes."""
         from petstore_tools.doctor import examine
 
-        return examine(self._client, self._settings.plan)
+        return examine(self.client, self.settings.plan)
 
     def close(self) -> None:
         """Close connections and files."""
-        self._client.transport.close()
-        self._client.admission.close()
-
-    def _preview(self, order: Order) -> ImportPreview:
-        from petstore_tools import importing as bulk
-
-        return bulk.preview(self._client, self._journals, order)
-
-    def _import(
-        self,
-        order: Order,
-        announce: Callable[[ImportPreview], bool],
-        progress: bool | Callable[[Progress], None] | None,
-    ) -> ImportResult | None:
-        from petstore_tools import importing as bulk
-        from petstore_tools.notebook import import_progress
-
-        with import_progress(self._progress if progress is None else progress) as show:
-            return bulk.run(self._client, self._journals, order, announce=announce, progress=show)
+        self.client.transport.close()
+        self.client.admission.close()
 
     @property
-    def _journals(self) -> Path:
-        return self._settings.state_dir / "imports"
+    def journals(self) -> Path:
+        """Folder of the imports' journals."""
+        return self.settings.state_dir / "imports"
 
     def __enter__(self) -> Self:
         return self
@@ -321,12 +519,12 @@ class PetStore(Reading):
     def _repr_html_(self) -> str:
         from petstore_tools.render import html_table
 
-        plan = "learnt from headers" if self._settings.plan is None else str(self._settings.plan)
-        row = (self._settings.environment, self._client.host, plan, self._client.ledger.shared)
+        plan = "learnt from headers" if self.settings.plan is None else str(self.settings.plan)
+        row = (self.settings.environment, self.client.host, plan, self.client.ledger.shared)
         return html_table("PetStore", ("environment", "service", "plan", "budget counted"), [row])
 
     def __repr__(self) -> str:
-        if not hasattr(self, "_client"):  # a traceback of its making
+        if not hasattr(self, "client"):  # a traceback of its making
             return "PetStore(not opened)"
-        plan = "plan learnt from headers" if self._settings.plan is None else str(self._settings.plan)
-        return f"PetStore({self._settings.environment}, {self._client.host}, {plan})"
+        plan = "plan learnt from headers" if self.settings.plan is None else str(self.settings.plan)
+        return f"PetStore({self.settings.environment}, {self.client.host}, {plan})"

@@ -13,11 +13,10 @@ from isolation import isolate
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.clock import SystemClock
-from petstore_tools.plans import Plan
+from petstore_tools.plans import Plan, Window
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
-from petstore_tools.throttle.windows import Window
 
 AMPLE = 1_000_000_000  # requests
 CASES = Path(__file__).with_name("cases.txt")

@@ -13,10 +13,9 @@ from petstore_tools import spec
 from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT, WAIT, YES
 from petstore_tools.errors import IncompleteListingError, SettingsError
-from petstore_tools.history.snapshots import load_parquet
 from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.pages import Wanted
+from petstore_tools.listing.parquet import load_parquet
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable
@@ -90,15 +89,15 @@ def list_(
     if excel and (output is None or output.suffix.casefold() != ".csv"):
         raise click.UsageError("--excel is for -o FILE.csv")
     with PetStore(environment=environment) as store:
-        if first is None and max_age is None and (price := store.listing_price(status=status)):
-            click.echo(f"{price}, as far as is known", err=True)
-        frame = store._list(
-            Wanted(status, first=first, max_requests=max_requests),
+        frame = store.list_pets(
+            status=status,
+            first=first,
+            max_requests=max_requests,
             max_age=max_age,
             wait=wait,
             confirm=None if yes else functools.partial(_confirm, or_less=", or take less with --first"),
         )
-        kept = max_age is not None and not store._client.sent
+        kept = max_age is not None and not store.client.sent
     listing = Listing.of(frame)
     if output is None:
         shown = frame.head(SHOWN_ROWS).astype("object")
@@ -170,8 +169,8 @@ def report_(
     _check_output(output, (".html", ".xlsx", ".md", ".json"))
     with PetStore(environment=environment) as store:
         try:
-            report = store._report(
-                status, since=since, partial=partial, wait=wait, confirm=None if yes else _confirm
+            report = store.status_report(
+                status=status, since=since, partial=partial, wait=wait, confirm=None if yes else _confirm
             )
         except IncompleteListingError as error:
             click.echo(f"Error: {error}; --partial reports on it all the same", err=True)

@@ -6,13 +6,14 @@ import json
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import click
 
-from petstore_tools import settings
+from petstore_tools import importing, settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import SHOWN_ROWS
 from petstore_tools.cli.options import ENVIRONMENT, JSON, KNOWN, NO_PROGRESS, WAIT, YES, mapping_of
@@ -23,6 +24,7 @@ from petstore_tools.importing.journals import Kept
 from petstore_tools.importing.options import Known
 from petstore_tools.importing.rows import Row
 from petstore_tools.importing.sheet import sheets_to_import
+from petstore_tools.notebook import import_progress
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.text import counted, local_text, utc_text
@@ -103,7 +105,7 @@ def import_(
         orders = [order] if sheet != "all" else _by_sheet(order)
         if not dry_run:
             return _run(store, orders, yes=yes, as_json=as_json)
-        previews = [store._preview(one) for one in orders]
+        previews = [importing.preview(store.client, store.journals, one) for one in orders]
         for preview in previews:
             click.echo("\n".join(preview.lines(most=len(preview.problems))))
         if any(preview.refusal for preview in previews):
@@ -139,7 +141,7 @@ def _run(store: PetStore, orders: list[Order], *, yes: bool, as_json: bool) -> i
     """Import once it is agreed to, tell what became of it, and return the exit code."""
     agreed = len(orders) > 1
     if agreed:
-        previews = [store._preview(order) for order in orders]
+        previews = [importing.preview(store.client, store.journals, order) for order in orders]
         agreed = _agreed(previews, yes=yes)
         for preview in previews:
             if preview.refusal:
@@ -177,8 +179,15 @@ def _import_one(store: PetStore, order: Order, *, yes: bool, agreed: bool) -> Im
             return False
         return agreed or _agreed([preview], yes=yes)
 
-    result = store._import(order, announce, None)
-    return store._import(replace(order, known="skip"), announce, None) if new_file else result
+    result = _run_import(store, order, announce)
+    return _run_import(store, replace(order, known="skip"), announce) if new_file else result
+
+
+def _run_import(
+    store: PetStore, order: Order, announce: Callable[[ImportPreview], bool]
+) -> ImportResult | None:
+    with import_progress(store.progress) as show:
+        return importing.run(store.inventory, store.journals, order, announce=announce, progress=show)
 
 
 def _agreed(previews: list[ImportPreview], *, yes: bool) -> bool:
@@ -354,12 +363,12 @@ def settle(
     with PetStore(environment=context.obj) as store:
         _same_place(store, kept)
         if row is None:
-            verdicts = manage.look_again(store._client, _folder(), kept)
+            verdicts = manage.look_again(store.inventory, _folder(), kept)
             told = Counter(type(verdict).__name__.casefold() for verdict in verdicts)
             counts = ", ".join(f"{n:,} {what}" for what, n in told.items())
             click.echo(counts or "Nothing to settle.")
             return exits.PARTLY if told["ambiguous"] else exits.DONE
-        manage.decide(store._client, _folder(), kept, row, pet_id)
+        manage.decide(store.client, _folder(), kept, row, pet_id)
         click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")
     return exits.DONE
 
@@ -391,7 +400,7 @@ def forget(import_id: str, *, yes: bool) -> int:
 
 
 def _same_place(store: PetStore, kept: Kept) -> None:
-    here = store._client.environment, store._client.base_url
+    here = store.client.environment, store.client.base_url
     if here != (kept.target.environment, kept.target.base_url):
         raise SettingsError(
             f"import {kept.id} went to {kept.target.environment} at {kept.target.base_url}; "

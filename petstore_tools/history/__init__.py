@@ -1,0 +1,1 @@
+"""What complete listings say over time."""

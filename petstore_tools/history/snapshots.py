@@ -3,7 +3,6 @@ Listings kept on disk, as Parquet that any tool reads: the history of the invent
 
     STATE/snapshots/production-3f2a.../inventory/day=2026-01-05/090000-000000.parquet    whole listings
     STATE/snapshots/production-3f2a.../status-sold/day=2026-01-05/091500-000000.parquet  by one status
-    STATE/snapshots/production-3f2a.../begun/inventory.parquet                           a pull to go on with
     STATE/snapshots/production-3f2a.../reported/inventory.txt                            what `last` means
 
 Only complete listings are kept as history, so whoever reads a folder of it reads wholes.
@@ -11,32 +10,28 @@ Only complete listings are kept as history, so whoever reads a folder of it read
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, overload
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.listing.checkpoint import Checkpoints, folder_name
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.reporting import breakdown as compare
+from petstore_tools.listing.parquet import load_parquet, parquet_bytes, read_frame, read_listing
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.text import counted, seconds_of, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_LISTING: Final = b"petstore_tools.listing"
-_BEGUN: Final = b"petstore_tools.begun"
-_NOTHING: Final[Mapping[bytes, bytes]] = {}
 
 
 @dataclass(frozen=True)
@@ -64,11 +59,11 @@ class Snapshot:
         Raises:
             FrameError: The file is damaged.
         """
-        return _read(self.path)
+        return read_frame(self.path)
 
     def statuses(self) -> pd.DataFrame:
         """Read the column `status` alone: what a history needs."""
-        return _read(self.path, ("status",))
+        return read_frame(self.path, ("status",))
 
     def __repr__(self) -> str:
         of = "" if self.listing.status is None else f", {self.listing.status}"
@@ -119,6 +114,7 @@ class Shelf:
     def __init__(self, state_dir: Path, environment: str, base_url: str) -> None:
         place = sha256(base_url.encode()).hexdigest()[:12]
         self._folder = state_dir / "snapshots" / f"{environment}-{place}"
+        self.checkpoints = Checkpoints(self._folder / "begun")
 
     def check(self) -> None:
         """
@@ -140,10 +136,10 @@ class Shelf:
             MissingExtraError: The extra `parquet` is not installed.
         """
         load_parquet()
-        folder, found = self._folder / _named(status), []
+        folder, found = self._folder / folder_name(status), []
         for path in folder.glob("day=*/*.parquet"):
             try:
-                found.append(Snapshot(_listing(path), path))
+                found.append(Snapshot(read_listing(path), path))
             except FrameError as error:
                 warnings.warn(str(error), UserWarning, stacklevel=4)
         return Snapshots(folder, sorted(found, key=lambda s: (s.listing.ended_at, s.path.name)))
@@ -160,7 +156,7 @@ class Shelf:
         if not listing.complete:
             raise IncompleteListingError(listing)
         at = datetime.fromtimestamp(listing.ended_at, UTC)
-        folder = self._folder / _named(listing.status) / f"day={at:%Y-%m-%d}"
+        folder = self._folder / folder_name(listing.status) / f"day={at:%Y-%m-%d}"
         folder.mkdir(parents=True, exist_ok=True)
         # what comes behind the second makes two of the same instant two files, in the order they were made
         path = folder / f"{at:%H%M%S}-{time.time_ns():016x}{secrets.token_hex(2)}.parquet"
@@ -177,13 +173,13 @@ class Shelf:
             why = (error.strerror or str(error)).casefold()
             return None, f"this listing was not kept as a snapshot: its folder cannot be written ({why})"
 
-    def history(self, status: str | None) -> pd.DataFrame | None:
-        """Count each of the snapshots with this filter, by status; None where there are not two."""
+    def history(self, status: str | None) -> list[tuple[float, pd.DataFrame]]:
+        """Return the end and the statuses of each snapshot with this filter."""
         counted_ones = []
         for snapshot in self.all(status):
             with suppress(FrameError):  # a damaged one
                 counted_ones.append((snapshot.listing.ended_at, snapshot.statuses()))
-        return compare.history(counted_ones) if len(counted_ones) > 1 else None
+        return counted_ones
 
     def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
         """
@@ -251,49 +247,7 @@ class Shelf:
             warnings.warn(f"`last` does not mean this report: {error}", UserWarning, stacklevel=4)
 
     def _reported(self, status: str | None) -> Path:
-        return self._folder / "reported" / f"{_named(status)}.txt"
-
-    def keep_begun(self, frame: pd.DataFrame, state: dict[str, Any]) -> None:
-        """Keep what an interrupted pull has, where Parquet can be written."""
-        with suppress(MissingExtraError, OSError):
-            listing = Listing.as_listed(frame)
-            path = self._begun(listing.status)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, parquet_bytes(frame, listing, {_BEGUN: json.dumps(state).encode()}))
-
-    def begun(self, status: str | None) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-        """Return what an interrupted pull has kept, and where it stopped."""
-        with suppress(MissingExtraError, FrameError, OSError, KeyError, ValueError):
-            path = self._begun(status)
-            if path.exists():
-                return _read(path), json.loads(load_parquet().read_schema(path).metadata[_BEGUN])
-        return None
-
-    def forget_begun(self, status: str | None) -> None:
-        """Forget an interrupted pull."""
-        with suppress(OSError):
-            self._begun(status).unlink(missing_ok=True)
-
-    def _begun(self, status: str | None) -> Path:
-        return self._folder / "begun" / f"{_named(status)}.parquet"
-
-
-def _named(status: str | None) -> str:
-    return "inventory" if status is None else f"status-{status}"
-
-
-def load_parquet() -> Any:
-    """
-    Return the module that reads and writes Parquet.
-
-    Raises:
-        MissingExtraError: The extra `parquet` is not installed.
-    """
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("parquet", "a snapshot") from error
-    return pyarrow.parquet
+        return self._folder / "reported" / f"{folder_name(status)}.txt"
 
 
 def _is_last(given: str | date) -> bool:
@@ -341,49 +295,6 @@ def _date(text: str) -> date | None:
 
 def _day_first(text: str) -> date:
     return datetime.strptime(text, "%d.%m.%Y").date()
-
-
-def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] = _NOTHING) -> bytes:
-    """
-    Return a listing as Parquet: its columns, and `as_of` (UTC) for whoever reads many files as one.
-
-    Args:
-        frame: As `list_pets` gave it.
-        listing: Its verdict, for the file's metadata.
-        more: Further metadata.
-
-    Raises:
-        MissingExtraError: The extra `parquet` is not installed.
-    """
-    parquet = load_parquet()
-    import pyarrow as pa
-
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    at = pa.scalar(int(listing.ended_at * 1_000_000), pa.timestamp("us", tz="UTC"))
-    table = table.append_column("as_of", pa.repeat(at, len(frame)))
-    told = {**(table.schema.metadata or {}), _LISTING: json.dumps(listing.to_dict()).encode(), **more}
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table.replace_schema_metadata(told), sink, compression="zstd")
-    return bytes(sink.getvalue())
-
-
-def _listing(path: Path) -> Listing:
-    try:
-        return Listing.from_dict(json.loads(load_parquet().read_schema(path).metadata[_LISTING]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
-
-
-def _read(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFrame:
-    listing = _listing(path)
-    try:
-        # the file alone: read_table would take the folder's day for a column
-        table = load_parquet().ParquetFile(path).read(columns=list(columns))
-    except (OSError, ValueError) as error:
-        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
-    frame: pd.DataFrame = table.to_pandas()
-    frame.attrs["listing"] = listing.to_dict()
-    return frame
 
 
 def _only(frame: pd.DataFrame, listing: Listing, status: str) -> pd.DataFrame:

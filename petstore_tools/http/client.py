@@ -1,11 +1,10 @@
-"""The three operations of the document, joined from pager, throttle, retry, transport and clock (§4)."""
+"""The three operations of the document, joined from gate, backoff, transport and clock (§4)."""
 
 from __future__ import annotations
 
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,14 +13,10 @@ from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.errors import NotFoundError, TransportError
 from petstore_tools.http import backoff as retry
-from petstore_tools.http.responses import expect, read_pet, request_line
+from petstore_tools.http.responses import error_code, expect, read_pet, request_line
 from petstore_tools.http.transport import Reply, Transport
-from petstore_tools.listing import schemes
-from petstore_tools.listing.pages import EVERYTHING, Begun, Listed, Service, Tally, Wanted
-from petstore_tools.listing.remembered import KnownServices
 from petstore_tools.models import NewPet, Pet
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.forecast import SLOW_S, connections
 from petstore_tools.throttle.gate import ALONE, MAX_WAIT_S, Admission, Manner
 from petstore_tools.throttle.ledger import Ledger
 
@@ -42,8 +37,6 @@ class Client:
         max_wait_s: Longest wait of a call that was not told to wait.
         settle_after_s: How late after a lost answer a look may call its row absent.
         chance: Jitter of backoff.
-        known: What earlier listings learnt of services.
-        pagination: How the service pages, None to learn it.
     """
 
     def __init__(
@@ -58,18 +51,13 @@ class Client:
         max_wait_s: float = MAX_WAIT_S,
         settle_after_s: float = SETTLE_AFTER_S,
         chance: random.Random | None = None,
-        known: KnownServices | None = None,
-        pagination: str | None = None,
     ) -> None:
-        if pagination is not None:
-            schemes.parse(pagination)
         self.base_url, self.environment, self.clock = base_url, environment, clock
         self.max_wait_s, self.settle_after_s = max_wait_s, settle_after_s
         self.transport, self.ledger = transport, ledger
         self.admission, self._plan = Admission(ledger, plan, clock, max_wait_s=max_wait_s), plan
         self.sent, self._counting = 0, threading.Lock()
         self._chance = chance or random.Random()
-        self.known, self._pagination = known or KnownServices(), pagination
         self.needs: object = None  # what lives as long as this client: the sandbox whose service it asks
 
     @property
@@ -105,40 +93,10 @@ class Client:
             )
         return read_pet(expect(reply, HTTPStatus.OK, "GET", url), request_line("GET", url))
 
-    def pages(
-        self, wanted: Wanted = EVERYTHING, *, manner: Manner = ALONE, begun: Begun | None = None
-    ) -> Listed:
-        """Begin a listing, or go on with one (§4.1); it asks as it is iterated."""
-
-        def service() -> Service:
-            ended, tally = threading.Event(), Tally(wanted.max_requests, on_count=manner.on_sent)
-            own = replace(
-                manner,
-                cancelled=lambda: ended.is_set() or manner.cancelled(),
-                on_sent=tally.count,
-                may_retry=tally.may_retry,
-            )
-            return Service(
-                call=lambda url: self.call("GET", url, manner=own),
-                stop=ended.set,
-                tally=tally,
-                connections=self._side_by_side,
-                clock=self.clock,
-                base_url=self.base_url,
-                environment=self.environment,
-                known=self.known,
-                pagination=self._pagination,
-            )
-
-        return Listed(service, wanted, begun)
-
-    def _side_by_side(self) -> int:
-        """Return how many pages may be under way at once: as many as the plan and the latency call for."""
-        latency_s = self.transport.fastest_s
-        if latency_s is None or latency_s < SLOW_S:
-            return 1
-        plan = self._plan or self.admission.room()[0]  # what the headers show may rise while it lists
-        return connections(plan.per_minute, latency_s)
+    @property
+    def plan(self) -> Plan:
+        """The plan in force: what the headers show may rise."""
+        return self._plan or self.admission.room()[0]
 
     def call(self, method: str, url: str, body: bytes | None = None, *, manner: Manner = ALONE) -> Reply:
         """
@@ -206,7 +164,8 @@ class Client:
             self.admission.failed(token, may_have_left=left)
             raise
         self._count(manner)
-        self.admission.answered(token, reply.status, reply.headers, reply.body)
+        code = error_code(reply.body) if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
+        self.admission.answered(token, reply.status, reply.headers, code)
         return reply
 
     def _count(self, manner: Manner) -> None:

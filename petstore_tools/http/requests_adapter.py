@@ -11,6 +11,7 @@ from requests.adapters import HTTPAdapter
 
 from petstore_tools import plans
 from petstore_tools.clock import Clock, SystemClock
+from petstore_tools.http.responses import error_code
 from petstore_tools.plans import Plan
 from petstore_tools.settings import check_texts, hidden, ledger_url, state_folder
 from petstore_tools.throttle.gate import MAX_WAIT_S, Admission, Manner
@@ -72,11 +73,12 @@ class ThrottleAdapter(HTTPAdapter):
         token = self._admission.enter(self._manner)
         try:
             response = super().send(request, *args, **kwargs)
-            refusal = response.content if response.status_code == requests.codes.too_many else b""
+            refused = response.status_code == requests.codes.too_many
+            code = error_code(response.content) if refused else ""
         except BaseException:
             self._admission.failed(token, may_have_left=True)
             raise
-        self._admission.answered(token, response.status_code, response.headers, refusal)
+        self._admission.answered(token, response.status_code, response.headers, code)
         return response
 
     def close(self) -> None:

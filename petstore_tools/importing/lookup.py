@@ -18,7 +18,8 @@ from petstore_tools.importing.reconcile import LOST_ELSEWHERE, Absent, Ambiguous
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import Content
 from petstore_tools.importing.run_lock import place_lock
-from petstore_tools.listing.pages import Wanted
+from petstore_tools.listing.pages import Inventory
+from petstore_tools.listing.query import Wanted
 from petstore_tools.text import counted
 from petstore_tools.throttle.gate import Manner
 from petstore_tools.throttle.throttle import Wait
@@ -29,19 +30,19 @@ PROBES: Final = 5
 LOCKED_S: Final = 0.2  # until a lock that another import holds is tried again
 
 
-def look(client: Client, manner: Manner, *, most: int | None = None) -> Seen | None:
+def look(inventory: Inventory, manner: Manner, *, most: int | None = None) -> Seen | None:
     """
     List the inventory with all three values.
 
     Args:
-        client: One key at one service.
+        inventory: What is listed.
         manner: How it waits.
         most: Give up after so many requests.
 
     Returns:
         Id and values of every animal, None where the listing is not complete.
     """
-    listed = client.pages(Wanted(max_requests=most), manner=manner)
+    listed = inventory.pages(Wanted(max_requests=most), manner=manner)
     seen: Seen = []
     try:
         for page in listed:
@@ -67,7 +68,7 @@ def is_well(client: Client, manner: Manner) -> bool:
 
 
 def settle_lost(
-    client: Client, folder: Path, journal: Journal, *, resend: bool, manner: Manner, again: bool = False
+    inventory: Inventory, folder: Path, journal: Journal, *, resend: bool, manner: Manner, again: bool = False
 ) -> list[Verdict]:
     """
     Settle the rows whose answer was lost by one look at the inventory.
@@ -76,7 +77,7 @@ def settle_lost(
     has waited; then what it may own is for a person to decide.
 
     Args:
-        client: One key at one service.
+        inventory: What is listed.
         folder: Where journals live.
         journal: Open, and ours alone.
         resend: Rows that do not stand are pending again; else they stay unknown.
@@ -86,19 +87,20 @@ def settle_lost(
     Returns:
         The verdicts; none where there was nothing to settle or the listing was not complete.
     """
+    client = inventory.client
     lost = [e for e in journal.entries() if e.state == "unknown" and (again or not e.candidates)]
     if not lost:
         return []
     _wait_until(client, settles_at(client, journal), manner, len(lost))
-    verdicts = _settle(client, folder, journal, lost, resend=resend, manner=manner, patient=True)
+    verdicts = _settle(inventory, folder, journal, lost, resend=resend, manner=manner, patient=True)
     if verdicts is None:
         _wait_until(client, client.clock.now() + client.settle_after_s, manner, len(lost))
-        verdicts = _settle(client, folder, journal, lost, resend=resend, manner=manner, patient=False)
+        verdicts = _settle(inventory, folder, journal, lost, resend=resend, manner=manner, patient=False)
     return verdicts or []
 
 
 def _settle(
-    client: Client,
+    inventory: Inventory,
     folder: Path,
     journal: Journal,
     lost: Sequence[Entry],
@@ -108,13 +110,14 @@ def _settle(
     patient: bool,
 ) -> list[Verdict] | None:
     """Settle under the lock of the place; None where `patient` and another import should be waited for."""
+    client = inventory.client
 
     def wait() -> None:
         manner.on_wait(Wait(client.clock.now() + LOCKED_S, "another import that looks up its rows"))
         client.admission.pause(LOCKED_S, manner)
 
     with place_lock(folder, journal.target, wait):
-        seen = look(client, manner)
+        seen = look(inventory, manner)
         if seen is None:
             return []
         others = elsewhere(folder, journal.target, but=journal.id)

@@ -12,10 +12,11 @@ from petstore_tools.importing.lookup import LOCKED_S, settle_lost
 from petstore_tools.importing.reconcile import Absent, Found, Verdict
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.run_lock import place_lock
+from petstore_tools.listing.pages import Inventory
 from petstore_tools.throttle.gate import Manner
 
 
-def look_again(client: Client, folder: Path, kept: Kept) -> list[Verdict]:
+def look_again(inventory: Inventory, folder: Path, kept: Kept) -> list[Verdict]:
     """
     Settle what an import lost, ambiguous rows included, by one look.
 
@@ -23,8 +24,8 @@ def look_again(client: Client, folder: Path, kept: Kept) -> list[Verdict]:
         JournalError: A run of it is under way.
         QuotaError, ApiError, TransportError: The look failed; nothing is settled.
     """
-    with open_journal(folder, kept.target, journal_id=kept.id, now=client.clock.now()) as journal:
-        return settle_lost(client, folder, journal, resend=True, manner=Manner(busy=True), again=True)
+    with open_journal(folder, kept.target, journal_id=kept.id, now=inventory.client.clock.now()) as journal:
+        return settle_lost(inventory, folder, journal, resend=True, manner=Manner(busy=True), again=True)
 
 
 def decide(client: Client, folder: Path, kept: Kept, row: int, pet_id: int | None) -> None:

@@ -15,11 +15,12 @@ from petstore_tools.importing.journals import elsewhere
 from petstore_tools.importing.names import notes_on
 from petstore_tools.importing.options import Order
 from petstore_tools.importing.row_states import Held
-from petstore_tools.importing.rows import RowProblem, label_of, letter
+from petstore_tools.importing.rows import RowProblem
+from petstore_tools.plans import PERIODS
+from petstore_tools.tabular.cells import label_of, letter
 from petstore_tools.tabular.frames import labels
 from petstore_tools.text import counted, option
 from petstore_tools.throttle.forecast import Forecast, forecast, leave_per_day
-from petstore_tools.throttle.windows import PERIODS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
+from petstore_tools.tabular.cells import EXACT, Broken, FrameRow, Typed, letter
 from petstore_tools.text import counted, option
 
-EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
 _ALIASES: Final = {
     "name": ("name", "petname", "animalname"),
     "categoryId": ("categoryid", "category"),
@@ -34,48 +34,6 @@ _TOTALS: Final = {
 TOTALS: Final = frozenset(word + end for word in _TOTALS for end in ("", ":", " :"))
 
 Content = tuple[str, int, str | None]
-
-
-class Typed(str):
-    """
-    A cell that was no text, as text.
-
-    Attributes:
-        kind: What it was: `a number`, `a date`, `a time`, `a boolean`, `a number that may have been rounded`.
-    """
-
-    kind: str
-
-    def __new__(cls, text: str, kind: str) -> Self:
-        """Keep what it was."""
-        made = super().__new__(cls, text)
-        made.kind = kind
-        return made
-
-
-class FrameRow(int):
-    """
-    The number of a row of a DataFrame, as a file would count it; it is written as the row's label.
-
-    Attributes:
-        label: In the index.
-    """
-
-    label: Hashable
-
-    def __new__(cls, number: int, label: Hashable) -> Self:
-        """Keep the label."""
-        made = super().__new__(cls, number)
-        made.label = label
-        return made
-
-    def __str__(self) -> str:
-        return repr(self.label) if isinstance(self.label, str) else str(self.label)
-
-
-def label_of(number: int) -> Hashable:
-    """Return how people find a row: its number, or its label in the index of a DataFrame."""
-    return number.label if isinstance(number, FrameRow) else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +64,9 @@ class RowProblem:
         return f"{place}: {shown}{self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A line that no CSV reader can split, and why."""
-
-    line: str
-    why: str
-
-    def problem(self, row: int) -> RowProblem:
-        """Say so, for a row."""
-        return RowProblem(row, "", "", self.line, self.why, "check its quotes")
+def broken_row(row: int, broken: Broken) -> RowProblem:
+    """Say why a line cannot be read as a row."""
+    return RowProblem(row, "", "", broken.line, broken.why, "check its quotes")
 
 
 class Row(NamedTuple):
@@ -166,15 +117,6 @@ class Columns:
         return ", ".join(
             f"{field} ← {letter(at)} {self.header[at]!r}" for field, at in fields if at is not None
         )
-
-
-def letter(position: int) -> str:
-    """Return a column's letters as spreadsheets show them: 0 is A, 26 is AA."""
-    text, rest = "", position + 1
-    while rest:
-        rest, digit = divmod(rest - 1, 26)
-        text = chr(ord("A") + digit) + text
-    return text
 
 
 def find_columns(header: Sequence[str], mapping: Mapping[str, str] | None = None) -> Columns:

@@ -20,9 +20,9 @@ from petstore_tools.importing.options import Order
 from petstore_tools.importing.preview import ImportPreview, describe, most_requests, refusal
 from petstore_tools.importing.reconcile import Absent
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.importing.rows import FrameRow
 from petstore_tools.importing.send import INTERRUPTED, STOPS, Progress, Sender, Stopped
-from petstore_tools.listing.pages import Tally
+from petstore_tools.listing.pages import Inventory, Tally
+from petstore_tools.tabular.cells import FrameRow
 from petstore_tools.text import option, utc_text
 from petstore_tools.throttle.forecast import leave_per_day
 from petstore_tools.throttle.gate import Manner
@@ -32,7 +32,7 @@ IN_VAIN: Final = 3  # rounds that create nothing until a run ends
 
 
 def run(
-    client: Client,
+    inventory: Inventory,
     folder: Path,
     order: Order,
     *,
@@ -43,7 +43,7 @@ def run(
     Import a file, or go on with an import that stopped.
 
     Args:
-        client: One key at one service.
+        inventory: What is listed, through the client that sends.
         folder: Where journals live.
         order: What is wanted.
         announce: Shown the preview before the first request; False sends nothing.
@@ -59,6 +59,7 @@ def run(
             written, and no further row was sent.
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
+    client = inventory.client
     opened = open_source(client, folder, order)
     now = client.clock.now()
     with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
@@ -77,7 +78,7 @@ def run(
         if shown.to_send and order.baseline and journal.is_new:
             early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
             most = most_requests(shown.to_send)
-            stopped, seen = _look_before(client, most, early)
+            stopped, seen = _look_before(inventory, most, early)
             not_compared = most if seen is None and stopped is None else 0
             checked = _compare(order, journal, opened, others, seen or [])
             if seen is not None:
@@ -86,7 +87,7 @@ def run(
         created_before = journal.states()["created"]
         if stopped is None:
             try:
-                stopped = _send_and_settle(client, folder, journal, order, manner, watch.show)
+                stopped = _send_and_settle(inventory, folder, journal, order, manner, watch.show)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
         journal.bury(now=client.clock.now())
@@ -132,20 +133,20 @@ def _take_in(order: Order, journal: Journal, checked: Checked, *, now: float) ->
     )
 
 
-def _look_before(client: Client, most: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
+def _look_before(inventory: Inventory, most: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
     """List the inventory before the first create; say why that ended the run, and what was seen."""
     try:
-        return None, looks.look(client, manner, most=most)
+        return None, looks.look(inventory, manner, most=most)
     except STOPS as error:
         return Stopped.of(error), None
     except KeyboardInterrupt:
         return INTERRUPTED, None
     finally:
-        client.admission.tell()
+        inventory.client.admission.tell()
 
 
 def _send_and_settle(
-    client: Client,
+    inventory: Inventory,
     folder: Path,
     journal: Journal,
     order: Order,
@@ -153,7 +154,7 @@ def _send_and_settle(
     progress: Callable[[Progress], None],
 ) -> Stopped | None:
     """Send what is pending, settle what was lost, and go on with what a look proved absent."""
-    in_vain = 0
+    client, in_vain = inventory.client, 0
     while True:
         created = journal.states()["created"]
         stopped = _send(client, journal, order, manner, progress)
@@ -164,7 +165,7 @@ def _send_and_settle(
                 return stopped
             if _is_too_long(client, journal, order):
                 return stopped or _later(client, journal)
-            verdicts = looks.settle_lost(client, folder, journal, resend=order.resend, manner=manner)
+            verdicts = looks.settle_lost(inventory, folder, journal, resend=order.resend, manner=manner)
         except STOPS as error:
             return Stopped.of(error)
         finally:

@@ -11,16 +11,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import (
-    TOTALS,
-    Broken,
-    Columns,
-    Row,
-    RowProblem,
-    find_columns,
-    letter,
-    read_row,
-)
+from petstore_tools.importing.rows import TOTALS, Columns, Row, RowProblem, broken_row, find_columns, read_row
+from petstore_tools.tabular.cells import Broken, letter
 from petstore_tools.tabular.csv_files import DELIMITERS, Delimited, read_delimited
 from petstore_tools.tabular.frames import Framed
 from petstore_tools.tabular.workbooks import SUFFIXES, Worksheet, read_workbook
@@ -119,7 +111,7 @@ class Table:
         new = tuple.__new__  # a third of the time of Row(...), and there may be a million
         for number, cells in islice(self.source.records(), self.header_row, None):
             if isinstance(cells, Broken):
-                yield [cells.problem(number)]
+                yield [broken_row(number, cells)]
                 continue
             if len(cells) == width:  # the plain row, which nearly all are, without a call
                 name, category = cells[at_name], cells[at_category]
@@ -147,7 +139,7 @@ class Table:
             if number <= self.header_row:
                 continue
             if isinstance(cells, Broken):
-                yield [cells.problem(number)]
+                yield [broken_row(number, cells)]
                 continue
             plain = [self.source.unguard(cell) for cell in cells]
             row = read_row(number, plain, self.columns, allow_totals=self.allow_totals)

@@ -1,0 +1,1 @@
+"""The inventory as pages and frames that say whether they are complete."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.history.snapshots import parquet_bytes
-from petstore_tools.importing.rows import EXACT, Typed
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.parquet import parquet_bytes
 from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.cells import EXACT, Typed
 from petstore_tools.tabular.csv_files import guard, write_csv
 from petstore_tools.tabular.workbooks import write_xlsx
 

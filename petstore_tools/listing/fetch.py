@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.errors import Interrupted, PagingError
-from petstore_tools.history.snapshots import Shelf
-from petstore_tools.http.client import Client
+from petstore_tools.errors import IncompleteListingError, Interrupted, PagingError
+from petstore_tools.listing.checkpoint import Checkpoints
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.listing.pages import Begun, Listed, Stale, Wanted
+from petstore_tools.listing.pages import Begun, Inventory, Listed, Stale
+from petstore_tools.listing.query import Wanted
 from petstore_tools.text import counted
 from petstore_tools.throttle.gate import Manner
+from petstore_tools.throttle.quota import look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,20 +28,26 @@ class Puller:
     Pulls listings for one store.
 
     Args:
-        client: One key at one service.
-        shelf: Keeps the pages of a pull that is interrupted, where Parquet can be written.
+        inventory: What is listed.
+        checkpoints: Keep the pages of a pull that is interrupted, where Parquet can be written.
 
     Attributes:
         last_partial: What the last pull had when it was interrupted, labelled as cut; None where it ended.
     """
 
-    def __init__(self, client: Client, shelf: Shelf) -> None:
-        self._client, self._shelf = client, shelf
+    def __init__(self, inventory: Inventory, checkpoints: Checkpoints) -> None:
+        self._inventory, self._client, self._checkpoints = inventory, inventory.client, checkpoints
         self.last_partial: pd.DataFrame | None = None
         self._states: dict[str | None, tuple[pd.DataFrame, dict[str, Any]]] = {}
 
     def pull(
-        self, wanted: Wanted, *, wait: bool, resume: bool, show: Callable[[int, int | None], None]
+        self,
+        wanted: Wanted,
+        *,
+        wait: bool,
+        resume: bool,
+        confirm: Callable[[int, int], None] | None,
+        show: Callable[[int, int | None], None],
     ) -> pd.DataFrame:
         """
         Read a listing to its end, or on from where the last one was interrupted.
@@ -48,14 +56,36 @@ class Puller:
             wanted: What is asked for.
             wait: Wait for the next day's quota.
             resume: Go on with an interrupted pull.
+            confirm: Called with the needed and the left requests where the day leaves too few; it raises.
             show: Called with the animals of each page, and how many there may be.
+
+        Raises:
+            IncompleteListingError: A complete one was required; the frame is in `last_partial`.
         """
         begun = self._begun(wanted) if resume else None
+        if confirm is not None and not wait:
+            self._ask(wanted, 0 if begun is None else len(begun[0]), confirm)
         try:
-            return self._pull(wanted, wait, begun, show)
+            frame = self._pull(wanted, wait, begun, show)
         except Stale:
             self._forget(wanted.status)
-            return self._pull(wanted, wait, None, show)
+            frame = self._pull(wanted, wait, None, show)
+        listing = Listing.as_listed(frame)
+        if wanted.require is not None and not listing.complete:
+            self.last_partial = frame
+            raise IncompleteListingError(listing)
+        return frame
+
+    def _ask(self, wanted: Wanted, kept: int, confirm: Callable[[int, int], None]) -> None:
+        """Ask before the last requests of a day are spent in vain, judged by the last complete listing."""
+        animals = self._inventory.learnt.sizes.get(wanted.status or "")
+        left = look(self._client.admission).day.left
+        if animals is None or left is None:
+            return
+        animals = min(animals, wanted.first or animals)
+        needed = min(max(1, ceil((animals - kept) / wanted.limit)), wanted.max_requests or animals + 1)
+        if 0 < left < needed:
+            confirm(needed, left)
 
     def _pull(
         self,
@@ -67,7 +97,7 @@ class Puller:
         columns = Columns() if begun is None else Columns.of(begun[0])
         before = begun and Begun(begun[1], columns.ids, Listing.as_listed(begun[0]))
         manner = Manner(wait=wait, busy=True)
-        listed = self._client.pages(wanted, manner=manner, begun=before or None)
+        listed = self._inventory.pages(wanted, manner=manner, begun=before or None)
         show(len(columns.ids), listed.size)
         kept_at = self._client.clock.now()
         try:
@@ -102,18 +132,13 @@ class Puller:
             return
         frame = columns.to_frame(listed.listing)
         self._states[wanted.status] = frame, state
-        self._shelf.keep_begun(frame, state)
-
-    def kept(self, wanted: Wanted) -> int:
-        """Return how many animals an interrupted pull has, for the same call to go on with."""
-        begun = self._begun(wanted)
-        return 0 if begun is None else len(begun[0])
+        self._checkpoints.keep(frame, state)
 
     def _begun(self, wanted: Wanted) -> tuple[pd.DataFrame, dict[str, Any]] | None:
-        found = self._states.get(wanted.status) or self._shelf.begun(wanted.status)
+        found = self._states.get(wanted.status) or self._checkpoints.of(wanted.status)
         if found is None or wanted.first is not None:
             return None
-        listings = self._client.known.of(self._client.base_url).listings.get(wanted.status or "", 0)
+        listings = self._inventory.learnt.listings.get(wanted.status or "", 0)
         if found[1].get("listings", listings) != listings:  # a whole one was made since
             return None
         age_s = self._client.clock.now() - Listing.as_listed(found[0]).ended_at
@@ -121,4 +146,4 @@ class Puller:
 
     def _forget(self, status: str | None) -> None:
         self._states.pop(status, None)
-        self._shelf.forget_begun(status)
+        self._checkpoints.forget(status)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from math import ceil, inf
 from typing import Any, Final
-from urllib.parse import urlencode
 
 from petstore_tools import spec
-from petstore_tools.clock import Clock
 from petstore_tools.errors import ApiError, SettingsError, TransportError
+from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
@@ -21,9 +20,12 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.links import Ask, End, Page
 from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.prefetch import Ahead
-from petstore_tools.listing.remembered import KnownServices
+from petstore_tools.listing.query import EVERYTHING, Wanted
+from petstore_tools.listing.remembered import KnownServices, Learnt
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.text import counted, utc_text
+from petstore_tools.throttle.forecast import SLOW_S, connections
+from petstore_tools.throttle.gate import ALONE, Manner
 
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
@@ -52,33 +54,6 @@ class PageOfPets:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """
-    What a listing is asked for.
-
-    Attributes:
-        status: The filter, None for all.
-        limit: Page size, 1 to 100.
-        first: Stop when so many animals came, None for all.
-        max_requests: Stop after so many requests, None for no bound.
-    """
-
-    status: str | None = None
-    limit: int = spec.LIMIT_MAX
-    first: int | None = None
-    max_requests: int | None = None
-
-    @property
-    def query(self) -> str:
-        """The query of the first page."""
-        size = self.limit if self.first is None else min(self.limit, self.first)
-        return urlencode({"limit": size} | ({} if self.status is None else {"status": self.status}))
-
-
-EVERYTHING: Final = Wanted()
 
 
 @dataclass(frozen=True)
@@ -142,31 +117,41 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Service:
+class Inventory:
     """
-    What one pass over a listing needs of a client.
+    What a store lists.
 
     Attributes:
-        call: Gets an address.
-        stop: Ends the calls that wait.
-        tally: Counts the requests that `call` sends.
-        connections: How many pages may be under way at once.
-        clock: Tells time.
-        base_url: Ends in `/v1`.
-        environment: Names what is listed.
-        known: What earlier listings learnt.
-        pagination: What the caller told, None to learn it.
+        client: One key at one service.
+        known: What earlier listings learnt of services.
+        pagination: How the service pages, as the caller told; None to learn it.
     """
 
-    call: Callable[[str], Reply]
-    stop: Callable[[], None]
-    tally: Tally
-    connections: Callable[[], int]
-    clock: Clock
-    base_url: str
-    environment: str
-    known: KnownServices
+    client: Client
+    known: KnownServices = field(default_factory=KnownServices)
     pagination: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.pagination is not None:
+            schemes.parse(self.pagination)
+
+    @property
+    def learnt(self) -> Learnt:
+        """What earlier listings learnt of this service."""
+        return self.known.of(self.client.base_url)
+
+    def pages(
+        self, wanted: Wanted = EVERYTHING, *, manner: Manner = ALONE, begun: Begun | None = None
+    ) -> Listed:
+        """Begin a listing, or go on with one (§4.1); it asks as it is iterated."""
+        return Listed(self, wanted, manner, begun)
+
+    def connections(self) -> int:
+        """Return how many pages may be under way at once: as many as the plan and the latency call for."""
+        latency_s = self.client.transport.fastest_s
+        if latency_s is None or latency_s < SLOW_S:
+            return 1
+        return connections(self.client.plan.per_minute, latency_s)
 
 
 class Listed:
@@ -177,8 +162,9 @@ class Listed:
     was begun last.
 
     Args:
-        service: Makes what one iteration asks.
-        wanted: For what.
+        inventory: Whose animals.
+        wanted: Which of them.
+        manner: How its calls wait.
         begun: An interrupted pass that the first iteration goes on with; its pages do not come again.
 
     Raises:
@@ -189,9 +175,11 @@ class Listed:
     Spec: §4.1.
     """
 
-    def __init__(self, service: Callable[[], Service], wanted: Wanted, begun: Begun | None = None) -> None:
-        self._service, self._wanted, self._begun = service, wanted, begun
-        self._pass = _Pass(service(), wanted, begun)
+    def __init__(
+        self, inventory: Inventory, wanted: Wanted, manner: Manner, begun: Begun | None = None
+    ) -> None:
+        self._inventory, self._wanted, self._manner, self._begun = inventory, wanted, manner, begun
+        self._pass = _Pass(inventory, wanted, manner, begun)
 
     @property
     def size(self) -> int | None:
@@ -209,29 +197,38 @@ class Listed:
 
     def __iter__(self) -> Iterator[PageOfPets]:
         begun, self._begun = self._begun, None
-        self._pass = own = _Pass(self._service(), self._wanted, begun)
+        self._pass = own = _Pass(self._inventory, self._wanted, self._manner, begun)
         return own.pages()
 
 
 class _Pass:
     """One pass over a listing, from its first page to its end."""
 
-    def __init__(self, service: Service, wanted: Wanted, begun: Begun | None) -> None:
-        self._service, self._wanted, self._begun = service, wanted, begun
-        learnt = service.known.of(service.base_url)
-        told = service.pagination or learnt.known_scheme
+    def __init__(self, inventory: Inventory, wanted: Wanted, manner: Manner, begun: Begun | None) -> None:
+        self._inventory, self._wanted, self._begun = inventory, wanted, begun
+        self._client = inventory.client
+        self._ended = threading.Event()
+        self._tally = Tally(wanted.max_requests, on_count=manner.on_sent)
+        self._manner = replace(
+            manner,
+            cancelled=lambda: self._ended.is_set() or manner.cancelled(),
+            on_sent=self._tally.count,
+            may_retry=self._tally.may_retry,
+        )
+        learnt = inventory.learnt
+        told = inventory.pagination or learnt.known_scheme
         self._learnt, self._size = learnt.scheme, learnt.sizes.get(wanted.status or "")
         self._listings = learnt.listings.get(wanted.status or "", 0)  # complete ones, when this one began
         self._pager = Pager(
-            f"{service.base_url}{spec.PETS_PATH}?{wanted.query}",
+            f"{self._client.base_url}{spec.PETS_PATH}?{wanted.query}",
             limit=wanted.limit if wanted.first is None else min(wanted.limit, wanted.first),
             first=wanted.first,
             scheme=None if told is None else schemes.parse(told),
-            told=service.pagination is not None,
+            told=inventory.pagination is not None,
         )
         self._end = End("cut", "the listing was not read to its end")
         self._requests_before = 0
-        self._started_at = self._ended_at = service.clock.now()
+        self._started_at = self._ended_at = self._client.clock.now()
         self._notes: dict[str, None] = {}
         self._others: set[int] = set()  # ids of animals that do not bear the status asked for
         self._given: set[int] = set()  # ids of animals that came before the pager began anew
@@ -245,6 +242,9 @@ class _Pass:
             self._requests_before = begun.listing.requests
             self._notes |= dict.fromkeys(begun.listing.notes)
 
+    def _call(self, url: str) -> Reply:
+        return self._client.call("GET", url, manner=self._manner)
+
     @property
     def size(self) -> int | None:
         """How many animals the service says there are, else how many there were last time."""
@@ -252,15 +252,15 @@ class _Pass:
 
     def pages(self) -> Iterator[PageOfPets]:
         """Ask for page after page."""
-        with self._reasons(), Ahead(self._service.call, self._service.stop) as ahead:
+        with self._reasons(), Ahead(self._call, self._ended.set) as ahead:
             while isinstance(step := self._pager.next, Ask):
                 most = self._wanted.max_requests
-                if most is not None and self._service.tally.sent >= most:
+                if most is not None and self._tally.sent >= most:
                     self._end = End("cut", f"asked for at most {counted(most, 'request')}")
                     return
-                self._service.tally.pages = self._pages_expected()
+                self._tally.pages = self._pages_expected()
                 reply = ahead.get(step.url, self._following())
-                paused_at, self._ended_at = self._ended_at, self._service.clock.now()
+                paused_at, self._ended_at = self._ended_at, self._client.clock.now()
                 if step.trial and reply.status in _REFUSED and reply.status != HTTPStatus.UNAUTHORIZED:
                     if self._begun is not None:
                         raise Stale
@@ -290,12 +290,12 @@ class _Pass:
             status=self._wanted.status,
             rows=int(rows),
             digest="",
-            requests=self._requests_before + self._service.tally.sent,
+            requests=self._requests_before + self._tally.sent,
             pages=self._pager.pages,
             doubles=self._pager.doubles,
             started_at=self._started_at,
             ended_at=self._ended_at,
-            environment=self._service.environment,
+            environment=self._client.environment,
             notes=tuple(notes),
             holes_suspected=self._pager.moved or self._pager.doubles > 0,
         )
@@ -320,9 +320,9 @@ class _Pass:
         whole = step.verdict == "complete"
         scheme = self._pager.scheme
         proved = None if scheme is None else scheme.name
-        self._service.known.keep(
-            self._service.base_url,
-            scheme=proved if self._service.pagination is None else self._learnt,
+        self._inventory.known.keep(
+            self._client.base_url,
+            scheme=proved if self._inventory.pagination is None else self._learnt,
             status=self._wanted.status,
             rows=self._pager.rows if whole else None,
         )
@@ -331,7 +331,7 @@ class _Pass:
         """Return the addresses to fetch ahead: as many as connections and what is known to be left allow."""
         if self._wanted.max_requests is not None or not self._pager.rows:
             return []
-        connections = self._service.connections()
+        connections = self._inventory.connections()
         if connections == 1:
             return []
         most = 1 + self._pager.pages // _WIDER_EVERY
@@ -375,8 +375,8 @@ class _Pass:
             raise
         except BaseException as error:
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            if self._service.tally.refused and isinstance(error, (ApiError, TransportError)):
-                error.add_note(self._service.tally.refused)
-                what += f"; {self._service.tally.refused}"
+            if self._tally.refused and isinstance(error, (ApiError, TransportError)):
+                error.add_note(self._tally.refused)
+                what += f"; {self._tally.refused}"
             self._end = End("cut", what)
             raise

@@ -1,0 +1,1 @@
+"""From animals to a report."""

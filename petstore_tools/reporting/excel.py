@@ -6,8 +6,8 @@ import io
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools.errors import MissingExtraError
-from petstore_tools.importing.rows import EXACT
 from petstore_tools.reporting.breakdown import UNSET
+from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.workbooks import LONGEST_CELL
 from petstore_tools.text import counted, utc_text
 

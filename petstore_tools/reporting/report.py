@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ from petstore_tools.text import counted, option, utc_text
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+    from petstore_tools.history.snapshots import Shelf
 
 _HEADER: Final = ("status", "count", "share")
 _CHANGES: Final = ("status", "before", "now", "change")
@@ -292,3 +295,27 @@ def status_report(
         compare.moved(since, pets),
         history,
     )
+
+
+def report_and_keep(
+    pets: pd.DataFrame,
+    snapshots: Shelf,
+    since: tuple[pd.DataFrame | None, tuple[str, ...]] | None,
+    *,
+    categories: Mapping[int, str] | None,
+    partial: bool,
+) -> StatusReport:
+    """Report on a fresh listing, which becomes a snapshot where it is complete and Parquet can be written."""
+    older, notes = since or (None, ())
+    history = snapshot = None
+    status = frames.listing_of(pets).status
+    if frames.listing_of(pets).complete:
+        snapshot, note = snapshots.try_keep(pets)
+        notes += (note,) if note else ()
+        kept = [] if snapshot is None else snapshots.history(status)
+        history = compare.history(kept) if len(kept) > 1 else None
+    else:
+        older, notes = None, () if since is None else ("not whole, so compared with nothing",)
+    report = status_report(pets, partial=partial, categories=categories, since=older, history=history)
+    mark = None if snapshot is None else functools.partial(snapshots.mark_reported, snapshot)
+    return replace(report, notes=notes, mark=mark)

@@ -9,9 +9,10 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from pydantic import SecretStr
 
@@ -23,6 +24,7 @@ from petstore_tools.sandbox import samples
 from petstore_tools.sandbox.shared_clock import ClockServer, RemoteClock
 from petstore_tools.settings import Settings
 from petstore_tools.store import PetStore
+from petstore_tools.throttle.gate import MAX_WAIT_S
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,8 +97,8 @@ class Sandbox:
             if not served.page(after=spec.INT64_MIN, limit=1, status=None):
                 served.add_many(samples.inventory(animals))
             _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
-            self._staff = Database(where, durability="OFF")
-            made.callback(self._staff.close)
+            self._admin = Database(where, durability="OFF")
+            made.callback(self._admin.close)
             # nothing that the server holds leads to this object: dropped, it is collected and ends
             faulty = Faulty(Service(served, self.clock, lambda *answer: seen.append(answer)), faults)
             self.faults = faulty.faults
@@ -111,8 +113,8 @@ class Sandbox:
                 plan=numbers,
                 state_dir=self.state_dir,
             )
-            self.store = PetStore._with(settings, self.clock)
-            client = self.store._client
+            self.store = PetStore.from_settings(settings, clock=self.clock)
+            client = self.store.client
             made.callback(client.admission.close)
             made.callback(client.transport.close)
             client.needs = self
@@ -130,6 +132,30 @@ class Sandbox:
             raise ArgumentError("this sandbox runs on the machine's clock; make it with clock='manual'")
         self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
 
+    def connect(
+        self, *, plan: Plan | str | None = None, max_wait_s: float = MAX_WAIT_S, **changes: Any
+    ) -> PetStore:
+        """
+        Return another store on this sandbox and its clock; close it, or end the sandbox.
+
+        Args:
+            plan: With a key of its own on this plan; None: with the sandbox's key, whose budget it shares.
+            max_wait_s: Longest wait in seconds of a call that was not told to wait.
+            changes: Other settings, by the names of `Settings`: `base_url`, `state_dir`, `pagination` ...
+        """
+        if plan is not None:
+            numbers = plans.parse(plan)
+            _, key = self._admin.create_key(
+                numbers or plans.DOCUMENTED[0], label="connected", now=self.clock.now()
+            )
+            changes = {"plan": numbers, "api_key": SecretStr(key)} | changes
+        settings = replace(self.store.settings, **changes)
+        return PetStore.from_settings(settings, clock=self.clock, max_wait_s=max_wait_s)
+
+    def add(self, animals: Sequence[tuple[str, int, str | None]]) -> None:
+        """Add animals (name, category id, status) as the shop's staff would: outside the interface."""
+        self._admin.add_many(animals)
+
     def change(self, pet_id: int, *, status: spec.Status | None) -> None:
         """
         Set the status of an animal, as the store's staff would: outside the interface (§3).
@@ -137,7 +163,7 @@ class Sandbox:
         Raises:
             LookupError: There is no such animal.
         """
-        if not self._staff.change(pet_id, status):
+        if not self._admin.change(pet_id, status):
             raise LookupError(f"there is no animal {pet_id}")
 
     def remove(self, pet_id: int) -> None:
@@ -147,7 +173,7 @@ class Sandbox:
         Raises:
             LookupError: There is no such animal.
         """
-        if not self._staff.remove(pet_id):
+        if not self._admin.remove(pet_id):
             raise LookupError(f"there is no animal {pet_id}")
 
     def traffic(self) -> pd.DataFrame:
@@ -175,7 +201,7 @@ class Sandbox:
         if self._clock_server is None:
             self._clock_server = ClockServer(self.clock)
             self._made.callback(self._clock_server.close)
-        plan = self.store._settings.plan
+        plan = self.store.settings.plan
         assert plan is not None
         return json.dumps(
             {
@@ -198,7 +224,7 @@ class Sandbox:
             plan=plans.parse(given["plan"]),
             state_dir=Path(given["state_dir"]),
         )
-        return PetStore._with(settings, RemoteClock(*given["clock"]))
+        return PetStore.from_settings(settings, clock=RemoteClock(*given["clock"]))
 
     def close(self) -> None:
         """Stop the service and delete its files."""

@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
+from petstore_tools.plans import Window
 from petstore_tools.service import bodies, openapi
 from petstore_tools.service.batches import Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
@@ -38,7 +39,6 @@ from petstore_tools.service.messages import (
     read_body,
     read_head,
 )
-from petstore_tools.throttle.windows import Window
 
 DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"

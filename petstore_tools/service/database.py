@@ -14,11 +14,10 @@ from typing import Any, Final
 
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import SettingsError
-from petstore_tools.plans import Plan
+from petstore_tools.plans import Plan, Window
 from petstore_tools.service.engine import Engine
 from petstore_tools.service.engines import engine
 from petstore_tools.service.limiter import Usage
-from petstore_tools.throttle.windows import Window
 
 MOST_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
 _COLUMNS: Final = [field.name for field in fields(Usage)]

@@ -7,7 +7,7 @@ from math import ceil, floor
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.throttle.windows import Window
+from petstore_tools.plans import Window
 
 KNOCKS: Final = 10  # §8.4.3 names no number, no length: both are our choice
 GRACE_S: Final = 2.0  # what was in flight when the 429 left is no knock

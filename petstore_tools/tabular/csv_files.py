@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import Broken
 from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.cells import Broken
 
 DELIMITERS: Final = {".csv": (",", ";", "\t", "|"), ".tsv": ("\t",)}
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")

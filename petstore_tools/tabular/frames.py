@@ -9,7 +9,7 @@ from decimal import Decimal
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.importing.rows import EXACT, Broken, FrameRow, Typed, label_of
+from petstore_tools.tabular.cells import EXACT, Broken, FrameRow, Typed, label_of
 from petstore_tools.tabular.csv_files import csv_bytes, guard, unguard
 from petstore_tools.tabular.workbooks import text_of
 

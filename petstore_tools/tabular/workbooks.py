@@ -16,8 +16,8 @@ from typing import IO, Any, Final
 from xml.etree import ElementTree
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import EXACT, Broken, Typed
 from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.cells import EXACT, Broken, Typed
 from petstore_tools.text import counted, option
 
 SUFFIXES: Final = (".xlsx", ".ods")

@@ -1,0 +1,1 @@
+"""The budget of a key: rules, ledger, gate, forecast."""

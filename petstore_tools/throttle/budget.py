@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from petstore_tools import spec
-from petstore_tools.throttle.windows import PERIODS, Log, Window, WindowName
+from petstore_tools.plans import PERIODS, Window, WindowName
+from petstore_tools.throttle.windows import Log
 
 Kind = Literal["minute", "day", "either"]
 SEEN_S: Final = 2.0  # a waiter that lives asks every half second

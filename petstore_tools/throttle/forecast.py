@@ -8,10 +8,9 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
-from petstore_tools.plans import Plan
+from petstore_tools.plans import Plan, Window
 from petstore_tools.text import counted, utc_text
 from petstore_tools.throttle.throttle import Room
-from petstore_tools.throttle.windows import Window
 
 MOST_CONNECTIONS: Final = 16
 WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number

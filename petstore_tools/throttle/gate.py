@@ -17,7 +17,6 @@ from typing import Final, TypeVar
 
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, SettingsError
-from petstore_tools.http.responses import error_code
 from petstore_tools.plans import Plan
 from petstore_tools.throttle import rate_headers as headers
 from petstore_tools.throttle.budget import Budget
@@ -136,9 +135,9 @@ class Admission:
                     manner.on_wait(wait)
                     self._clock.sleep_until(wait.until)
 
-    def answered(self, token: str, status: int, fields: Mapping[str, str], body: bytes) -> None:
-        """Tell what came back: status, header fields, and a body that may name a ban."""
-        banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in error_code(body).casefold()
+    def answered(self, token: str, status: int, fields: Mapping[str, str], code: str) -> None:
+        """Tell what came back: status, header fields, and the code of an Error body, which may name a ban."""
+        banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in code.casefold()
 
         def tell(throttle: Throttle, now: float) -> None:
             service_now = throttle.budget.service_time(now)

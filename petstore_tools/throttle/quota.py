@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import inf
 
 from petstore_tools import render
-from petstore_tools.http.client import Client
+from petstore_tools.plans import PERIODS, WindowName
 from petstore_tools.text import utc_text
-from petstore_tools.throttle.windows import PERIODS, WindowName
+from petstore_tools.throttle.gate import Admission
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,8 @@ def _time(at: float | None) -> str | None:
     return None if at is None else utc_text(at)
 
 
-def look(client: Client) -> Quota:
-    """Say what the client's key has left; costs no request."""
-    door = client.admission
+def look(door: Admission) -> Quota:
+    """Say what a key has left, as its gate counts; costs no request."""
     plan, throttle = door.room()
     now, budget = door.now(), throttle.budget
 
@@ -142,6 +141,6 @@ def look(client: Client) -> Quota:
         closed_until=door.here(closed_until) if closed else None,
         closed_why=budget.gate_why if closed else "",
         in_flight=len(budget.in_flight),
-        shared=client.ledger.shared,
-        as_of=client.clock.now(),
+        shared=door.ledger.shared,
+        as_of=door.here(now),
     )

@@ -27,12 +27,12 @@ from math import inf
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.plans import DOCUMENTED, Plan
+from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, Window, WindowName
 from petstore_tools.throttle import detection as recognise
 from petstore_tools.throttle.budget import Budget, Flight, Kind, Reading, Waiter
 from petstore_tools.throttle.detection import GUARD_S
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.windows import PERIODS, Log, Window, WindowName
+from petstore_tools.throttle.windows import Log
 
 SCOUT_LEASE_S: Final = 5.0
 LOST_AFTER_S: Final = 60.0  # longer than any request lives here: its process died

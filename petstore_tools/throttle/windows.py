@@ -1,37 +1,11 @@
-"""Windows of time: the one arithmetic of the throttle, the ledger and the service's limiter."""
+"""Requests of the last period, for a window whose borders nobody told."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import floor
-from typing import Final, Literal
 
 from petstore_tools import spec
-
-WindowName = Literal["minute", "day"]
-PERIODS: Final[dict[WindowName, int]] = {"minute": spec.MINUTE_S, "day": spec.DAY_S}
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """
-    A number of requests in a period.
-
-    Args:
-        limit: Requests.
-        period_s: Seconds; windows begin at whole multiples of it (§8.2 is silent: our choice).
-    """
-
-    limit: int
-    period_s: int
-
-    def start(self, now: float) -> int:
-        """Return the Unix second at which the whole window that holds `now` began."""
-        return floor(now / self.period_s) * self.period_s
-
-    def end(self, now: float) -> int:
-        """Return the Unix second at which the whole window that holds `now` ends."""
-        return self.start(now) + self.period_s
 
 
 @dataclass(slots=True)

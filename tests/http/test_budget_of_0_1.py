@@ -30,8 +30,8 @@ def opened(tmp_path: Path) -> Callable[..., PetStore]:
     shutil.copy(OLD / "budget" / "budget.db", tmp_path)
 
     def open_store(key: str, plan: Plan | None = FREE, *, later_s: float = 1.0) -> PetStore:
-        return PetStore._with(
-            Settings(BASE, "production", SecretStr(key), plan, tmp_path), ManualClock(T0 + later_s)
+        return PetStore.from_settings(
+            Settings(BASE, "production", SecretStr(key), plan, tmp_path), clock=ManualClock(T0 + later_s)
         )
 
     return open_store
@@ -46,7 +46,7 @@ def test_what_0_1_spent_is_spent(opened: Callable[..., PetStore]) -> None:
         assert (before.minute.left, before.day.left, before.in_flight) == (22, 962, 1)
         assert (before.day.here, before.day.others) == (0, 38)
 
-        store._client.call("GET", PETS)
+        store.client.call("GET", PETS)
 
         after = store.quota()
         assert (after.minute.left, after.day.left) == (21, 961)
@@ -67,24 +67,24 @@ def test_a_request_on_its_way_when_0_1_died_stays_spent(opened: Callable[..., Pe
 def test_a_block_of_0_1_holds_to_its_end_and_no_longer(opened: Callable[..., PetStore]) -> None:
     """Nothing is sent before; the first request after it goes."""
     with opened("blocked", later_s=600) as store, pytest.raises(QuotaError, match="refused a") as raised:
-        store._client.call("GET", PETS)
+        store.client.call("GET", PETS)
     assert raised.value.resumes_at == pytest.approx(T0 + 3_600, abs=1)
     assert len(responses.calls) == 0
 
     responses.get(PETS, json=[])
     with opened("blocked", later_s=3_601) as store:
-        assert store._client.call("GET", PETS).status == 200
+        assert store.client.call("GET", PETS).status == 200
 
 
 @responses.activate
 def test_a_ban_of_0_1_holds_also_when_the_clock_was_set_back_since(opened: Callable[..., PetStore]) -> None:
     """It is first used an hour before: 15 minutes at most are left of it."""
     with opened("banned", later_s=-3_600) as store, pytest.raises(KeyBannedError) as raised:
-        store._client.call("GET", PETS)
+        store.client.call("GET", PETS)
     assert raised.value.retry_at == pytest.approx(T0 + 900 - 3_600, abs=1)
 
     with opened("banned", later_s=5 - 3_600) as store, pytest.raises(KeyBannedError) as raised:
-        store._client.call("GET", PETS)
+        store.client.call("GET", PETS)
     assert raised.value.retry_at == pytest.approx(T0 + 900 - 3_600, abs=1)
 
 
@@ -99,7 +99,7 @@ def test_the_crowd_of_a_day_of_0_1_is_summed_up(opened: Callable[..., PetStore],
     """200 processes: none of their requests is forgotten, and the budget becomes small."""
     responses.get(PETS, json=[])
     with opened("crowd", Plan(1_000, 100_000)) as store:
-        store._client.call("GET", PETS)
+        store.client.call("GET", PETS)
         day = store.quota().day
 
     assert (day.here, day.others) == (1, 200)

@@ -33,7 +33,7 @@ def test_every_kind_of_error_answer_is_raised(tmp_path: Path) -> None:
         (429, "rate_limited"),
     ):
         settings = Settings(BASE, "production", SecretStr("k"), Plan(60, 1_000), tmp_path / f"{status}{code}")
-        with PetStore._with(settings, ManualClock(1_800_000_000.0)) as store:
+        with PetStore.from_settings(settings, clock=ManualClock(1_800_000_000.0)) as store:
             body = {"code": code, "message": "m", "status": status}
             responses.upsert("POST", f"{BASE}/pets", json=body, status=status, headers={"Retry-After": "900"})
             with pytest.raises(errors.PetstoreError) as raised:

@@ -150,7 +150,7 @@ def test_no_failure_to_connect_shows_the_key(opened: Callable[..., PetStore], fa
             address = server.base_url.replace("http", "https")
         store = opened(address)
         with pytest.raises(TransportError) as raised:
-            store._client.attempt("GET", f"{address}/pets")
+            store.client.attempt("GET", f"{address}/pets")
 
     assert KEY not in shown(raised.value)
     assert isinstance(raised.value.__cause__, OSError)
@@ -270,9 +270,9 @@ def test_no_attribute_of_a_store_holds_the_key(opened: Callable[..., PetStore]) 
         for _ in range(2):
             for thing in held_by(store, {}):
                 assert KEY not in repr(thing), type(thing)
-            store._client.call("GET", f"{server.base_url}/pets")
+            store.client.call("GET", f"{server.base_url}/pets")
 
-    assert KEY not in repr(vars(store._client.transport._auth))
+    assert KEY not in repr(vars(store.client.transport._auth))
 
 
 def test_the_throttle_of_other_sessions_holds_no_key() -> None:

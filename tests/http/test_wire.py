@@ -51,10 +51,10 @@ def wire() -> Iterator[responses.RequestsMock]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> PetStore:
-    found = PetStore._with(
-        Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path), ManualClock(T0)
+    found = PetStore.from_settings(
+        Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path), clock=ManualClock(T0)
     )
-    found._client._chance = random.Random(1)
+    found.client._chance = random.Random(1)
     return found
 
 
@@ -205,7 +205,7 @@ def test_a_get_is_tried_again_after_a_500_under_backoff(
     frame = store.list_pets()
 
     assert Listing.of(frame).requests == 3
-    assert 0.75 <= store._client.clock.now() - T0 <= 1.5
+    assert 0.75 <= store.client.clock.now() - T0 <= 1.5
 
 
 def test_a_post_is_never_tried_again_after_a_500(wire: responses.RequestsMock, store: PetStore) -> None:
@@ -227,7 +227,7 @@ def test_a_429_is_waited_out_once_and_nothing_leaves_before(
 
     store.create_pet("Rex", category_id=3)
 
-    assert store._client.clock.now() >= T0 + 30
+    assert store.client.clock.now() >= T0 + 30
 
 
 def test_a_wait_beyond_the_bound_raises_with_the_time(wire: responses.RequestsMock, store: PetStore) -> None:
@@ -284,7 +284,7 @@ def test_unknown_fields_and_statuses_are_kept_and_told(wire: responses.RequestsM
         "kept as it came: a field the document does not name: 'colour'",
     }
     assert frame["status"].tolist() == ["resting"]
-    assert store._client.environment == "production"
+    assert store.client.environment == "production"
 
 
 @pytest.mark.case("P2")
@@ -342,7 +342,7 @@ def test_after_the_removal_a_404_says_removed_as_announced(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
     """From that day on a missing operation is no missing animal."""
-    clock = store._client.clock
+    clock = store.client.clock
     assert isinstance(clock, ManualClock)
     clock.advance(1_922_659_200 - T0)
     wire.get(f"{BASE}/pets/17", status=410)
@@ -384,7 +384,7 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
     elif sent["path"].startswith("/pets/"):
 
         def call() -> object:
-            return store._client.get(int(sent["path"].rpartition("/")[2]))
+            return store.client.get(int(sent["path"].rpartition("/")[2]))
     else:
         call = store.list_pets  # type: ignore[assignment]
 
@@ -429,7 +429,7 @@ def test_a_create_on_a_connection_that_idled_opens_a_fresh_one() -> None:
         store.create_pet("Rex", category_id=3, status="sold")
         store.create_pet("Rex", category_id=3, status="sold")
         assert Counting.connections == 1
-        store._client.transport._local.used_at -= IDLE_S + 1
+        store.client.transport._local.used_at -= IDLE_S + 1
         store.create_pet("Rex", category_id=3, status="sold")
     server.shutdown()
     server.server_close()
@@ -443,8 +443,8 @@ def test_a_ledger_that_breaks_after_the_answer_does_not_cost_the_answer(
     """The animal stands, and its id is told; the next call meets the broken ledger."""
 
     def break_the_ledger(_: object) -> tuple[int, dict[str, str], str]:
-        store._client.ledger.close()
-        (store._settings.state_dir / "budget.db").write_bytes(b"x" * 5_000)
+        store.client.ledger.close()
+        (store.settings.state_dir / "budget.db").write_bytes(b"x" * 5_000)
         return 201, {}, json.dumps(PET)
 
     wire.add_callback("POST", f"{BASE}/pets", callback=break_the_ledger)
@@ -470,7 +470,7 @@ def test_a_failed_handshake_or_a_missing_certificate_bundle_proves_that_nothing_
         PetStore(base_url=base_url, api_key=KEY, ledger="memory") as store,
         pytest.raises(TransportError) as raised,
     ):
-        store._client.attempt("POST", f"{base_url}/pets", b"{}")
+        store.client.attempt("POST", f"{base_url}/pets", b"{}")
     server.shutdown()
     server.server_close()
 

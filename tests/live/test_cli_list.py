@@ -17,7 +17,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ArgumentError, QuotaError
-from petstore_tools.listing.pages import Wanted
+from petstore_tools.listing.query import Wanted
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox.faults import Fault
 
@@ -102,7 +102,7 @@ def test_a_status_that_is_none_suggests_the_nearest(box: Sandbox, typed: str, ne
     ):
         with pytest.raises(ArgumentError, match=told):
             call()
-    assert box.store._client.sent == 0
+    assert box.store.client.sent == 0
 
 
 @pytest.mark.parametrize("command", ["list", "report"])
@@ -185,7 +185,7 @@ def test_what_is_left_of_an_interrupted_listing_is_not_asked_about() -> None:
     asked: list[tuple[int, int]] = []
     with Sandbox(plan="60/3", animals=450) as box:
         store = box.store
-        store._client.known.keep(box.base_url, scheme=None, status=None, rows=450)
+        store.inventory.known.keep(box.base_url, scheme=None, status=None, rows=450)
         for _ in range(2):  # the second time nothing is left to ask about
             with pytest.raises(QuotaError):
                 store._list(Wanted(), confirm=lambda *told: asked.append(told))

@@ -79,7 +79,7 @@ def test_only_lets_known_parameters_pass() -> None:
 def test_an_interrupted_cell_shows_one_line() -> None:
     """What was kept, and that the same call goes on; in a notebook in place of a traceback."""
     with Sandbox(animals=350) as box:
-        real = box.store._client.call
+        real = box.store.client.call
         asked: list[str] = []
 
         def interrupted(method: str, url: str, **how: object) -> object:
@@ -88,7 +88,7 @@ def test_an_interrupted_cell_shows_one_line() -> None:
                 raise KeyboardInterrupt
             return real(method, url, **how)  # type: ignore[arg-type]
 
-        box.store._client.call = interrupted  # type: ignore[assignment,method-assign]
+        box.store.client.call = interrupted  # type: ignore[assignment,method-assign]
         with pytest.raises(Interrupted) as caught:
             box.store.list_pets()
 

@@ -28,7 +28,7 @@ def sheets(fast: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ca
     """Write a workbook and import all its sheets with the command line."""
 
     def init(self: PetStore, **_: object) -> None:
-        self._open(fast.store._settings, fast.clock, None, "shared", 90.0, progress=False)
+        self._open(fast.store.settings, fast.clock, None, "shared", 90.0, progress=False)
 
     monkeypatch.setattr(PetStore, "__init__", init)
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(fast.state_dir))
@@ -51,7 +51,7 @@ def csv(path: Path, *rows: str) -> Path:
 
 def until_the_quota(box: Sandbox, creates: int) -> PetStore:
     """Return a store whose day ends after so many creates, without a baseline."""
-    return PetStore._with(replace(box.store._settings, plan=Plan(1_000, creates + 1)), box.clock)
+    return PetStore.from_settings(replace(box.store.settings, plan=Plan(1_000, creates + 1)), clock=box.clock)
 
 
 @pytest.mark.case("P35")
@@ -162,7 +162,7 @@ def test_of_equal_rows_those_that_exist_are_found_first(fast: Sandbox, tmp_path:
     with FaultProxy(
         fast.base_url, lambda method, n: refusal if (method, n) == ("POST", 1) else "pass"
     ) as proxy:
-        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
+        store = fast.connect(base_url=proxy.base_url)
         store.import_pets(path)
         one = store.import_pets(csv(path, "Mia,4"))
 
@@ -177,7 +177,7 @@ def test_an_animal_that_the_service_changed_is_for_a_person(
     """The answer names an animal of other values: it is the candidate, and the row is never sent again."""
     path, changed = csv(tmp_path / "pets.csv", "Rex,3"), reply(201, f'{{"id":1,{values}}}'.encode())
     with FaultProxy(fast.base_url, lambda method, n: changed if method == "POST" else "pass") as proxy:
-        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
+        store = fast.connect(base_url=proxy.base_url)
         results = [store.import_pets(path) for _ in range(2)]
 
     assert [(r.ambiguous, r.pending) for r in results] == [(1, 0)] * 2
@@ -191,7 +191,7 @@ def test_one_id_is_the_answer_to_one_row(fast: Sandbox, tmp_path: Path) -> None:
     path = csv(tmp_path / "pets.csv", "Rex,3", "Rex,3")
     same = reply(201, b'{"id":7,"name":"Rex","categoryId":3}')
     with FaultProxy(fast.base_url, lambda method, n: same if method == "POST" else "pass") as proxy:
-        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
+        store = fast.connect(base_url=proxy.base_url)
         result = store.import_pets(path)
 
     assert (result.created, result.ambiguous) == (1, 1)
@@ -219,22 +219,22 @@ def test_a_decision_needs_one_row_of_that_number(fast: Sandbox, tmp_path: Path) 
     """Two unknown rows bear it, one of them in the file: that one is meant."""
     path = csv(tmp_path / "pets.csv", "Ann,1")
     with FaultProxy(fast.base_url, lambda method, n: "drop after" if method == "POST" else "pass") as proxy:
-        store = PetStore._with(replace(fast.store._settings, base_url=proxy.base_url), fast.clock)
-        store._client.max_wait_s = 0.0
+        store = fast.connect(base_url=proxy.base_url)
+        store.client.max_wait_s = 0.0
         store.import_pets(path)
         store.import_pets(csv(path, "Zoe,5"))
-        folder = store._settings.state_dir / "imports"
-        manage.decide(store._client, folder, kept(folder)[0][0], 2, 2)
+        folder = store.journals
+        manage.decide(store.client, folder, kept(folder)[0][0], 2, 2)
         result = store.import_pets(path)
 
     assert result.frame["id"].tolist() == [2]
     with pytest.raises(JournalError, match="not unknown"):
-        manage.decide(store._client, folder, kept(folder)[0][0], 9, 2)
+        manage.decide(store.client, folder, kept(folder)[0][0], 9, 2)
 
 
 def test_an_inventory_that_was_too_long_to_compare_is_said(fast: Sandbox, tmp_path: Path) -> None:
     """Five rows are worth five requests, 1,200 animals take twelve: what exists was not noticed."""
-    fast._staff.add_many([(f"Old {n}", 1, None) for n in range(1_200)])
+    fast.add([(f"Old {n}", 1, None) for n in range(1_200)])
 
     result = fast.store.import_pets(csv(tmp_path / "pets.csv", *(f"Old {n},1" for n in range(5))))
 

@@ -40,7 +40,7 @@ def command(fast: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> C
 
 def _as_sandbox(box: Sandbox) -> object:
     def init(self: PetStore, **_: object) -> None:
-        self._open(box.store._settings, box.clock, None, "shared", 90.0, progress=False)
+        self._open(box.store.settings, box.clock, None, "shared", 90.0, progress=False)
 
     return init
 
@@ -181,7 +181,7 @@ def test_resume_reads_the_source_as_the_import_did(fast: Sandbox, tmp_path: Path
         for sheet in ("Dogs", "Cats"):
             rows = pd.DataFrame({"Tier": ["Rex", "Mia", "Mia", "Tom"], "Art": [3, 4, 4, 5]})
             rows.to_excel(book, sheet_name=sheet, index=False)
-    store = PetStore._with(replace(fast.store._settings, plan=Plan(100_000, 5)), fast.clock)
+    store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
     options = {"sheet": "Cats", "mapping": {"Tier": "name", "Art": "categoryId"}, "drop_twins": True}
     begun = store.import_pets(tmp_path / "pets.xlsx", leave=3, **options)  # type: ignore[arg-type]
     assert (begun.pending, begun.skipped) == (2, 1)
@@ -198,7 +198,7 @@ def test_a_frame_is_the_same_import_in_every_folder_and_resumes_from_its_journal
 ) -> None:
     """Elsewhere, days later, without the frame: its rows are in the journal."""
     frame = pd.DataFrame({"Tier": ["Rex", "", "Mia", "Tom"], "categoryId": [3, 1, 4, 5]})
-    store = PetStore._with(replace(fast.store._settings, plan=Plan(100_000, 5)), fast.clock)
+    store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
     begun = store.import_pets(frame, name="spring", mapping={"Tier": "name"}, leave=3)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

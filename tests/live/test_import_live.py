@@ -59,8 +59,8 @@ def test_the_forecast_is_printed_before_the_first_request(
 ) -> None:
     """Rows, host, price; the preview alone sends and writes nothing."""
     preview = fast.store.preview_import(file)
-    assert (preview.to_send, fast.store._client.sent) == (ROWS, 0)
-    assert not (fast.store._settings.state_dir / "imports").exists()
+    assert (preview.to_send, fast.store.client.sent) == (ROWS, 0)
+    assert not (fast.store.journals).exists()
 
     fast.store.import_pets(file)
 
@@ -124,7 +124,7 @@ def test_a_row_the_service_refuses_shifts_nothing_either(fast: Sandbox, tmp_path
 
 def replace_plan(store: PetStore, plan: Plan) -> PetStore:
     """Return the store on a plan so slow that one connection is enough, which keeps the order."""
-    return PetStore._with(replace(store._settings, plan=plan), store._client.clock)
+    return PetStore.from_settings(replace(store.settings, plan=plan), clock=store.client.clock)
 
 
 @pytest.mark.case("P39")
@@ -197,7 +197,7 @@ def test_a_closed_port_or_an_unknown_host_makes_nothing_unknown(
     fast: Sandbox, file: Path, base_url: str
 ) -> None:
     """It is proven that nothing left: all rows stay pending."""
-    store = PetStore._with(replace(fast.store._settings, base_url=base_url), fast.clock)
+    store = fast.connect(base_url=base_url)
 
     result = store.import_pets(file)
 
@@ -287,7 +287,7 @@ def test_a_commit_half_a_minute_late_is_found(fast: Sandbox, file: Path) -> None
         lost = _lost(store, file)
         assert len(late) == 1
         fast.advance(seconds=30)
-        fast._staff.add_many([lost[0].content])
+        fast.add([lost[0].content])
         result = store.import_pets(file)
 
     assert (result.complete, proxy.counts["POST"]) == (True, ROWS)
@@ -296,9 +296,9 @@ def test_a_commit_half_a_minute_late_is_found(fast: Sandbox, file: Path) -> None
 
 def _lost(store: PetStore, file: Path) -> list[Entry]:
     """Import, and stop before the look."""
-    store._client.max_wait_s = 0.0
+    store.client.max_wait_s = 0.0
     result = store.import_pets(file)
-    store._client.max_wait_s = 90.0
+    store.client.max_wait_s = 90.0
     return [entry for entry in result.entries if entry.state == "unknown"]
 
 
@@ -308,7 +308,7 @@ def test_a_settling_that_would_take_long_is_left_to_a_later_call(fast: Sandbox, 
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 10) else "pass"
     ) as proxy:
         store = through(fast, proxy)
-        store._client.settle_after_s = 600
+        store.client.settle_after_s = 600
         first = store.import_pets(file)
         fast.advance(minutes=11)
         second = store.import_pets(file)
@@ -338,7 +338,7 @@ def test_two_identical_rows_of_which_one_is_lost_are_settled_as_one(
 
 def test_rows_that_stand_in_the_inventory_are_asked_about(fast: Sandbox, file: Path) -> None:
     """Twelve of sixty bear the values of animals there: counted, named, nothing created, until told."""
-    fast._staff.add_many(samples.animals(ROWS)[:12])
+    fast.add(samples.animals(ROWS)[:12])
     with pytest.raises(SheetError, match=r"12 rows of 60 in animals\.csv seem to stand already.*row 2\)"):
         fast.store.import_pets(file)
     assert sum(existing(fast).values()) == 12
@@ -351,7 +351,7 @@ def test_rows_that_stand_in_the_inventory_are_asked_about(fast: Sandbox, file: P
 
 def test_a_look_that_costs_more_than_it_is_worth_is_given_up(fast: Sandbox, file: Path) -> None:
     """1,500 animals are fifteen pages, sixty rows are worth ten: the import goes on without a baseline."""
-    fast._staff.add_many(samples.animals(1_500, seed=9))
+    fast.add(samples.animals(1_500, seed=9))
 
     result = fast.store.import_pets(file)
 
@@ -365,7 +365,7 @@ def test_a_stranger_with_a_lost_rows_values_makes_it_ambiguous(fast: Sandbox, fi
     ) as proxy:
         store = through(fast, proxy)
         (lost,) = _lost(store, file)
-        fast._staff.add_many([lost.content])
+        fast.add([lost.content])
         result = store.import_pets(file)
 
     (entry,) = [entry for entry in result.entries if entry.state == "unknown"]
@@ -402,7 +402,7 @@ def test_a_two_day_import_on_the_free_plan_runs_without_a_429(tmp_path: Path) ->
         assert (result.complete, result.requests) == (True, 2_001)
         assert box.clock.now() - started == pytest.approx(39 * 3_600, abs=120)
         assert existing(box) == expected(2_000)
-        assert box.store._client.ledger.update(lambda budget: budget.refused_at) == 0.0
+        assert box.store.client.ledger.update(lambda budget: budget.refused_at) == 0.0
 
 
 @pytest.mark.case("P41")
@@ -580,19 +580,19 @@ def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path
 def test_a_harmed_journal_is_refused_and_never_taken_for_new(fast: Sandbox, file: Path, harm: str) -> None:
     """Truncated to nothing, vanished, or overwritten: nothing is sent."""
     fast.store.import_pets(file)
-    journal = next((fast.store._settings.state_dir / "imports").glob("*.db"))
+    journal = next((fast.store.journals).glob("*.db"))
     for side in journal.parent.glob("*.db-*"):
         side.unlink()
     if harm == "gone":
         journal.unlink()
     else:
         journal.write_bytes(b"" if harm == "empty" else b"\0" * 8_192)
-    sent = fast.store._client.sent
+    sent = fast.store.client.sent
 
     with pytest.raises(JournalError):
         fast.store.import_pets(file)
 
-    assert fast.store._client.sent == sent
+    assert fast.store.client.sent == sent
     assert existing(fast) == expected()
 
 
@@ -623,7 +623,7 @@ def test_strict_sends_nothing_while_a_row_has_a_problem(fast: Sandbox, tmp_path:
     with pytest.raises(SheetError, match="mapped wrongly"):
         fast.store.import_pets(path)
 
-    assert fast.store._client.sent == 0
+    assert fast.store.client.sent == 0
 
 
 KILLED = """

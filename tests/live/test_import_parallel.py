@@ -55,9 +55,9 @@ def _lost_in_both(fast: Sandbox, proxy: FaultProxy, tmp_path: Path) -> tuple[lis
     stores, paths = [through(fast, proxy), through(fast, proxy)], [tmp_path / "a.csv", tmp_path / "b.csv"]
     for store, path in zip(stores, paths, strict=True):
         path.write_text(REX)
-        store._client.max_wait_s = 0.0
+        store.client.max_wait_s = 0.0
         assert store.import_pets(path, known="send").unknown == 1
-        store._client.max_wait_s = 90.0
+        store.client.max_wait_s = 90.0
     return stores, paths
 
 
@@ -106,7 +106,7 @@ def test_an_equal_row_that_another_import_lost_is_waited_for(
         ),
     ) as proxy:
         (a, b), (path, _) = _lost_in_both(fast, proxy, tmp_path)
-        folder = a._settings.state_dir / "imports"
+        folder = a.journals
         other = next(k for k in kept(folder)[0] if k.target.path.name == "b.csv")
 
         def decide(progress: Progress) -> None:
@@ -130,7 +130,7 @@ def test_what_a_journal_that_cannot_be_read_may_own_is_not_taken(fast: Sandbox, 
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 1) else "pass"
     ) as proxy:
         store = through(fast, proxy)
-        folder = store._settings.state_dir / "imports"
+        folder = store.journals
         folder.mkdir(parents=True)
         (folder / "0123456789ab.db").write_bytes(b"no database")
         result = store.import_pets(path)
@@ -144,7 +144,7 @@ def test_reconciling_waits_for_the_lock_of_the_place(fast: Sandbox, tmp_path: Pa
     """While another import holds it, nothing is read or decided; the wait can be interrupted."""
     path = tmp_path / "a.csv"
     path.write_text(REX)
-    folder = fast.store._settings.state_dir / "imports"
+    folder = fast.store.journals
     seen: list[int] = []
     with FaultProxy(
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 1) else "pass"
@@ -289,10 +289,10 @@ def test_a_person_cannot_give_an_animal_to_two_imports(fast: Sandbox, tmp_path: 
     ) as proxy:
         store = through(fast, proxy)
         first = store.import_pets(a)
-        store._client.max_wait_s = 0.0
+        store.client.max_wait_s = 0.0
         second = store.import_pets(b, known="send")
-        folder = store._settings.state_dir / "imports"
+        folder = store.journals
         (journal,) = [k for k in kept(folder)[0] if k.id == second.journal]
 
         with pytest.raises(JournalError, match=f"id 1 belongs to a row of import {first.journal} already"):
-            manage.decide(store._client, folder, journal, 2, 1)
+            manage.decide(store.client, folder, journal, 2, 1)

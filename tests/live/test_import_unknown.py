@@ -126,7 +126,7 @@ def test_a_reconcile_delay_that_is_longer_than_a_cell_waits_is_said(fast: Sandbo
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 5) else "pass"
     ) as proxy:
         store = through(fast, proxy)
-        store._client.settle_after_s = 600
+        store.client.settle_after_s = 600
         first = store.import_pets(thirty(tmp_path / "pets.csv"))
         second = store.import_pets(tmp_path / "pets.csv", wait=True)
 
@@ -138,7 +138,7 @@ def test_a_reconcile_delay_that_is_longer_than_a_cell_waits_is_said(fast: Sandbo
 
 def test_the_baseline_counts_the_requests_that_it_spends(fast: Sandbox, tmp_path: Path) -> None:
     """Thirty rows are worth ten requests, answers of 500 that are asked again among them."""
-    fast._staff.add_many([(f"Old {n}", 1, None) for n in range(900)])
+    fast.add([(f"Old {n}", 1, None) for n in range(900)])
     sick = b"HTTP/1.1 500 X\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
     with FaultProxy(fast.base_url, lambda method, n: sick if method == "GET" and n % 2 else "pass") as proxy:
         result = through(fast, proxy).import_pets(thirty(tmp_path / "pets.csv"))
@@ -150,7 +150,7 @@ def test_a_failure_of_the_last_request_of_the_baseline_ends_the_baseline_alone(
     fast: Sandbox, tmp_path: Path
 ) -> None:
     """It is as if the inventory were too long to list: the import goes on without."""
-    fast._staff.add_many([(f"Old {n}", 1, None) for n in range(1_200)])
+    fast.add([(f"Old {n}", 1, None) for n in range(1_200)])
     sick = b"HTTP/1.1 500 X\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
     with FaultProxy(fast.base_url, lambda method, n: sick if (method, n) == ("GET", 10) else "pass") as proxy:
         result = through(fast, proxy).import_pets(thirty(tmp_path / "pets.csv"))

@@ -23,7 +23,7 @@ OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
 def fast() -> Iterator[Sandbox]:
     """A sandbox whose plan does not stand in the way; ids 1 and 2 are those that the old journal names."""
     with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
-        box._staff.add_many([("Rex", 3, "sold"), ("Mia", 4, None)])
+        box.add([("Rex", 3, "sold"), ("Mia", 4, None)])
         yield box
 
 
@@ -52,7 +52,7 @@ def test_a_journal_of_0_1_is_gone_on_with_and_no_row_is_sent_twice(
     path = shutil.copy(OLD / "animals.csv", tmp_path / "animals.csv")
     name = journal_of_0_1(fast, path)
     if committed:
-        fast._staff.add_many([("Mia", 4, None), ("Luna", 7, None)])
+        fast.add([("Mia", 4, None), ("Luna", 7, None)])
 
     result = fast.store.import_pets(path)
     again = fast.store.import_pets(path)
@@ -97,7 +97,7 @@ def test_a_journal_of_0_1_is_listed(fast: Sandbox, tmp_path: Path) -> None:
 @pytest.mark.case("P74")
 def test_snapshots_of_0_1_are_read_and_compared_with(fast: Sandbox) -> None:
     """Two whole listings of five animals, and one by status."""
-    folder = next(iter([fast.store._shelf._folder]))
+    folder = next(iter([fast.store.snapshot_store._folder]))
     shutil.copytree(OLD / "snapshots" / "sandbox-0.1", folder)
 
     kept_ones = fast.store.snapshots()

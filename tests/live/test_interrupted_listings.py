@@ -126,7 +126,7 @@ def test_an_interrupted_state_that_cannot_be_read_is_begun_anew(
     with stores(service, tmp_path, 2) as (store, second):
         interrupt(store, service)
         frame, state = store._puller._states[None]
-        store._shelf.keep_begun(frame, {"next": 5} | dict.fromkeys(set(state) - {"last"}, None))
+        store.snapshot_store.checkpoints.keep(frame, {"next": 5} | dict.fromkeys(set(state) - {"last"}, None))
 
         assert len(second.list_pets()) == 450
     assert len(service.asked) == 5

@@ -208,15 +208,17 @@ def test_a_machine_that_vanishes_inside_a_transaction_stops_the_others_for_secon
 
 
 def settings(box: Sandbox, url: str) -> Settings:
-    return dataclasses.replace(box.store._settings, ledger_url=SecretStr(url))
+    return dataclasses.replace(box.store.settings, ledger_url=SecretStr(url))
 
 
 def test_two_machines_share_a_budget_in_a_database(postgres: Postgres, tmp_path: Path) -> None:
     """Two stores with state folders of their own: what one spent, the other knows."""
     url = postgres.database()
     with Sandbox(plan="60/1000", animals=1) as box:
-        here = PetStore._with(settings(box, url), box.clock)
-        there = PetStore._with(dataclasses.replace(settings(box, url), state_dir=tmp_path), box.clock)
+        here = PetStore.from_settings(settings(box, url), clock=box.clock)
+        there = PetStore.from_settings(
+            dataclasses.replace(settings(box, url), state_dir=tmp_path), clock=box.clock
+        )
         for _ in range(5):
             here.list_pets()
         quota = there.quota()
@@ -234,11 +236,11 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
     url = postgres.database()
     with Sandbox(plan="60/1000", animals=1) as box:
         other = ManualClock(box.clock.now() + 3_600)
-        here = PetStore._with(settings(box, url), box.clock)
-        there = PetStore._with(settings(box, url), other)
-        there._client.ledger._wall = lambda: time.time() + 3_600  # type: ignore[attr-defined]
-        token = there._client.admission.enter()
-        there._client.admission.answered(token, 429, {"Retry-After": "30"}, b"")
+        here = PetStore.from_settings(settings(box, url), clock=box.clock)
+        there = PetStore.from_settings(settings(box, url), clock=other)
+        there.client.ledger._wall = lambda: time.time() + 3_600  # type: ignore[attr-defined]
+        token = there.client.admission.enter()
+        there.client.admission.answered(token, 429, {"Retry-After": "30"}, b"")
 
         closed = here.quota().closed_until
         assert closed is not None
@@ -306,17 +308,17 @@ def test_a_database_that_restarts_costs_nothing_and_one_that_is_gone_is_a_clear_
     if why := absent():
         pytest.skip(f"no PostgreSQL: {why}")
     with running() as server, Sandbox(plan="60/1000", animals=1) as box:
-        store = PetStore._with(settings(box, server.database()), box.clock)
+        store = PetStore.from_settings(settings(box, server.database()), clock=box.clock)
         store.list_pets()
         server.stop()
         server.start()
         assert len(store.list_pets()) == 1
 
         server.stop()
-        sent = store._client.sent
+        sent = store.client.sent
         with pytest.raises(LedgerError, match="PETSTORE_LEDGER_URL") as caught:
             store.list_pets()
-        assert store._client.sent == sent
+        assert store.client.sent == sent
         assert "secret" not in str(caught.value)
 
         server.start()

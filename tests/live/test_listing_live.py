@@ -25,7 +25,7 @@ def test_all_rows_come_with_no_request_too_many(animals: int, requests: int) -> 
 def test_the_default_of_20_never_becomes_all() -> None:
     """The client asks for the documented maximum; the service's default page is 20 (§8.1)."""
     with Sandbox(animals=130) as box:
-        reply = box.store._client.call("GET", f"{box.base_url}/pets")
+        reply = box.store.client.call("GET", f"{box.base_url}/pets")
         frame = box.store.list_pets()
 
     assert reply.body.count(b'"id"') == 20
@@ -74,7 +74,7 @@ def test_pets_come_lazily() -> None:
     with Sandbox(animals=250) as box:
         pet = next(box.store.pets())
 
-        assert (pet.id, box.store._client.sent) == (1, 1)
+        assert (pet.id, box.store.client.sent) == (1, 1)
 
 
 @pytest.mark.case("P27")

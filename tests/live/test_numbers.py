@@ -29,7 +29,7 @@ def test_what_is_no_whole_number_is_still_refused(sandbox: Sandbox, category: in
     with pytest.raises(ValueError, match="category_id: Input should be"):
         sandbox.store.create_pet("Rex", category_id=category)
 
-    assert sandbox.store._client.sent == 0
+    assert sandbox.store.client.sent == 0
 
 
 def test_the_id_of_a_row_fetches_its_animal(sandbox: Sandbox) -> None:

@@ -31,7 +31,7 @@ def test_pages_that_are_iterated_twice_are_read_twice() -> None:
         both = [[row["id"] for page in pages for row in page.rows] for _ in range(2)]
 
         assert both == [list(range(1, 251))] * 2
-        assert (pages.listing.verdict, pages.listing.requests, box.store._client.sent) == ("complete", 3, 6)
+        assert (pages.listing.verdict, pages.listing.requests, box.store.client.sent) == ("complete", 3, 6)
 
 
 @pytest.mark.case("P73")
@@ -122,7 +122,7 @@ def test_an_error_on_every_tenth_page_is_retried(animals: int) -> None:
         listing = Listing.of(frame)
         pages = -(-animals // 100)
         assert (len(frame), listing.verdict, listing.pages) == (animals, "complete", pages)
-        assert listing.requests == box.store._client.sent == pages + (pages - 1) // 9
+        assert listing.requests == box.store.client.sent == pages + (pages - 1) // 9
 
 
 @pytest.mark.case("P72")
@@ -150,7 +150,7 @@ def test_a_known_size_gives_a_long_listing_its_tenth_from_the_start() -> None:
     """Of 300 pages 15 of the first 30 may fail once each."""
     with Sandbox(animals=30_000, plan="100000/1000000") as box:
         box.store.list_pets()
-        asked = box.store._client.sent
+        asked = box.store.client.sent
         box.faults.append(Fault("sick_before", method="GET", at=tuple(range(asked + 2, asked + 32, 2))))
         frame = box.store.list_pets()
 
@@ -163,7 +163,7 @@ def test_a_bound_on_requests_bounds_retries_too() -> None:
         with pytest.raises(ApiError, match="500") as raised:
             box.store.list_pets(max_requests=3)
 
-        assert box.store._client.sent == 3
+        assert box.store.client.sent == 3
         assert "may spend 3 requests" in raised.value.__notes__[0]
 
 
@@ -192,7 +192,7 @@ def test_a_business_key_lists_side_by_side_with_and_without_a_named_plan(
         state_dir=tmp_path,
         pagination="offset",
     )
-    with PetStore._with(settings, clock) as store:
+    with PetStore.from_settings(settings, clock=clock) as store:
         for _ in range(2):
             store.list_pets(first=200)
             clock.advance(130)

@@ -51,7 +51,7 @@ def test_each_way_to_page_two_is_learnt_and_remembered_on_disk(speaks: str, tmp_
     service = PagingService(pets(1_050), speaks)
     with store_of(service, tmp_path) as store:
         frame = store.list_pets()
-        base_url, learning = store._settings.base_url, len(service.asked)
+        base_url, learning = store.settings.base_url, len(service.asked)
         assert (len(frame), Listing.of(frame).verdict) == (1_050, "complete")
         assert learning <= ceil(1_050 / 100) + (0 if speaks == "link" else 3)
 
@@ -169,17 +169,17 @@ def test_an_interrupted_pull_goes_on_where_it_stopped(speaks: str, disk: bool, t
     """Pages 1 to 3 are not asked for again, by this store or by another process; the frame says so."""
     service = PagingService(pets(680), speaks)
     with store_of(service, tmp_path, **({"pagination": speaks} if speaks in EVERY[1:-1] else {})) as store:
-        real = store._client.call
+        real = store.client.call
 
         def interrupted(method: str, url: str, **how: object) -> object:
             if len(service.asked) == 4:
                 raise KeyboardInterrupt
             return real(method, url, **how)  # type: ignore[arg-type]
 
-        store._client.call = interrupted  # type: ignore[assignment,method-assign]
+        store.client.call = interrupted  # type: ignore[assignment,method-assign]
         with pytest.raises(KeyboardInterrupt):
             store.list_pets()
-        store._client.call = real  # type: ignore[method-assign]
+        store.client.call = real  # type: ignore[method-assign]
         assert store.last_partial is not None
         before = len(store.last_partial)
         assert (Listing.of(store.last_partial).verdict, before >= 300) == ("cut", True)
@@ -232,17 +232,17 @@ def test_a_service_that_no_longer_goes_on_there_is_read_anew(speaks: str, tmp_pa
     """A token that has expired, or an inventory that moved at the joint."""
     service = PagingService(pets(500), speaks)
     with store_of(service, tmp_path, **({} if speaks == "link" else {"pagination": speaks})) as store:
-        real = store._client.call
+        real = store.client.call
 
         def lost(method: str, url: str, **how: object) -> object:
             if len(service.asked) == 3:
                 raise TransportError("gone")
             return real(method, url, **how)  # type: ignore[arg-type]
 
-        store._client.call = lost  # type: ignore[assignment,method-assign]
+        store.client.call = lost  # type: ignore[assignment,method-assign]
         with pytest.raises(TransportError):
             store.list_pets()
-        store._client.call = real  # type: ignore[method-assign]
+        store.client.call = real  # type: ignore[method-assign]
         del service.rows[0]
         service.refuses = 1 if speaks == "link" else 0
 

@@ -30,8 +30,8 @@ class Pausing:
 
     def store(self) -> PetStore:
         """Return a further client on the same budget."""
-        settings = dataclasses.replace(self.box.store._settings, base_url=self.proxy.base_url)
-        return PetStore._with(settings, self.box.clock)
+        settings = dataclasses.replace(self.box.store.settings, base_url=self.proxy.base_url)
+        return PetStore.from_settings(settings, clock=self.box.clock)
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
         PetStore(base_url=proxy.base_url, api_key="k", plan="pro", state_dir=tmp_path) as store,
     ):
         began_at = time.monotonic()
-        assert store._client.call("GET", f"{proxy.base_url}/pets").status == 200
+        assert store.client.call("GET", f"{proxy.base_url}/pets").status == 200
         took_s = time.monotonic() - began_at
 
     assert back_s == [3_600.0]

@@ -21,7 +21,7 @@ from petstore_tools.throttle.throttle import Throttle
 def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
     """Four windows; the best possible time is 180 s, and one window more is allowed."""
     with Sandbox(plan="free", animals=1) as box:
-        client = box.store._client
+        client = box.store.client
         statuses: list[int] = []
         attempt = client.attempt
 
@@ -45,13 +45,13 @@ def test_a_restart_in_the_middle_of_the_day_forgets_nothing() -> None:
     """A new store on the same ledger knows what the day has left, without a request."""
     with Sandbox(plan="60/100", animals=1) as box:
         for _ in range(70):
-            box.store._client.call("GET", f"{box.base_url}/pets", manner=Manner(wait=True))
+            box.store.client.call("GET", f"{box.base_url}/pets", manner=Manner(wait=True))
         box.store.close()
 
-        again = PetStore._with(box.store._settings, box.clock)
+        again = box.connect()
         quota = again.quota()
 
-        assert (quota.day.left, again._client.sent) == (30, 0)
+        assert (quota.day.left, again.client.sent) == (30, 0)
         again.close()
 
 
@@ -62,10 +62,10 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
     stores = [PetStore(base_url=url, api_key=key, plan="free", state_dir=tmp_path) for url, key in settings]
     for granted, store in enumerate(stores, start=1):
         for _ in range(granted):
-            store._client.ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0))
-            store._client.ledger.update(lambda budget: setattr(budget, "unsure", False))
+            store.client.ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0))
+            store.client.ledger.update(lambda budget: setattr(budget, "unsure", False))
 
-    flying = [store._client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]
+    flying = [store.client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]
 
     assert flying == [1, 2, 3]
     on_disk = b"".join(p.name.encode() + p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
@@ -80,7 +80,7 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
 def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) -> None:
     """Never unlimited speed: nothing is sent, and the message says what helps."""
     with Sandbox(animals=1) as box:
-        path = box.store._settings.state_dir / "budget.db"
+        path = box.store.settings.state_dir / "budget.db"
         path.parent.mkdir(parents=True)
         if harm == "not a database":
             path.write_bytes(b"x" * 5_000)
@@ -91,12 +91,12 @@ def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) 
             with sqlite3.connect(path) as db:
                 db.execute("UPDATE key_budget SET state = '{'")
             db.close()
-        sent = box.store._client.sent
+        sent = box.store.client.sent
 
         with pytest.raises(LedgerError, match='ledger="memory"'):
             box.store.list_pets()
 
-        assert box.store._client.sent == sent
+        assert box.store.client.sent == sent
 
 
 @pytest.mark.case("P30")
@@ -128,14 +128,14 @@ def test_the_quota_tells_who_spent_it() -> None:
     with Sandbox(plan="60/1000", animals=1) as box:
         url = f"{box.base_url}/pets"
         for _ in range(3):
-            box.store._client.call("GET", url)
+            box.store.client.call("GET", url)
         stranger = {"Authorization": f"Bearer {box.api_key}"}
         for _ in range(5):
             requests.get(url, headers=stranger, timeout=5)
-        box.store._client.ledger.update(
+        box.store.client.ledger.update(
             lambda budget: budget.spent.setdefault("process of another", Spent()).add(2, box.clock.now())
         )
-        box.store._client.call("GET", url)
+        box.store.client.call("GET", url)
 
         minute = box.store.quota().minute
 

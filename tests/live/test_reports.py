@@ -165,12 +165,12 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
     with Sandbox(animals=250) as box:
         box.store.status_report()
         server = PagingService(pets(250), "nothing")
-        box.store._client.transport, real = SilentPages(server), box.store._client.transport
+        box.store.client.transport, real = SilentPages(server), box.store.client.transport
         with pytest.raises(IncompleteListingError):
             box.store.status_report()
         with pytest.warns(UserWarning, match="not the whole inventory"):
             report = box.store.status_report(partial=True, since="last")
-        box.store._client.transport = real
+        box.store.client.transport = real
 
         assert len(box.store.snapshots()) == 1
     assert report.face.startswith("Not complete (unproven): 100 animals")

@@ -53,7 +53,7 @@ def test_rows_of_version_0_1_without_titles_keep_the_id_in_its_column(box: Sandb
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId\nRex,3\nMia,4\n")
     box.store.import_pets(path)
-    (journal,) = (box.store._settings.state_dir / "imports").glob("*.db")
+    (journal,) = (box.store.journals).glob("*.db")
     with sqlite3.connect(journal) as db:
         db.execute("UPDATE row SET cells = json_array(name, category_id || '')")
     db.close()
@@ -142,7 +142,7 @@ def test_the_input_is_never_written_over(box: Sandbox, tmp_path: Path) -> None:
     path.write_text("name,categoryId\nRex,3\nMia,4\n")
     refusal = reply(400, b'{"code":"invalid_body","message":"no","status":400}')
     with FaultProxy(box.base_url, lambda method, n: refusal if method == "POST" else "pass") as proxy:
-        store = PetStore._with(replace(box.store._settings, base_url=proxy.base_url), box.clock)
+        store = box.connect(base_url=proxy.base_url)
         store.import_pets(path)
         rejects = tmp_path / "pets.sandbox.rejected.csv"
         before = rejects.read_text()
@@ -224,7 +224,7 @@ def test_a_reason_longer_than_a_cell_of_a_workbook_is_cut(box: Sandbox, tmp_path
     with FaultProxy(
         box.base_url, lambda method, n: reply(400, body) if (method, n) == ("POST", 1) else "pass"
     ) as proxy:
-        store = PetStore._with(replace(box.store._settings, base_url=proxy.base_url), box.clock)
+        store = box.connect(base_url=proxy.base_url)
         result = store.import_pets(path)
 
     assert (result.created, result.rejected, result.not_written) == (1, 1, ())
@@ -240,8 +240,8 @@ def test_result_files_say_where_the_animals_went(box: Sandbox, tmp_path: Path) -
     path.write_text("name,categoryId\nRex,3\n")
     box.store.import_pets(path)
     for environment in ("staging", "production"):
-        settings = replace(box.store._settings, environment=environment)
-        PetStore._with(settings, box.clock).import_pets(path, known="send")
+        settings = replace(box.store.settings, environment=environment)
+        PetStore.from_settings(settings, clock=box.clock).import_pets(path, known="send")
 
     assert sorted(file.name for file in tmp_path.glob("pets.*")) == [
         "pets.created.csv",

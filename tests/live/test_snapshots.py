@@ -90,7 +90,7 @@ def test_what_is_not_whole_is_no_snapshot() -> None:
     """Nothing is kept, and the verdict is in the error."""
     with Sandbox(animals=250) as box:
         with pytest.raises(IncompleteListingError, match="asked for the first 50"):
-            box.store._shelf.keep(box.store.list_pets(first=50))
+            box.store.snapshot_store.keep(box.store.list_pets(first=50))
 
         assert len(box.store.snapshots()) == 0
         assert repr(box.store.snapshots()) == "no snapshots yet"

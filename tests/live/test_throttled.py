@@ -26,7 +26,7 @@ def session_of(box: Sandbox, *, wait: bool = True) -> requests.Session:
         base_url=box.base_url,
         api_key=box.api_key,
         plan="60/1000",
-        state_dir=box.store._settings.state_dir,
+        state_dir=box.store.settings.state_dir,
         wait=wait,
         clock=box.clock,
     )
@@ -73,7 +73,7 @@ def test_a_429_closes_the_door_for_the_session_and_the_store() -> None:
         for _ in range(10):
             requests.get(f"{box.base_url}/pets", headers=stranger, timeout=5)
         assert session.get(f"{box.base_url}/pets", timeout=5).status_code == 429
-        box.store._client.admission._max_wait_s = 0.0
+        box.store.client.admission._max_wait_s = 0.0
 
         with pytest.raises(QuotaError, match="refused a request"):
             box.store.list_pets()
@@ -88,7 +88,7 @@ def test_a_store_on_a_throttled_session_counts_each_request_once() -> None:
         given = {"base_url": box.base_url, "api_key": box.api_key, "plan": "60/1000", "session": session}
         with PetStore(**given, state_dir=box.state_dir) as store:  # type: ignore[arg-type]
             for _ in range(7):
-                store._client.call("GET", f"{box.base_url}/pets")
+                store.client.call("GET", f"{box.base_url}/pets")
             session.get(f"{box.base_url}/pets", timeout=5)
 
             assert store.quota().day.here == 8 == len(box.traffic())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from petstore_tools.plans import Window
 from petstore_tools.service.limiter import BAN_S, Usage, take
-from petstore_tools.throttle.windows import Window
 
 MINUTE, DAY = Window(3, 60), Window(7, 86_400)
 T0 = 1_800_000_000.0

@@ -29,5 +29,7 @@ def existing_names(box: Sandbox) -> Counter[str]:
 
 def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
     """Return a store that reaches the sandbox through a proxy, from another machine if `state` is told."""
-    settings = replace(box.store._settings, base_url=proxy.base_url)
-    return PetStore._with(settings if state is None else replace(settings, state_dir=state), box.clock)
+    settings = replace(box.store.settings, base_url=proxy.base_url)
+    return PetStore.from_settings(
+        settings if state is None else replace(settings, state_dir=state), clock=box.clock
+    )

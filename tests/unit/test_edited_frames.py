@@ -221,7 +221,7 @@ def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
 def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
     """Its pages and its state are read, and the rest is."""
     shelf = Shelf(OLD / "listing" / "state", "production", URL)
-    begun = shelf.begun(None)
+    begun = shelf.checkpoints.of(None)
     assert begun is not None
     frame, state = begun
     service = PagingService(pets(25), "offset", cap=10)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from petstore_tools.plans import Window
 from petstore_tools.service.limiter import Usage, Verdict, take
-from petstore_tools.throttle.windows import Window
 
 MINUTE, DAY = Window(3, 60), Window(5, 86_400)
 T0 = 1_800_000_000.0

@@ -3,7 +3,8 @@
 import pytest
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import Columns, Row, RowProblem, find_columns, letter, read_row
+from petstore_tools.importing.rows import Columns, Row, RowProblem, find_columns, read_row
+from petstore_tools.tabular.cells import letter
 
 COLUMNS = Columns(("name", "categoryId", "status"), 0, 1, 2)
 

@@ -119,7 +119,7 @@ def test_the_key_is_in_no_repr_and_no_name_of_a_budget() -> None:
     store = PetStore(base_url="https://a/v1", api_key=KEY, plan="pro")
     loaded = settings.load(environ=GIVEN | {"PETSTORE_CONFIG": "none.toml"})
 
-    assert KEY not in repr(store) + repr(loaded) + str(vars(store)) + repr(store._client.transport)
+    assert KEY not in repr(store) + repr(loaded) + str(vars(store)) + repr(store.client.transport)
     assert subject("https://a/v1", KEY) != subject("https://a/v1", "other")
     assert subject("https://a/v1", KEY) != subject("https://b/v1", KEY)
     assert KEY not in subject("https://a/v1", KEY)

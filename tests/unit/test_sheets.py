@@ -7,9 +7,10 @@ import pytest
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing import sheet as sheets
-from petstore_tools.importing.rows import Broken, Row, read_row
+from petstore_tools.importing.rows import Row, read_row
 from petstore_tools.importing.sheet import read_table
 from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.cells import Broken
 from petstore_tools.tabular.csv_files import Delimited, guard, records, unguard, write_csv
 
 

@@ -1,6 +1,7 @@
 """Window arithmetic."""
 
-from petstore_tools.throttle.windows import Log, Window
+from petstore_tools.plans import Window
+from petstore_tools.throttle.windows import Log
 
 
 def test_a_whole_window_holds_its_start_and_not_its_end() -> None:

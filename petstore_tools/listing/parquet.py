@@ -1,0 +1,87 @@
+"""Listings as Parquet files, which any tool reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from petstore_tools import spec
+from petstore_tools.errors import FrameError, MissingExtraError
+from petstore_tools.listing.completeness import Listing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_LISTING: Final = b"petstore_tools.listing"
+_NOTHING: Final[Mapping[bytes, bytes]] = {}
+
+
+def load_parquet() -> Any:
+    """
+    Return the module that reads and writes Parquet.
+
+    Raises:
+        MissingExtraError: The extra `parquet` is not installed.
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("parquet", "a snapshot") from error
+    return pyarrow.parquet
+
+
+def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] = _NOTHING) -> bytes:
+    """
+    Return a listing as Parquet: its columns, and `as_of` (UTC) for whoever reads many files as one.
+
+    Args:
+        frame: As `list_pets` gave it.
+        listing: Its verdict, for the file's metadata.
+        more: Further metadata.
+
+    Raises:
+        MissingExtraError: The extra `parquet` is not installed.
+    """
+    parquet = load_parquet()
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    at = pa.scalar(int(listing.ended_at * 1_000_000), pa.timestamp("us", tz="UTC"))
+    table = table.append_column("as_of", pa.repeat(at, len(frame)))
+    told = {**(table.schema.metadata or {}), _LISTING: json.dumps(listing.to_dict()).encode(), **more}
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table.replace_schema_metadata(told), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def read_listing(path: Path) -> Listing:
+    """
+    Return what a Parquet file says of its listing.
+
+    Raises:
+        FrameError: The file is damaged.
+    """
+    try:
+        return Listing.from_dict(json.loads(load_parquet().read_schema(path).metadata[_LISTING]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
+
+
+def read_frame(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFrame:
+    """
+    Return the frame of a Parquet file, as `list_pets` gave it, or some of its columns.
+
+    Raises:
+        FrameError: The file is damaged.
+    """
+    listing = read_listing(path)
+    try:
+        # the file alone: read_table would take the folder's day for a column
+        table = load_parquet().ParquetFile(path).read(columns=list(columns))
+    except (OSError, ValueError) as error:
+        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
+    frame: pd.DataFrame = table.to_pandas()
+    frame.attrs["listing"] = listing.to_dict()
+    return frame

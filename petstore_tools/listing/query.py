@@ -1,0 +1,97 @@
+"""Pure: what a listing is asked for, refused before a request where the document does not allow it (§4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, Self
+from urllib.parse import urlencode
+
+from petstore_tools import spec
+from petstore_tools.errors import ArgumentError
+from petstore_tools.models import whole
+from petstore_tools.text import seconds_of, suggest
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """
+    What a listing is asked for.
+
+    Attributes:
+        status: The filter, None for all.
+        limit: Page size, 1 to 100.
+        first: Stop when so many animals came, None for all.
+        max_requests: Stop after so many requests, None for no bound.
+        require: `complete`: raise where the listing is not whole.
+    """
+
+    status: str | None = None
+    limit: int = spec.LIMIT_MAX
+    first: int | None = None
+    max_requests: int | None = None
+    require: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        status: str | None = None,
+        limit: Any = spec.LIMIT_MAX,
+        *,
+        first: Any = None,
+        max_requests: Any = None,
+        require: str | None = None,
+    ) -> Self:
+        """
+        Take what a caller gave; integers of numpy and pandas are whole numbers, too.
+
+        Raises:
+            ArgumentError: The document does not allow it, or it makes no sense.
+        """
+        check_status(status)
+        limit, first, max_requests = whole(limit), whole(first), whole(max_requests)
+        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
+            raise ArgumentError(f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not {limit!r}")
+        for name, number in (("first", first), ("max_requests", max_requests)):
+            if number is not None and (type(number) is not int or number < 1):
+                raise ArgumentError(f"{name} must be a whole number of at least 1, not {number!r}")
+        if require not in (None, "complete"):
+            raise ArgumentError(f"require must be 'complete' or None, not {require!r}")
+        return cls(status, limit, first, max_requests, require)
+
+    @property
+    def query(self) -> str:
+        """The query of the first page."""
+        size = self.limit if self.first is None else min(self.limit, self.first)
+        return urlencode({"limit": size} | ({} if self.status is None else {"status": self.status}))
+
+
+EVERYTHING: Final = Wanted()
+
+
+def check_status(status: str | None) -> None:
+    """Refuse a status that the document does not have (§2.3)."""
+    if status is not None and status not in spec.STATUSES:
+        near = suggest(status, spec.STATUSES)
+        raise ArgumentError(f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}{near}")
+
+
+def parse_age(given: str | float | timedelta, wanted: Wanted) -> timedelta:
+    """
+    Return the greatest age of a kept listing that may answer, as a time span.
+
+    Raises:
+        ArgumentError: It is no age, or the listing is not a whole one.
+    """
+    if wanted.first is not None or wanted.max_requests is not None:
+        raise ArgumentError("max_age works only for whole listings: leave out first and max_requests")
+    match given:
+        case timedelta():
+            seconds: float | None = given.total_seconds()
+        case str():
+            seconds = seconds_of(given)
+        case _:
+            seconds = given
+    if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:
+        raise ArgumentError(f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}")
+    return timedelta(seconds=seconds)
