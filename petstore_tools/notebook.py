@@ -13,10 +13,10 @@ from petstore_tools.importing import Progress
 from petstore_tools.text import utc_text
 
 Show = Callable[[Progress], None]
-Wanted = bool | Show | None
+Progressing = bool | Show | None
 
 
-def is_wanted(progress: Wanted) -> bool:
+def is_wanted(progress: Progressing) -> bool:
     """Say whether a bar is drawn: as told, else where stderr is a terminal or a notebook is live."""
     if isinstance(progress, bool):
         return progress
@@ -48,7 +48,7 @@ def _bar(unit: str, what: str) -> Iterator[Callable[[int | None], Any]]:
 
 
 @contextmanager
-def import_progress(progress: Wanted) -> Iterator[Show]:
+def import_progress(progress: Progressing) -> Iterator[Show]:
     """Give a function that shows how far an import is: a bar, the caller's own, or nothing."""
     if callable(progress):
         yield progress
@@ -97,7 +97,7 @@ def only(namespace: Mapping[str, object], *known: str) -> None:
 
 
 @contextmanager
-def page_progress(progress: Wanted) -> Iterator[Callable[[int, int | None], None]]:
+def page_progress(progress: Progressing) -> Iterator[Callable[[int, int | None], None]]:
     """Give a function that is told of each page's animals, and how many there may be, and shows them."""
     if not is_wanted(progress):
         yield lambda animals, of: None  # noqa: ARG005

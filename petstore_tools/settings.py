@@ -14,7 +14,7 @@ from typing import Final, Literal, overload
 from urllib.parse import urlsplit, urlunsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from petstore_tools import plans, spec
 from petstore_tools.errors import SettingsError
@@ -55,7 +55,9 @@ class SettingsFile(BaseModel):
     environment: Literal["production", "staging"] | None = None
     state_dir: Path | None = None
     ledger_url: SecretStr | None = None
-    settle_after_s: float | None = Field(default=None, ge=0, strict=True)
+    reconcile_after_s: float | None = Field(
+        default=None, ge=0, strict=True, validation_alias=AliasChoices("reconcile_after_s", "settle_after_s")
+    )  # the second is the name of version 0.1
     pagination: str | None = None
 
 
@@ -71,7 +73,7 @@ class Settings:
         plan: None to learn it from the headers.
         state_dir: Folder of budget and journals.
         ledger_url: Database of a budget that many machines share; holds a password.
-        settle_after_s: How late after a lost answer a look may call its row absent, None for the default.
+        reconcile_after_s: How late after a lost answer a look may call its row absent, None for the default.
         pagination: How the service reaches page two, None to learn it.
     """
 
@@ -81,7 +83,7 @@ class Settings:
     plan: Plan | None
     state_dir: Path
     ledger_url: SecretStr | None = field(default=None, repr=False)
-    settle_after_s: float | None = None
+    reconcile_after_s: float | None = None
     pagination: str | None = None
 
 
@@ -162,7 +164,7 @@ def load(
         plan=plans.parse(_variable("PETSTORE_PLAN", environ) or file.plan if plan in (None, "") else plan),
         state_dir=state_folder(state_dir, environ=environ, file=file),
         ledger_url=ledger_url(environ=environ, file=file),
-        settle_after_s=_seconds(_variable("PETSTORE_SETTLE_AFTER_S", environ), file.settle_after_s),
+        reconcile_after_s=_seconds(_variable("PETSTORE_RECONCILE_AFTER_S", environ), file.reconcile_after_s),
         pagination=pagination or _variable("PETSTORE_PAGINATION", environ) or file.pagination,
     )
 
@@ -188,7 +190,7 @@ def _seconds(text: str | None, otherwise: float | None) -> float | None:
     if not text:
         return otherwise
     if not re.fullmatch(r"\d{1,6}(\.\d+)?", text.strip(), re.ASCII):
-        raise SettingsError(f"PETSTORE_SETTLE_AFTER_S is a number of seconds such as 60, not {text!r}")
+        raise SettingsError(f"PETSTORE_RECONCILE_AFTER_S is a number of seconds such as 60, not {text!r}")
     return float(text)
 
 

@@ -14,20 +14,20 @@ from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import ArgumentError
-from petstore_tools.history.snapshots import Shelf, Snapshot, Snapshots
-from petstore_tools.http.client import SETTLE_AFTER_S, Client
+from petstore_tools.history.snapshots import Snapshot, Snapshots, SnapshotStore
+from petstore_tools.http.client import RECONCILE_AFTER_S, Client
 from petstore_tools.http.responses import first_fault
 from petstore_tools.http.transport import Transport
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.fetch import Puller
-from petstore_tools.listing.pages import Inventory, Listed
-from petstore_tools.listing.query import Wanted, check_status, parse_age
-from petstore_tools.listing.remembered import KnownServices
+from petstore_tools.listing.fetch import Fetcher
+from petstore_tools.listing.pages import Inventory, Pages
+from petstore_tools.listing.query import ListQuery, check_status, parse_age
+from petstore_tools.listing.remembered import RememberedServices
 from petstore_tools.models import NewPet, Pet, whole
 from petstore_tools.notebook import page_progress
 from petstore_tools.plans import Plan
 from petstore_tools.settings import Settings
-from petstore_tools.throttle.gate import MAX_WAIT_S, Manner
+from petstore_tools.throttle.gate import MAX_WAIT_S, CallOptions
 from petstore_tools.throttle.ledger import open_ledger
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from petstore_tools.doctor import Finding
     from petstore_tools.importing import ImportPreview, ImportResult, Progress
-    from petstore_tools.importing.options import Known
+    from petstore_tools.importing.options import Existing
     from petstore_tools.reporting.report import StatusReport
     from petstore_tools.throttle.quota import Quota
 
@@ -138,13 +138,15 @@ class PetStore:
             plan=settings.plan,
             clock=clock,
             max_wait_s=max_wait_s,
-            settle_after_s=SETTLE_AFTER_S if settings.settle_after_s is None else settings.settle_after_s,
+            reconcile_after_s=RECONCILE_AFTER_S
+            if settings.reconcile_after_s is None
+            else settings.reconcile_after_s,
         )
         self.inventory = Inventory(
-            self.client, KnownServices(settings.state_dir / "services.json"), settings.pagination
+            self.client, RememberedServices(settings.state_dir / "services.json"), settings.pagination
         )
-        self.snapshot_store = Shelf(settings.state_dir, settings.environment, settings.base_url)
-        self._puller = Puller(self.inventory, self.snapshot_store.checkpoints)
+        self.snapshot_store = SnapshotStore(settings.state_dir, settings.environment, settings.base_url)
+        self._fetcher = Fetcher(self.inventory, self.snapshot_store.checkpoints)
 
     def list_pets(
         self,
@@ -191,14 +193,14 @@ class PetStore:
 
         Spec: §4.1.
         """
-        wanted = Wanted.of(status, first=first, max_requests=max_requests, require=require)
+        wanted = ListQuery.of(status, first=first, max_requests=max_requests, require=require)
         age = None if max_age is None else parse_age(max_age, wanted)
         if age is not None:
             kept = self.snapshot_store.younger(age, status=status, now=self.client.clock.now())
             if kept is not None:
                 return kept
         with page_progress(self.progress) as show:
-            frame = self._puller.pull(wanted, wait=wait, resume=resume, confirm=confirm, show=show)
+            frame = self._fetcher.pull(wanted, wait=wait, resume=resume, confirm=confirm, show=show)
         verdict = Listing.as_listed(frame)
         notes = list(verdict.notes)
         if not verdict.complete and first is None:
@@ -209,7 +211,7 @@ class PetStore:
             warnings.warn(note, UserWarning, stacklevel=2)
         return frame
 
-    def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Listed:
+    def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Pages:
         """
         Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
 
@@ -225,7 +227,7 @@ class PetStore:
 
         Spec: §4.1, §8.1.
         """
-        return self.inventory.pages(Wanted.of(status, limit), manner=Manner(wait=wait))
+        return self.inventory.pages(ListQuery.of(status, limit), call_options=CallOptions(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
         """Return the animals one by one; asks for a page when the one before is used up (§4.1)."""
@@ -234,7 +236,7 @@ class PetStore:
     @property
     def last_partial(self) -> pd.DataFrame | None:
         """What the last listing had that was interrupted or not whole as required; None where it ended."""
-        return self._puller.last_partial
+        return self._fetcher.last_partial
 
     def snapshot(self, *, status: str | None = None, wait: bool = False) -> Snapshot:
         """
@@ -361,7 +363,7 @@ class PetStore:
         """Say what is left of minute and day, and when more is; costs no request (§8)."""
         from petstore_tools.throttle.quota import look
 
-        return look(self.client.admission)
+        return look(self.client.gate)
 
     def preview_import(
         self,
@@ -369,15 +371,15 @@ class PetStore:
         *,
         name: str | None = None,
         sheet: str | None = None,
-        mapping: Mapping[str, str] | None = None,
+        columns: Mapping[str, str] | None = None,
         allow_totals: bool = False,
         strict: bool = False,
         allow_bad: bool = False,
         send_edited: bool = False,
-        drop_twins: bool = False,
-        known: Known = "ask",
+        drop_duplicates: bool = False,
+        existing: Existing = "ask",
         baseline: bool = True,
-        leave: int | None = None,
+        reserve: int | None = None,
     ) -> ImportPreview:
         """
         Check a spreadsheet offline and tell the price of its import; sends and writes nothing.
@@ -392,19 +394,19 @@ class PetStore:
         """
         from petstore_tools import importing as bulk
 
-        order = bulk.Order.of(
+        order = bulk.ImportOptions.of(
             source,
             name=name,
             sheet=sheet,
-            mapping=mapping,
+            columns=columns,
             allow_totals=allow_totals,
             strict=strict,
             allow_bad=allow_bad,
             send_edited=send_edited,
-            drop_twins=drop_twins,
-            known=known,
+            drop_duplicates=drop_duplicates,
+            existing=existing,
             baseline=baseline,
-            leave=leave,
+            reserve=reserve,
         )
         return bulk.preview(self.client, self.journals, order)
 
@@ -414,16 +416,16 @@ class PetStore:
         *,
         name: str | None = None,
         sheet: str | None = None,
-        mapping: Mapping[str, str] | None = None,
+        columns: Mapping[str, str] | None = None,
         allow_totals: bool = False,
         strict: bool = False,
         allow_bad: bool = False,
         send_edited: bool = False,
-        drop_twins: bool = False,
-        known: Known = "ask",
+        drop_duplicates: bool = False,
+        existing: Existing = "ask",
         baseline: bool = True,
         resend: bool = True,
-        leave: int | None = None,
+        reserve: int | None = None,
         wait: bool = False,
         progress: bool | Callable[[Progress], None] | None = None,
     ) -> ImportResult:
@@ -440,17 +442,17 @@ class PetStore:
             source: .csv, .tsv, .xlsx or .ods, or a DataFrame; delimiter, encoding and header row are found.
             name: What a DataFrame is called: the same name goes on with the same import.
             sheet: Which sheet of a workbook; default: the visible one that has the columns.
-            mapping: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
+            columns: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
             allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
             strict: Send nothing while a row has a problem.
             allow_bad: Go on although more than half of the rows have problems.
             send_edited: Send rows that look like created ones edited since, as further animals.
-            drop_twins: Of rows with the same three values, send one.
-            known: New rows whose animal seems to stand already, by another import or in the inventory: `skip`
-                or `send` them; `ask` refuses.
+            drop_duplicates: Of rows with the same three values, send one.
+            existing: New rows that match an animal which exists already, by another import or in the
+                inventory: `skip` or `send` them; `ask` refuses.
             baseline: Look before the first create what stands, for at most a tenth of the requests.
             resend: Send rows again that a look proved absent after their answer was lost.
-            leave: Requests of each day kept for others; default 20, or a tenth of a smaller day.
+            reserve: Requests of each day kept for others; default 20, or a tenth of a smaller day.
             wait: Wait for the next day's quota in place of stopping.
             progress: False: nothing is printed; True: a bar; a function: called with Progress.
 
@@ -473,20 +475,20 @@ class PetStore:
                 print(preview)
             return True
 
-        order = bulk.Order.of(
+        order = bulk.ImportOptions.of(
             source,
             name=name,
             sheet=sheet,
-            mapping=mapping,
+            columns=columns,
             allow_totals=allow_totals,
             strict=strict,
             allow_bad=allow_bad,
             send_edited=send_edited,
-            drop_twins=drop_twins,
-            known=known,
+            drop_duplicates=drop_duplicates,
+            existing=existing,
             baseline=baseline,
             resend=resend,
-            leave=leave,
+            reserve=reserve,
             wait=wait,
         )
         with import_progress(self.progress if progress is None else progress) as show:
@@ -503,7 +505,7 @@ class PetStore:
     def close(self) -> None:
         """Close connections and files."""
         self.client.transport.close()
-        self.client.admission.close()
+        self.client.gate.close()
 
     @property
     def journals(self) -> Path:

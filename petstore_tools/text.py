@@ -50,7 +50,7 @@ def utc_text(at: float) -> str:
         return "a time beyond the calendar"
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Write a number with its noun: `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -64,7 +64,7 @@ def local_text(at: float) -> str:
     return here.strftime("%Y-%m-%d %H:%M %Z") if here.utcoffset() else ""
 
 
-def seconds_of(age: str) -> float | None:
+def parse_duration(age: str) -> float | None:
     """Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it is none."""
     read = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE)
     if read is None:

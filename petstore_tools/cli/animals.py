@@ -19,7 +19,7 @@ from petstore_tools.listing.parquet import load_parquet
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable
-from petstore_tools.text import counted, suggest, utc_text
+from petstore_tools.text import pluralize, suggest, utc_text
 
 SHOWN_ROWS = 20
 
@@ -107,7 +107,7 @@ def list_(
             click.echo(f"... {len(frame) - SHOWN_ROWS:,} more", err=True)
         counts = frame["status"].value_counts(dropna=False, sort=False)
         told = [f"{n:,} {s if isinstance(s, str) else 'unset'}" for s, n in counts.items() if n]
-        click.echo(f"{counted(len(frame), 'animal')}: {', '.join(told) or 'none'}", err=True)
+        click.echo(f"{pluralize(len(frame), 'animal')}: {', '.join(told) or 'none'}", err=True)
     else:
         export.write(frame, output, for_excel=excel)
         click.echo(f"{len(frame):,} animals in {output}", err=True)
@@ -119,7 +119,7 @@ def list_(
 
 def _confirm(needed: int, left: int, *, or_less: str = "") -> None:
     """Ask whether a listing is to be begun that the day's requests do not suffice for."""
-    told = f"the listing takes about {counted(needed, 'request')}, and {left:,} are left today"
+    told = f"the listing takes about {pluralize(needed, 'request')}, and {left:,} are left today"
     if not sys.stdin.isatty():
         raise SettingsError(
             f"nothing was sent: {told}. Say that it is meant with --yes (it stops at the quota, and the same "

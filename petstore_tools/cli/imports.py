@@ -16,23 +16,25 @@ import click
 from petstore_tools import importing, settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.animals import SHOWN_ROWS
-from petstore_tools.cli.options import ENVIRONMENT, JSON, KNOWN, NO_PROGRESS, WAIT, YES, mapping_of
+from petstore_tools.cli.options import ENVIRONMENT, EXISTING, JSON, NO_PROGRESS, WAIT, YES, mapping_of
 from petstore_tools.errors import Interrupted, SettingsError, SheetError
-from petstore_tools.importing import ImportPreview, ImportResult, Order, journals, manage
+from petstore_tools.importing import ImportOptions, ImportPreview, ImportResult, journals, manage
 from petstore_tools.importing.journal import peek
-from petstore_tools.importing.journals import Kept
-from petstore_tools.importing.options import Known
+from petstore_tools.importing.journals import JournalInfo
+from petstore_tools.importing.options import Existing
 from petstore_tools.importing.rows import Row
 from petstore_tools.importing.sheet import sheets_to_import
 from petstore_tools.notebook import import_progress
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
-from petstore_tools.text import counted, local_text, utc_text
+from petstore_tools.text import local_text, pluralize, utc_text
 
 
 @click.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--map", "maps", multiple=True, metavar='"Column=name"', help="Which column is which field.")
+@click.option(
+    "--columns", "maps", multiple=True, metavar='"Column=name"', help="Which column is which field."
+)
 @click.option(
     "--sheet", help="Which sheet of a workbook, or `all`.  [default: the visible one with the columns]"
 )
@@ -41,11 +43,11 @@ from petstore_tools.text import counted, local_text, utc_text
 @click.option("--strict", is_flag=True, help="Send nothing while a row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation as further animals.")
-@click.option("--drop-twins", is_flag=True, help="Of rows with the same three values, send one.")
-@KNOWN
+@click.option("--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one.")
+@EXISTING
 @click.option("--baseline/--no-baseline", default=True, help="Look first what stands.", show_default=True)
 @click.option("--resend/--no-resend", default=True, help="Send again what a look proved absent.")
-@click.option("--leave", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
+@click.option("--reserve", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
 @WAIT
 @YES
 @JSON
@@ -55,8 +57,8 @@ def import_(
     file: Path,
     maps: tuple[str, ...],
     sheet: str | None,
-    known: Known | None,
-    leave: int | None,
+    existing: Existing | None,
+    reserve: int | None,
     environment: str | None,
     *,
     dry_run: bool,
@@ -64,7 +66,7 @@ def import_(
     strict: bool,
     allow_bad: bool,
     send_edited: bool,
-    drop_twins: bool,
+    drop_duplicates: bool,
     baseline: bool,
     resend: bool,
     wait: bool,
@@ -81,24 +83,23 @@ def import_(
     \b
     Examples:
       petstore-tools import animals.csv --dry-run
-      petstore-tools import animals.csv --map "Pet=name" --map "Kind=categoryId"
+      petstore-tools import animals.csv --columns "Pet=name" --columns "Kind=categoryId"
       petstore-tools import animals.csv --yes --wait --json
       petstore-tools import animals.xlsx --sheet all
     """
-    mapping = mapping_of(maps)
-    order = Order(
+    order = ImportOptions(
         file,
-        mapping,
+        mapping_of(maps),
         sheet=sheet,
         allow_totals=allow_totals,
         strict=strict,
         allow_bad=allow_bad,
         send_edited=send_edited,
-        drop_twins=drop_twins,
-        known=known or "ask",
+        drop_duplicates=drop_duplicates,
+        existing=existing or "ask",
         baseline=baseline,
         resend=resend,
-        leave=leave,
+        reserve=reserve,
         wait=wait,
     )
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
@@ -113,9 +114,9 @@ def import_(
         return exits.PARTLY if any(preview.problems for preview in previews) else exits.DONE
 
 
-def _by_sheet(order: Order) -> list[Order]:
+def _by_sheet(order: ImportOptions) -> list[ImportOptions]:
     """Return the imports of the sheets of a workbook; equal rows of two of them are duplicates."""
-    sheets = sheets_to_import(order.path, order.mapping)
+    sheets = sheets_to_import(order.path, order.columns)
     rows = {
         sheet: Counter(
             row.content for row in replace(order, sheet=sheet).read().rows() if isinstance(row, Row)
@@ -137,7 +138,7 @@ def _by_sheet(order: Order) -> list[Order]:
     return orders
 
 
-def _run(store: PetStore, orders: list[Order], *, yes: bool, as_json: bool) -> int:
+def _run(store: PetStore, orders: list[ImportOptions], *, yes: bool, as_json: bool) -> int:
     """Import once it is agreed to, tell what became of it, and return the exit code."""
     agreed = len(orders) > 1
     if agreed:
@@ -165,7 +166,7 @@ def _run(store: PetStore, orders: list[Order], *, yes: bool, as_json: bool) -> i
     return max(codes, default=exits.DONE)
 
 
-def _import_one(store: PetStore, order: Order, *, yes: bool, agreed: bool) -> ImportResult | None:
+def _import_one(store: PetStore, order: ImportOptions, *, yes: bool, agreed: bool) -> ImportResult | None:
     """Import, and on a terminal ask whether a file is new that bears the name of an earlier one."""
     new_file = False
 
@@ -180,11 +181,11 @@ def _import_one(store: PetStore, order: Order, *, yes: bool, agreed: bool) -> Im
         return agreed or _agreed([preview], yes=yes)
 
     result = _run_import(store, order, announce)
-    return _run_import(store, replace(order, known="skip"), announce) if new_file else result
+    return _run_import(store, replace(order, existing="skip"), announce) if new_file else result
 
 
 def _run_import(
-    store: PetStore, order: Order, announce: Callable[[ImportPreview], bool]
+    store: PetStore, order: ImportOptions, announce: Callable[[ImportPreview], bool]
 ) -> ImportResult | None:
     with import_progress(store.progress) as show:
         return importing.run(store.inventory, store.journals, order, announce=announce, progress=show)
@@ -212,13 +213,13 @@ def _tell(result: ImportResult, *, as_json: bool) -> None:
         click.echo(f"  {path.name}", err=True)
     if result.unknown:
         click.echo(
-            f"{counted(result.unknown, 'row')} may stand or not, and nothing sends them again by itself. "
+            f"{pluralize(result.unknown, 'row')} may stand or not, and nothing sends them again by itself. "
             f"What is known: petstore-tools imports show {result.journal}",
             err=True,
         )
     if result.held:
         click.echo(
-            f"{counted(result.held, 'row')} look like created ones edited since, and the service cannot "
+            f"{pluralize(result.held, 'row')} look like created ones edited since, and the service cannot "
             "change an animal; --send-edited sends them as further animals.",
             err=True,
         )
@@ -239,8 +240,8 @@ def imports_(context: click.Context, environment: str | None) -> None:
     Examples:
       petstore-tools imports
       petstore-tools imports show 3f9c
-      petstore-tools imports settle 3f9c
-      petstore-tools imports settle 3f9c --row 14 --created 1017
+      petstore-tools imports reconcile 3f9c
+      petstore-tools imports reconcile 3f9c --row 14 --created 1017
     """
     context.obj = environment
     if context.invoked_subcommand is None:
@@ -264,7 +265,7 @@ _TITLES = (
 )
 
 
-def _line(kept: Kept) -> tuple[object, ...]:
+def _line(kept: JournalInfo) -> tuple[object, ...]:
     states = kept.states
     unknown = states["unknown"] + states["sending"]
     counts = (states["created"], states["rejected"], states["pending"], unknown, states["ambiguous"])
@@ -272,7 +273,7 @@ def _line(kept: Kept) -> tuple[object, ...]:
     return kept.id, name, kept.target.environment, *counts, utc_text(kept.changed_at)
 
 
-def _find(given: str) -> Kept:
+def _find(given: str) -> JournalInfo:
     """Return the import whose name begins so; one that cannot be read says why."""
     found, unreadable = journals.kept(_folder())
     name = _name(given, [*(kept.id for kept in found), *unreadable])
@@ -312,13 +313,13 @@ def show(import_id: str, *, every: bool) -> int:
         if len(rows) > len(shown):
             click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
     if kept.states["unknown"] or kept.states["sending"] or kept.states["ambiguous"]:
-        click.echo(f"\nSettle them: petstore-tools imports settle {kept.id}", err=True)
+        click.echo(f"\nSettle them: petstore-tools imports reconcile {kept.id}", err=True)
     return exits.DONE
 
 
 @imports_.command("resume")
 @click.argument("import_id", metavar="ID")
-@KNOWN
+@EXISTING
 @WAIT
 @YES
 @JSON
@@ -327,7 +328,7 @@ def show(import_id: str, *, every: bool) -> int:
 def resume(
     context: click.Context,
     import_id: str,
-    known: Known | None,
+    existing: Existing | None,
     *,
     wait: bool,
     yes: bool,
@@ -339,7 +340,7 @@ def resume(
     with PetStore(environment=context.obj, progress=False if no_progress else None) as store:
         _same_place(store, kept)
         entries = peek(_folder(), kept.target, journal_id=kept.id, wanted=1)
-        order = replace(Order.resumed(kept, entries, wait=wait), known=known or "ask")
+        order = replace(ImportOptions.resumed(kept, entries, wait=wait), existing=existing or "ask")
         return _run(store, [order], yes=yes, as_json=as_json)
 
 
@@ -399,7 +400,7 @@ def forget(import_id: str, *, yes: bool) -> int:
     return exits.DONE
 
 
-def _same_place(store: PetStore, kept: Kept) -> None:
+def _same_place(store: PetStore, kept: JournalInfo) -> None:
     here = store.client.environment, store.client.base_url
     if here != (kept.target.environment, kept.target.base_url):
         raise SettingsError(

@@ -8,7 +8,9 @@ ENVIRONMENT = click.option(
     "--environment", type=click.Choice(("production", "staging")), help="Which base address to use."
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-KNOWN = click.option("--known", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand.")
+EXISTING = click.option(
+    "--existing", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand."
+)
 NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Draw no progress bar.")
 WAIT = click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
 YES = click.option("--yes", is_flag=True, help="Do not ask.")
@@ -20,6 +22,6 @@ def mapping_of(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         title, equals, field = pair.rpartition("=")
         if not equals or not title:
-            raise click.BadParameter(f'{pair!r} is not "Column=field"', param_hint="--map")
+            raise click.BadParameter(f'{pair!r} is not "Column=field"', param_hint="--columns")
         mapping[title] = field
     return mapping

@@ -28,7 +28,7 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 from petstore_tools.listing.parquet import load_parquet, parquet_bytes, read_frame, read_listing
 from petstore_tools.tabular.atomic import check_writable, replace_file
-from petstore_tools.text import counted, seconds_of, utc_text
+from petstore_tools.text import parse_duration, pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ class Snapshot:
 
     def __repr__(self) -> str:
         of = "" if self.listing.status is None else f", {self.listing.status}"
-        return f"Snapshot({utc_text(self.listing.ended_at)}, {counted(self.listing.rows, 'animal')}{of})"
+        return f"Snapshot({utc_text(self.listing.ended_at)}, {pluralize(self.listing.rows, 'animal')}{of})"
 
 
 class Snapshots(Sequence[Snapshot]):
@@ -98,10 +98,10 @@ class Snapshots(Sequence[Snapshot]):
             return "no snapshots yet"
         first, last = self._found[0].listing, self._found[-1].listing
         span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
-        return f"{counted(len(self), 'snapshot')} {span}, the newest of {counted(last.rows, 'animal')}"
+        return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {pluralize(last.rows, 'animal')}"
 
 
-class Shelf:
+class SnapshotStore:
     """
     The snapshots of one service.
 
@@ -267,7 +267,7 @@ def instant(given: str | date, now: float) -> float:
     Raises:
         ArgumentError: It is none of these, or in the future.
     """
-    if isinstance(given, str) and (age_s := seconds_of(given)) is not None:
+    if isinstance(given, str) and (age_s := parse_duration(given)) is not None:
         return now - age_s
     at = _date(given.strip()) if isinstance(given, str) else given
     if not isinstance(at, date):

@@ -17,10 +17,10 @@ from petstore_tools.http.responses import error_code, expect, read_pet, request_
 from petstore_tools.http.transport import Reply, Transport
 from petstore_tools.models import NewPet, Pet
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.gate import ALONE, MAX_WAIT_S, Admission, Manner
+from petstore_tools.throttle.gate import ALONE, MAX_WAIT_S, CallOptions, Gate
 from petstore_tools.throttle.ledger import Ledger
 
-SETTLE_AFTER_S: Final = 60.0
+RECONCILE_AFTER_S: Final = 60.0
 
 
 class Client:
@@ -35,7 +35,7 @@ class Client:
         plan: The named plan, None to learn it.
         clock: Tells time and sleeps.
         max_wait_s: Longest wait of a call that was not told to wait.
-        settle_after_s: How late after a lost answer a look may call its row absent.
+        reconcile_after_s: How late after a lost answer a look may call its row absent.
         chance: Jitter of backoff.
     """
 
@@ -49,13 +49,13 @@ class Client:
         plan: Plan | None,
         clock: Clock,
         max_wait_s: float = MAX_WAIT_S,
-        settle_after_s: float = SETTLE_AFTER_S,
+        reconcile_after_s: float = RECONCILE_AFTER_S,
         chance: random.Random | None = None,
     ) -> None:
         self.base_url, self.environment, self.clock = base_url, environment, clock
-        self.max_wait_s, self.settle_after_s = max_wait_s, settle_after_s
+        self.max_wait_s, self.reconcile_after_s = max_wait_s, reconcile_after_s
         self.transport, self.ledger = transport, ledger
-        self.admission, self._plan = Admission(ledger, plan, clock, max_wait_s=max_wait_s), plan
+        self.gate, self._plan = Gate(ledger, plan, clock, max_wait_s=max_wait_s), plan
         self.sent, self._counting = 0, threading.Lock()
         self._chance = chance or random.Random()
         self.needs: object = None  # what lives as long as this client: the sandbox whose service it asks
@@ -96,9 +96,11 @@ class Client:
     @property
     def plan(self) -> Plan:
         """The plan in force: what the headers show may rise."""
-        return self._plan or self.admission.room()[0]
+        return self._plan or self.gate.room()[0]
 
-    def call(self, method: str, url: str, body: bytes | None = None, *, manner: Manner = ALONE) -> Reply:
+    def call(
+        self, method: str, url: str, body: bytes | None = None, *, call_options: CallOptions = ALONE
+    ) -> Reply:
         """
         Send a request when the throttle lets it go, and again where that cannot do harm.
 
@@ -115,20 +117,20 @@ class Client:
         with self.clock.working():
             while True:
                 try:
-                    reply = self.attempt(method, url, body, manner=manner)
+                    reply = self.attempt(method, url, body, call_options=call_options)
                 except TransportError as error:
                     failures += 1
                     safe = method == "GET" or not error.may_have_left
-                    if not safe or failures >= retry.ATTEMPTS or not manner.may_retry():
+                    if not safe or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         raise
                 else:
                     if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
                         continue
                     failures += 1
                     sick = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    if not sick or failures >= retry.ATTEMPTS or not manner.may_retry():
+                    if not sick or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         return reply
-                self.admission.pause(retry.backoff_s(failures, self._chance), manner)
+                self.gate.pause(retry.backoff_s(failures, self._chance), call_options)
 
     def attempt(
         self,
@@ -136,7 +138,7 @@ class Client:
         url: str,
         body: bytes | None = None,
         *,
-        manner: Manner = ALONE,
+        call_options: CallOptions = ALONE,
         before: Callable[[], None] = lambda: None,
     ) -> Reply:
         """
@@ -146,29 +148,29 @@ class Client:
             method: HTTP method.
             url: Whole address.
             body: JSON in UTF-8.
-            manner: How it waits.
+            call_options: How it waits.
             before: Called when the throttle has let the request go, before a byte leaves.
         """
-        token = self.admission.enter(manner)
+        token = self.gate.enter(call_options)
         try:
             before()
         except BaseException:
-            self.admission.failed(token, may_have_left=False)
+            self.gate.failed(token, may_have_left=False)
             raise
         try:
             reply = self.transport.send(method, url, body)
         except BaseException as error:
             left = not isinstance(error, TransportError) or error.may_have_left
             if left:
-                self._count(manner)
-            self.admission.failed(token, may_have_left=left)
+                self._count(call_options)
+            self.gate.failed(token, may_have_left=left)
             raise
-        self._count(manner)
+        self._count(call_options)
         code = error_code(reply.body) if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
-        self.admission.answered(token, reply.status, reply.headers, code)
+        self.gate.answered(token, reply.status, reply.headers, code)
         return reply
 
-    def _count(self, manner: Manner) -> None:
+    def _count(self, call_options: CallOptions) -> None:
         with self._counting:
             self.sent += 1
-        manner.on_sent()
+        call_options.on_sent()

@@ -14,7 +14,7 @@ from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.http.responses import error_code
 from petstore_tools.plans import Plan
 from petstore_tools.settings import check_texts, hidden, ledger_url, state_folder
-from petstore_tools.throttle.gate import MAX_WAIT_S, Admission, Manner
+from petstore_tools.throttle.gate import MAX_WAIT_S, CallOptions, Gate
 from petstore_tools.throttle.ledger import open_ledger
 
 
@@ -65,8 +65,8 @@ class ThrottleAdapter(HTTPAdapter):
         super().__init__(max_retries=0)
         address, key = base_url.strip().rstrip("/"), SecretStr(api_key.get_secret_value().strip())
         kept = open_ledger(ledger, state_folder(state_dir), address, key, url=ledger_url())
-        self._admission = Admission(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
-        self._manner = Manner(wait=wait)
+        self._admission = Gate(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
+        self._manner = CallOptions(wait=wait)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         """Wait for the throttle, send once, and tell it what came back."""

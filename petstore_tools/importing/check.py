@@ -9,11 +9,11 @@ from pathlib import Path
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import peek
-from petstore_tools.importing.journals import Elsewhere, current, following, orphans
-from petstore_tools.importing.options import Order
+from petstore_tools.importing.journals import OtherImports, current, following, orphans
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.reconcile import Existing
 from petstore_tools.importing.row_states import Entry, Merge, holds_most, is_another_file, merge
-from petstore_tools.importing.rows import Content, Row, RowProblem
+from petstore_tools.importing.rows import PetValues, Row, RowProblem
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table
 
@@ -30,7 +30,7 @@ class Checked:
         blank: Empty rows, skipped.
         twins: Rows that share their three values with an earlier one.
         merged: What the file adds to its journal.
-        known: New rows whose animal exists already: by another import, or in the inventory.
+        existing: New rows whose animal exists already: by another import, or in the inventory.
         dropped: Rows left out since they are equal to an earlier one.
         untouched: Nothing of this import was ever sent.
         another_file: Another file had this name: this one is an import of its own.
@@ -79,7 +79,7 @@ class Opened:
     siblings: frozenset[str]
 
 
-def open_source(client: Client, folder: Path, order: Order) -> Opened:
+def open_source(client: Client, folder: Path, order: ImportOptions) -> Opened:
     """
     Read a file to its end, and find its journal.
 
@@ -132,11 +132,11 @@ def _journal(folder: Path, target: Target, table: Table, rows: list[Row]) -> str
 
 
 def check(
-    order: Order,
+    order: ImportOptions,
     entries: list[Entry],
     opened: Opened,
-    others: Elsewhere,
-    inventory: Counter[Content] | None = None,
+    others: OtherImports,
+    inventory: Counter[PetValues] | None = None,
 ) -> Checked:
     """
     Check a whole file offline.
@@ -154,12 +154,12 @@ def check(
     rows = list(opened.rows)
     own = {entry.content for entry in entries}
     earlier = order.earlier | others.of_siblings.keys()
-    twins, seen = [], set[Content]()
+    twins, seen = [], set[PetValues]()
     for row in rows:
         if row.content in seen or (row.content in earlier and row.content not in own):
             twins.append(row)
         seen.add(row.content)
-    if order.drop_twins:
+    if order.drop_duplicates:
         left_out = {id(row) for row in twins}
         rows = [row for row in rows if id(row) not in left_out]
     merged = merge(
@@ -170,7 +170,7 @@ def check(
         send_edited=order.send_edited,
     )
     known = {id(row): row for row, _ in merged.new if existing.take(row.content)}
-    if order.known == "skip":
+    if order.existing == "skip":
         new = tuple(pair for pair in merged.new if id(pair[0]) not in known)
         skipped = tuple(pair for pair in merged.new if id(pair[0]) in known)
         merged = replace(merged, new=new, skipped=skipped)

@@ -14,14 +14,14 @@ from typing import Any, Final
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.journal_file import damaged
-from petstore_tools.importing.rows import Content
+from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import Target, about, run_lock, was_made
 
 BUSY_S: Final = 2.0  # how long a journal may be locked before it counts as one that cannot be read
 
 
 @dataclass(frozen=True)
-class Elsewhere:
+class OtherImports:
     """
     What other imports to the same place have done.
 
@@ -34,9 +34,9 @@ class Elsewhere:
         unreadable: Journals that cannot be read, by name: what they own cannot be told.
     """
 
-    standing: Counter[Content]
-    of_siblings: Counter[Content]
-    lost: frozenset[Content]
+    standing: Counter[PetValues]
+    of_siblings: Counter[PetValues]
+    lost: frozenset[PetValues]
     owned: Mapping[int, str]
     defaults: frozenset[str | None]
     unreadable: tuple[str, ...]
@@ -51,7 +51,7 @@ class Elsewhere:
         )
 
 
-def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()) -> Elsewhere:
+def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()) -> OtherImports:
     """
     Read the journals of other imports to the same target.
 
@@ -61,9 +61,9 @@ def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[st
         but: Name of the journal that is no other.
         siblings: Those of other sheets of the workbook that are imported with it.
     """
-    standing: Counter[Content] = Counter()
-    of_siblings: Counter[Content] = Counter()
-    lost: set[Content] = set()
+    standing: Counter[PetValues] = Counter()
+    of_siblings: Counter[PetValues] = Counter()
+    lost: set[PetValues] = set()
     owned: dict[int, str] = {}
     defaults: set[str | None] = set()
     unreadable: list[str] = []
@@ -87,7 +87,7 @@ def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[st
                         owned[pet_id] = path.stem
         except JournalError:
             unreadable.append(path.stem)
-    return Elsewhere(standing, of_siblings, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
+    return OtherImports(standing, of_siblings, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
 
 
 def current(folder: Path, target: Target) -> str:
@@ -156,7 +156,7 @@ def following(journal_id: str, target: Target) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
+class JournalInfo:
     """
     A journal that is kept.
 
@@ -178,13 +178,13 @@ class Kept:
     reading: Mapping[str, Any]
 
 
-def kept(folder: Path) -> tuple[list[Kept], dict[str, JournalError]]:
+def kept(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalError]]:
     """
     Return all journals, the last changed first, and by name why others cannot be read.
 
     A run may go on meanwhile.
     """
-    found: list[Kept] = []
+    found: list[JournalInfo] = []
     unreadable: dict[str, JournalError] = {}
     for path in folder.glob("*.db"):
         try:
@@ -194,7 +194,7 @@ def kept(folder: Path) -> tuple[list[Kept], dict[str, JournalError]]:
     return sorted(found, key=lambda journal: -journal.changed_at), unreadable
 
 
-def _kept(path: Path) -> Kept:
+def _kept(path: Path) -> JournalInfo:
     with _reading(path) as (db, told):
         rows = db.execute(
             "SELECT CASE WHEN candidates != '[]' THEN 'ambiguous' ELSE state END, count(*)"
@@ -206,7 +206,7 @@ def _kept(path: Path) -> Kept:
     states["rejected"] += bad_rows
     at = max(changed_at or 0.0, float(told.get("adopted_at", told["made_at"])))
     target = Target(told["environment"], told["base_url"], Path(told["path"]), told.get("sheet", ""))
-    return Kept(path.stem, target, at, states, bad_rows, json.loads(told.get("reading", "{}")))
+    return JournalInfo(path.stem, target, at, states, bad_rows, json.loads(told.get("reading", "{}")))
 
 
 @contextmanager

@@ -16,33 +16,33 @@ from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.journals import elsewhere
 from petstore_tools.importing.reconcile import LOST_ELSEWHERE, Absent, Ambiguous, Verdict, settle
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.rows import Content
+from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import place_lock
 from petstore_tools.listing.pages import Inventory
-from petstore_tools.listing.query import Wanted
-from petstore_tools.text import counted
-from petstore_tools.throttle.gate import Manner
+from petstore_tools.listing.query import ListQuery
+from petstore_tools.text import pluralize
+from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
 
-Seen = list[tuple[int, Content]]  # id and values of each animal
+Seen = list[tuple[int, PetValues]]  # id and values of each animal
 
 PROBES: Final = 5
 LOCKED_S: Final = 0.2  # until a lock that another import holds is tried again
 
 
-def look(inventory: Inventory, manner: Manner, *, most: int | None = None) -> Seen | None:
+def look(inventory: Inventory, call_options: CallOptions, *, most: int | None = None) -> Seen | None:
     """
     List the inventory with all three values.
 
     Args:
         inventory: What is listed.
-        manner: How it waits.
+        call_options: How it waits.
         most: Give up after so many requests.
 
     Returns:
         Id and values of every animal, None where the listing is not complete.
     """
-    listed = inventory.pages(Wanted(max_requests=most), manner=manner)
+    listed = inventory.pages(ListQuery(max_requests=most), call_options=call_options)
     seen: Seen = []
     try:
         for page in listed:
@@ -53,14 +53,14 @@ def look(inventory: Inventory, manner: Manner, *, most: int | None = None) -> Se
     return seen if listed.listing.complete else None
 
 
-def is_well(client: Client, manner: Manner) -> bool:
+def is_well(client: Client, call_options: CallOptions) -> bool:
     """Ask a service that was sick for one animal, under backoff; say whether it answers as it should."""
     chance = random.Random()
     url = f"{client.base_url}{spec.PETS_PATH}?limit=1"
     for probe in range(1, PROBES + 1):
-        client.admission.pause(retry.backoff_s(probe, chance), manner)
+        client.gate.pause(retry.backoff_s(probe, chance), call_options)
         try:
-            if client.attempt("GET", url, manner=manner).status == HTTPStatus.OK:
+            if client.attempt("GET", url, call_options=call_options).status == HTTPStatus.OK:
                 return True
         except TransportError:
             continue
@@ -68,7 +68,13 @@ def is_well(client: Client, manner: Manner) -> bool:
 
 
 def settle_lost(
-    inventory: Inventory, folder: Path, journal: Journal, *, resend: bool, manner: Manner, again: bool = False
+    inventory: Inventory,
+    folder: Path,
+    journal: Journal,
+    *,
+    resend: bool,
+    call_options: CallOptions,
+    again: bool = False,
 ) -> list[Verdict]:
     """
     Settle the rows whose answer was lost by one look at the inventory.
@@ -81,7 +87,7 @@ def settle_lost(
         folder: Where journals live.
         journal: Open, and ours alone.
         resend: Rows that do not stand are pending again; else they stay unknown.
-        manner: How it waits.
+        call_options: How it waits.
         again: Look also for those that an earlier look could not settle.
 
     Returns:
@@ -91,11 +97,15 @@ def settle_lost(
     lost = [e for e in journal.entries() if e.state == "unknown" and (again or not e.candidates)]
     if not lost:
         return []
-    _wait_until(client, settles_at(client, journal), manner, len(lost))
-    verdicts = _settle(inventory, folder, journal, lost, resend=resend, manner=manner, patient=True)
+    _wait_until(client, settles_at(client, journal), call_options, len(lost))
+    verdicts = _settle(
+        inventory, folder, journal, lost, resend=resend, call_options=call_options, patient=True
+    )
     if verdicts is None:
-        _wait_until(client, client.clock.now() + client.settle_after_s, manner, len(lost))
-        verdicts = _settle(inventory, folder, journal, lost, resend=resend, manner=manner, patient=False)
+        _wait_until(client, client.clock.now() + client.reconcile_after_s, call_options, len(lost))
+        verdicts = _settle(
+            inventory, folder, journal, lost, resend=resend, call_options=call_options, patient=False
+        )
     return verdicts or []
 
 
@@ -106,18 +116,18 @@ def _settle(
     lost: Sequence[Entry],
     *,
     resend: bool,
-    manner: Manner,
+    call_options: CallOptions,
     patient: bool,
 ) -> list[Verdict] | None:
     """Settle under the lock of the place; None where `patient` and another import should be waited for."""
     client = inventory.client
 
     def wait() -> None:
-        manner.on_wait(Wait(client.clock.now() + LOCKED_S, "another import that looks up its rows"))
-        client.admission.pause(LOCKED_S, manner)
+        call_options.on_wait(Wait(client.clock.now() + LOCKED_S, "another import that looks up its rows"))
+        client.gate.pause(LOCKED_S, call_options)
 
     with place_lock(folder, journal.target, wait):
-        seen = look(inventory, manner)
+        seen = look(inventory, call_options)
         if seen is None:
             return []
         others = elsewhere(folder, journal.target, but=journal.id)
@@ -141,12 +151,12 @@ def _settle(
 def settles_at(client: Client, journal: Journal) -> float:
     """Return from when on a look is late enough for every lost row (Unix seconds)."""
     lost = [e.changed_at for e in journal.entries() if e.state == "unknown" and not e.candidates]
-    return min(max(lost, default=0.0), client.clock.now()) + client.settle_after_s if lost else 0.0
+    return min(max(lost, default=0.0), client.clock.now()) + client.reconcile_after_s if lost else 0.0
 
 
-def _wait_until(client: Client, at: float, manner: Manner, rows: int) -> None:
+def _wait_until(client: Client, at: float, call_options: CallOptions, rows: int) -> None:
     """Wait, so that what was still under way has arrived."""
     while client.clock.now() < at:
-        manner.on_wait(Wait(at, f"the look for {counted(rows, 'row')} whose answer was lost"))
+        call_options.on_wait(Wait(at, f"the look for {pluralize(rows, 'row')} whose answer was lost"))
         client.clock.sleep_until(at)
-    manner.on_wait(None)
+    call_options.on_wait(None)

@@ -7,16 +7,16 @@ from pathlib import Path
 from petstore_tools.errors import JournalError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import Journal, open_journal
-from petstore_tools.importing.journals import Kept, elsewhere
+from petstore_tools.importing.journals import JournalInfo, elsewhere
 from petstore_tools.importing.lookup import LOCKED_S, settle_lost
 from petstore_tools.importing.reconcile import Absent, Found, Verdict
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.run_lock import place_lock
 from petstore_tools.listing.pages import Inventory
-from petstore_tools.throttle.gate import Manner
+from petstore_tools.throttle.gate import CallOptions
 
 
-def look_again(inventory: Inventory, folder: Path, kept: Kept) -> list[Verdict]:
+def look_again(inventory: Inventory, folder: Path, kept: JournalInfo) -> list[Verdict]:
     """
     Settle what an import lost, ambiguous rows included, by one look.
 
@@ -25,10 +25,12 @@ def look_again(inventory: Inventory, folder: Path, kept: Kept) -> list[Verdict]:
         QuotaError, ApiError, TransportError: The look failed; nothing is settled.
     """
     with open_journal(folder, kept.target, journal_id=kept.id, now=inventory.client.clock.now()) as journal:
-        return settle_lost(inventory, folder, journal, resend=True, manner=Manner(busy=True), again=True)
+        return settle_lost(
+            inventory, folder, journal, resend=True, call_options=CallOptions(busy=True), again=True
+        )
 
 
-def decide(client: Client, folder: Path, kept: Kept, row: int, pet_id: int | None) -> None:
+def decide(client: Client, folder: Path, kept: JournalInfo, row: int, pet_id: int | None) -> None:
     """
     Take a person's word for what became of a lost row.
 
@@ -43,7 +45,7 @@ def decide(client: Client, folder: Path, kept: Kept, row: int, pet_id: int | Non
         JournalError: A run of it is under way, or the row is not unknown, or the id is another row's.
     """
     now = client.clock.now()
-    here = place_lock(folder, kept.target, lambda: client.admission.pause(LOCKED_S))
+    here = place_lock(folder, kept.target, lambda: client.gate.pause(LOCKED_S))
     with open_journal(folder, kept.target, journal_id=kept.id, now=now) as journal, here:
         entries = journal.entries()
         lost = [entry for entry in entries if entry.number == row and entry.state == "unknown"]

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from petstore_tools.importing.rows import Content, Row
-from petstore_tools.text import counted
+from petstore_tools.importing.rows import PetValues, Row
+from petstore_tools.text import pluralize
 
 SHOWN: Final = 5  # rows named of each kind
 _BREAKS: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
@@ -45,7 +45,7 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
                 if pattern.search(name):
                     found[kind].append(row)
     return [
-        f"{counted(len(found[kind]), 'name')} {kind}, sent as typed: "
+        f"{pluralize(len(found[kind]), 'name')} {kind}, sent as typed: "
         + _listed([f"row {row.number} {row.name[:40]!r}" for row in found[kind]])
         for kind in _KINDS
         if kind in found
@@ -53,7 +53,7 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
 
 
 def _duplicates(rows: Sequence[Row], repeated: Sequence[Row]) -> list[str]:
-    places: dict[Content, dict[int, None]] = {row.content: {} for row in repeated}
+    places: dict[PetValues, dict[int, None]] = {row.content: {} for row in repeated}
     if not places:
         return []
     for row in (*rows, *repeated):

@@ -10,44 +10,39 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_tools.errors import SheetError
 from petstore_tools.http.client import Client
-from petstore_tools.importing.journals import Kept
+from petstore_tools.importing.journals import JournalInfo
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.rows import Content
+from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_frame, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Known = Literal["ask", "skip", "send"]
-_STORED: Final = {
-    "mapping": "columns",
-    "sheet": "sheet",
-    "drop_twins": "drop_duplicates",
-    "allow_totals": "allow_totals",
-}
+Existing = Literal["ask", "skip", "send"]
+_STORED: Final = ("columns", "sheet", "drop_duplicates", "allow_totals")
 
 
 @dataclass(frozen=True)
-class Order:
+class ImportOptions:
     """
     What the caller wants imported, and how.
 
     Attributes:
         path: The file.
-        mapping: Field by column title, where the titles do not tell.
+        columns: Field by column title, where the titles do not tell.
         sheet: Which sheet of a workbook, None for the visible one that has the columns.
         frame: Rows in place of the file's; the path only names them.
         allow_totals: An animal may be called by a word for a total, such as `Summe`.
         strict: Send nothing while the file has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
-        drop_twins: Of rows with the same three values, send one.
-        known: What to do with new rows whose animal seems to stand already, by another import or in the
+        drop_duplicates: Of rows with the same three values, send one.
+        existing: What to do with new rows whose animal seems to stand already, by another import or in the
             inventory: `ask`: refuse; `skip` or `send` them.
         baseline: Look before the first create what stands, where that is worth its price.
         resend: Send rows again that a look proves absent.
-        leave: Requests of each day kept for others, None for the default.
+        reserve: Requests of each day kept for others, None for the default.
         wait: Wait for the next day's quota in place of stopping.
         together: Sheets of the workbook that are imported one after the other, this one among them.
         earlier: Values of the rows of those before this one: equal rows are duplicates.
@@ -56,23 +51,23 @@ class Order:
     """
 
     path: Path
-    mapping: Mapping[str, str] | None = None
+    columns: Mapping[str, str] | None = None
     sheet: str | None = None
     frame: pd.DataFrame | None = None
     allow_totals: bool = False
     strict: bool = False
     allow_bad: bool = False
     send_edited: bool = False
-    drop_twins: bool = False
-    known: Known = "ask"
+    drop_duplicates: bool = False
+    existing: Existing = "ask"
     baseline: bool = True
     resend: bool = True
-    leave: int | None = None
+    reserve: int | None = None
     wait: bool = False
     together: tuple[str, ...] = ()
-    earlier: frozenset[Content] = frozenset()
-    beside: Counter[Content] = field(default_factory=Counter)
-    from_journal: Kept | None = None
+    earlier: frozenset[PetValues] = frozenset()
+    beside: Counter[PetValues] = field(default_factory=Counter)
+    from_journal: JournalInfo | None = None
 
     @classmethod
     def of(cls, source: str | Path | pd.DataFrame, *, name: str | None = None, **wishes: Any) -> Self:
@@ -96,7 +91,7 @@ class Order:
         return cls(Path(name), frame=source, **wishes)
 
     @classmethod
-    def resumed(cls, kept: Kept, entries: Sequence[Entry], *, wait: bool) -> Self:
+    def resumed(cls, kept: JournalInfo, entries: Sequence[Entry], *, wait: bool) -> Self:
         """
         Read a source again as it was read before; a DataFrame comes from the rows in its journal.
 
@@ -111,7 +106,7 @@ class Order:
             SheetError: A DataFrame that version 0.1 imported: its titles are not known.
         """
         path, reading = kept.target.path, kept.reading
-        options: dict[str, Any] = {field: reading[name] for field, name in _STORED.items() if name in reading}
+        options: dict[str, Any] = {name: reading[name] for name in _STORED if name in reading}
         options.setdefault("sheet", kept.target.sheet or None)
         if kept.target.of_file:
             return cls(path, wait=wait, **options)
@@ -123,7 +118,7 @@ class Order:
     @property
     def reading(self) -> dict[str, Any]:
         """How the source is read, as JSON values: what a later run needs to know."""
-        return {name: getattr(self, field) for field, name in _STORED.items()}
+        return {name: getattr(self, name) for name in _STORED}
 
     def target(self, client: Client, table: Table) -> Target:
         """Return what the import of a table through a client is for."""
@@ -133,9 +128,9 @@ class Order:
     def read(self) -> Table:
         """Open what is to be imported."""
         if self.frame is not None:
-            table = read_frame(self.frame, self.mapping)
+            table = read_frame(self.frame, self.columns)
         else:
-            table = read_table(self.path, self.mapping, sheet=self.sheet)
+            table = read_table(self.path, self.columns, sheet=self.sheet)
         return replace(table, allow_totals=self.allow_totals)
 
 

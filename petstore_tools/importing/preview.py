@@ -13,13 +13,13 @@ from petstore_tools.importing.check import Checked, check, open_source
 from petstore_tools.importing.journal import peek
 from petstore_tools.importing.journals import elsewhere
 from petstore_tools.importing.names import notes_on
-from petstore_tools.importing.options import Order
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.row_states import Held
 from petstore_tools.importing.rows import RowProblem
 from petstore_tools.plans import PERIODS
-from petstore_tools.tabular.cells import label_of, letter
+from petstore_tools.tabular.cells import column_letter, label_of
 from petstore_tools.tabular.frames import labels
-from petstore_tools.text import counted, option
+from petstore_tools.text import option, pluralize
 from petstore_tools.throttle.forecast import Forecast, forecast, leave_per_day
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _first(things: tuple[object, ...], most: int) -> list[str]:
     return [*map(str, things[:most]), *([f"… and {len(things) - most:,} more"] if things[most:] else [])]
 
 
-def preview(client: Client, folder: Path, order: Order) -> ImportPreview:
+def preview(client: Client, folder: Path, order: ImportOptions) -> ImportPreview:
     """Check a file and forecast its import; sends nothing, writes nothing."""
     opened = open_source(client, folder, order)
     entries = peek(folder, opened.target, journal_id=opened.journal)
@@ -162,11 +162,13 @@ def preview(client: Client, folder: Path, order: Order) -> ImportPreview:
     return describe(client, order, checked, others.notes)
 
 
-def describe(client: Client, order: Order, checked: Checked, notes: tuple[str, ...] = ()) -> ImportPreview:
+def describe(
+    client: Client, order: ImportOptions, checked: Checked, notes: tuple[str, ...] = ()
+) -> ImportPreview:
     """Put a checked file and its price into words, with what else there is to note."""
     again = Counter(entry.state for entry, _ in checked.merged.known)
     to_send = len(checked.merged.new) + again["pending"] + again["rejected"]
-    to_send += again["skipped"] if order.known == "send" else 0
+    to_send += again["skipped"] if order.existing == "send" else 0
     table = checked.table
     another = [_ANOTHER] if checked.another_file else []
     looks = most_requests(to_send) if order.baseline and checked.untouched else 0
@@ -187,18 +189,18 @@ def describe(client: Client, order: Order, checked: Checked, notes: tuple[str, .
         corrections=tuple(f"row {row.number}: {row.correction}" for row in checked.rows if row.correction),
         blank=checked.blank,
         notes=(*table.notes, *notes, *another, *notes_on(checked.rows, checked.twins)),
-        forecast=price(client, to_send, order.leave, looks=looks),
+        forecast=price(client, to_send, order.reserve, looks=looks),
         refusal=refusal(order, checked),
         journal=checked.journal,
         checked=checked,
     )
 
 
-def refusal(order: Order, checked: Checked) -> str:
+def refusal(order: ImportOptions, checked: Checked) -> str:
     """Say why nothing is sent as ordered, and what to say instead; "" where it can go."""
     if order.strict and checked.problems:
         return (
-            f"{counted(checked.bad_rows, 'row')} of {order.path.name} cannot be sent and strict is set, so "
+            f"{pluralize(checked.bad_rows, 'row')} of {order.path.name} cannot be sent and strict is set, so "
             f"nothing was sent; first: {checked.problems[0]}"
         )
     name, columns = order.path.name, checked.table.columns
@@ -209,22 +211,22 @@ def refusal(order: Order, checked: Checked) -> str:
             f"the columns may be mapped wrongly ({columns.describe()}) and nothing was sent. Fix it, or say "
             f"that it is meant ({option('allow_bad=True')})"
         )
-    skip, send = option('known="skip"'), option('known="send"')
+    skip, send = option('existing="skip"'), option('existing="send"')
     titles = [title.strip().casefold() for title in columns.header]
-    if order.known == "ask" and "id" in titles and checked.merged.new:
+    if order.existing == "ask" and "id" in titles and checked.merged.new:
         return (
-            f"{name} has a column {letter(titles.index('id'))} 'id', so its animals seem to stand "
+            f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals seem to stand "
             f"already, and nothing was sent. To create them all the same: {send}"
         )
-    if order.known == "ask" and checked.another_file:
+    if order.existing == "ask" and checked.another_file:
         return (
             f"another file was imported as {name} before, and hardly a row of it is left in this one. "
             "Nothing was created. Save it under a name of its own; or import it as a new file, without the "
             f"rows that match animals that already exist ({skip}) or with them ({send})"
         )
-    if order.known == "ask" and checked.known:
+    if order.existing == "ask" and checked.known:
         return (
-            f"{counted(len(checked.known), 'row')} of {rows:,} in {name} seem to stand already: by another "
+            f"{pluralize(len(checked.known), 'row')} of {rows:,} in {name} seem to stand already: by another "
             "import to the same place, or as animals of the same name, category and status in its "
             f"inventory (first: row {checked.known[0].number}). No row of it was created. Say what is "
             f"meant: skip or send them ({skip} or {send})"
@@ -237,11 +239,11 @@ def most_requests(rows: int) -> int:
     return min(rows, max(LEAST_LOOK, rows // WORTH))
 
 
-def price(client: Client, creates: int, leave: int | None, *, looks: int) -> Forecast:
+def price(client: Client, creates: int, reserve: int | None, *, looks: int) -> Forecast:
     """Forecast so many creates on what the client's key has left."""
-    door = client.admission
+    door = client.gate
     plan, throttle = door.room()
     rooms = [throttle.room(window, door.now()) for window in PERIODS]
     minute, day = [replace(room, frees_at=door.here(room.frees_at)) for room in rooms]
-    leave_day, now = leave_per_day(plan, leave), client.clock.now()
-    return forecast(creates, plan, minute=minute, day=day, leave=leave_day, now=now, looks=looks)
+    leave_day, now = leave_per_day(plan, reserve), client.clock.now()
+    return forecast(creates, plan, minute=minute, day=day, reserve=leave_day, now=now, looks=looks)

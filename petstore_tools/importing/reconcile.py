@@ -2,14 +2,14 @@
 Settling: what became of the rows whose answer was lost, told from one look at the inventory.
 
 A create cannot be undone, asked for twice, or asked about. But what it left can be seen: a *look* is one
-complete listing, begun at least `settle_after_s` after the last lost answer's connection ended. A pure
+complete listing, begun at least `reconcile_after_s` after the last lost answer's connection ended. A pure
 function of the look decides, and this is why it neither doubles nor loses:
 
 - *Candidates.* An animal can be a lost row's only if it bears the row's three values, was not there
   before the first create (the *baseline*: all ids of a complete listing made then), and is not the answer
   to another row: an id that a 201 named belongs to that row.
 - *Absent.* With no candidate nothing of the row was committed until the look began; a create that is
-  committed later than `settle_after_s` after its connection ended is the one residual risk. The row is
+  committed later than `reconcile_after_s` after its connection ended is the one residual risk. The row is
   pending again. An animal of the same name and category under another status, new as well, may be
   the row, changed by the staff since: then it is not absent.
 - *Created.* With as many candidates as lost rows of these values, each is one row's. Which is whose makes no
@@ -36,8 +36,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.rows import Content
-from petstore_tools.text import counted
+from petstore_tools.importing.rows import PetValues
+from petstore_tools.text import pluralize
 
 NAMED: Final = "the service answered with this animal, which has other values than the row"
 LOST_ELSEWHERE: Final = "another import has an equal row whose answer is missing, too"
@@ -70,7 +70,7 @@ class Ambiguous:
 Verdict = Found | Absent | Ambiguous
 
 
-def as_shown(content: Content, defaults: Collection[str | None]) -> Content:
+def as_shown(content: PetValues, defaults: Collection[str | None]) -> PetValues:
     """
     Return the values as a listing shows them: of a row without a status, with the one that the service gives.
 
@@ -97,14 +97,14 @@ class Existing:
         defaults: As in `as_shown`.
     """
 
-    def __init__(self, animals: Counter[Content], defaults: Collection[str | None]) -> None:
+    def __init__(self, animals: Counter[PetValues], defaults: Collection[str | None]) -> None:
         self._defaults = defaults
         self._left: dict[tuple[str, int], Counter[str | None]] = defaultdict(Counter)
         for content, count in animals.items():
             name, category_id, status = as_shown(content, defaults)
             self._left[name, category_id][status] += count
 
-    def take(self, content: Content) -> bool:
+    def take(self, content: PetValues) -> bool:
         """Say whether an animal is left that matches, and match it."""
         name, category_id, status = as_shown(content, self._defaults)
         left = self._left.get((name, category_id), Counter())
@@ -118,11 +118,11 @@ class Existing:
 
 def settle(
     unknown: Sequence[Entry],
-    look: Iterable[tuple[int, Content]],
+    look: Iterable[tuple[int, PetValues]],
     *,
     baseline: Collection[int] | None,
     owned: Collection[int],
-    lost_elsewhere: Collection[Content] = (),
+    lost_elsewhere: Collection[PetValues] = (),
     unreadable: Collection[str] = (),
     defaults: Collection[str | None] = (),
 ) -> list[Verdict]:
@@ -141,7 +141,7 @@ def settle(
     Returns:
         One verdict a row, in the order of `unknown`.
     """
-    rows: dict[Content, list[Entry]] = defaultdict(list)
+    rows: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in unknown:
         rows[as_shown(entry.content, defaults)].append(entry)
     before = baseline if baseline is not None else ()
@@ -171,7 +171,7 @@ def settle(
 
 
 def _by_values(
-    animals: Iterable[tuple[int, Content]], wanted: Collection[Content]
+    animals: Iterable[tuple[int, PetValues]], wanted: Collection[PetValues]
 ) -> dict[tuple[object, ...], list[int]]:
     """Return ids of animals by the values that are wanted, of those with another status by the rest."""
     alike = {content[:2] for content in wanted}
@@ -192,6 +192,6 @@ def _doubts(rows: int, same: list[int], near: list[int], *, looked_before: bool)
     if not looked_before:
         doubts.append("nobody looked before the import, so it may have stood already")
     if len(same) != rows:
-        animals = counted(len(same), "animal")
-        doubts.append(f"{counted(rows, 'row')} with these values, {animals} that could be theirs")
+        animals = pluralize(len(same), "animal")
+        doubts.append(f"{pluralize(rows, 'row')} with these values, {animals} that could be theirs")
     return doubts

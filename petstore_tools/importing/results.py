@@ -22,7 +22,7 @@ from petstore_tools.importing.sheet import Table
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.frames import labels
 from petstore_tools.tabular.workbooks import LONGEST_CELL
-from petstore_tools.text import counted, utc_text
+from petstore_tools.text import pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,14 +140,14 @@ class ImportResult:
 
     def __str__(self) -> str:
         told = ", ".join(f"{count:,} {name}" for name, count in self._fates())
-        text = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}: {told}"
+        text = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}: {told}"
         if self.stopped is not None:
             text += f"; stopped: {self.stopped.why}"
             if self.stopped.resumes_at is not None:
                 text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
         if self.not_compared:
             text += (
-                f"; the inventory was not compared first, since {counted(self.not_compared, 'request')} did "
+                f"; the inventory was not compared first, since {pluralize(self.not_compared, 'request')} did "
                 "not list it: rows whose animals exist already were not noticed"
             )
         return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
@@ -162,8 +162,8 @@ class ImportResult:
     def _repr_html_(self) -> str:
         note = str(self).partition("; ")[2]
         if self.ambiguous:
-            note = f"{counted(self.ambiguous, 'row')} for a person to decide. {note}"
-        title = f"{self.file} → {self.environment}: {counted(self.rows, 'row')}"
+            note = f"{pluralize(self.ambiguous, 'row')} for a person to decide. {note}"
+        title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
         return render.html_table(title, ("fate", "rows"), self._fates(), note=note)
 
     @property

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from petstore_tools.importing.rows import Content, Row
+from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.models import ErrorBody, Pet
 
 State = Literal["pending", "sending", "created", "rejected", "unknown", "skipped"]
@@ -69,7 +69,7 @@ class Refused:
 Outcome = Created | Rejected | Unknown | Refused
 
 
-def judge(status: int, body: bytes, content: Content) -> Outcome:
+def judge(status: int, body: bytes, content: PetValues) -> Outcome:
     """
     Tell what an answer to createPet says of a row; 429 is the throttle's and never comes here.
 
@@ -94,7 +94,7 @@ def judge(status: int, body: bytes, content: Content) -> Outcome:
     return Unknown(why)
 
 
-def _judge_created(body: bytes, content: Content) -> Outcome:
+def _judge_created(body: bytes, content: PetValues) -> Outcome:
     try:
         pet = Pet.model_validate_json(body)
     except ValidationError:
@@ -124,7 +124,7 @@ class Entry:
         origin: Number that the row bears in the rejects file it came from, None for others.
     """
 
-    content: Content
+    content: PetValues
     occurrence: int
     number: int
     state: State
@@ -196,11 +196,11 @@ def merge(
             equals a created one is another animal.
         send_edited: Hold nothing back: an edited row becomes a second animal.
     """
-    waiting: dict[Content, list[Entry]] = defaultdict(list)
+    waiting: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda e: (_FIRST.get(e.state, 2), e.occurrence)):
         if not is_stale(entry) and (partial or entry.origin not in bad):
             waiting[entry.content].append(entry)
-    next_occurrence: dict[Content, int] = {}
+    next_occurrence: dict[PetValues, int] = {}
     for entry in entries:
         next_occurrence[entry.content] = max(next_occurrence.get(entry.content, 0), entry.occurrence + 1)
     known: list[tuple[Entry, Row]] = []

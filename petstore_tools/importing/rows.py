@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import EXACT, Broken, FrameRow, Typed, letter
-from petstore_tools.text import counted, option
+from petstore_tools.tabular.cells import EXACT, FrameRow, MalformedLine, NonTextCell, column_letter
+from petstore_tools.text import option, pluralize
 
 _ALIASES: Final = {
     "name": ("name", "petname", "animalname"),
@@ -33,7 +33,7 @@ _TOTALS: Final = {
 }
 TOTALS: Final = frozenset(word + end for word in _TOTALS for end in ("", ":", " :"))
 
-Content = tuple[str, int, str | None]
+PetValues = tuple[str, int, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class RowProblem:
         return f"{place}: {shown}{self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
 
 
-def broken_row(row: int, broken: Broken) -> RowProblem:
+def broken_row(row: int, broken: MalformedLine) -> RowProblem:
     """Say why a line cannot be read as a row."""
     return RowProblem(row, "", "", broken.line, broken.why, "check its quotes")
 
@@ -90,7 +90,7 @@ class Row(NamedTuple):
     correction: str = ""
 
     @property
-    def content(self) -> Content:
+    def content(self) -> PetValues:
         """The three values that are sent."""
         return self.name, self.category_id, self.status
 
@@ -115,7 +115,7 @@ class Columns:
         """Echo the mapping: `name ← A 'Name', categoryId ← C 'Category ID'`."""
         fields = (("name", self.name), ("categoryId", self.category_id), ("status", self.status))
         return ", ".join(
-            f"{field} ← {letter(at)} {self.header[at]!r}" for field, at in fields if at is not None
+            f"{field} ← {column_letter(at)} {self.header[at]!r}" for field, at in fields if at is not None
         )
 
 
@@ -161,13 +161,13 @@ def _find(field: str, titles: list[str], given: Mapping[str, str]) -> int | None
             if title not in given and re.sub(r"[\s_\-]+", "", title.casefold()) in _ALIASES[field]
         ]
     if len(places) > 1:
-        listed = " and ".join(f"{letter(at)} {titles[at]!r}" for at in places)
+        listed = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)
         raise SheetError(f"columns {listed} could both be {field}; map one: {_mapped(field)}")
     return places[0] if places else None
 
 
 def _mapped(field: str) -> str:
-    return option(f'mapping={{"Column": "{field}"}}', f'--map "Column={field}"')
+    return option(f'columns={{"Column": "{field}"}}', f'--columns "Column={field}"')
 
 
 def _listed(titles: list[str]) -> str:
@@ -195,11 +195,11 @@ def read_row(
         return [RowProblem(number, "", "", ", ".join(cells), "is the header again", "delete the row")]
     width = len(columns.header)
     if len(cells) < width or any(cell.strip() for cell in cells[width:]):
-        rule = f"has {counted(len(cells), 'cell')} where the header has {width}"
+        rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
         return [RowProblem(number, "", "", ", ".join(cells), rule, "check for a missing quote or comma")]
     problems: list[RowProblem] = []
     name = cells[columns.name]
-    kind = name.kind if isinstance(name, Typed) else ""
+    kind = name.kind if isinstance(name, NonTextCell) else ""
     if kind and kind != "a number":
         problems.append(_problem(number, columns.name, "name", name, f"is {kind}", _as_text(number)))
     elif not name.strip():
@@ -224,7 +224,7 @@ def read_row(
 
 
 def _problem(number: int, at: int, field: str, value: str, rule: str, help_: str) -> RowProblem:
-    return RowProblem(number, letter(at), field, value, rule, help_)
+    return RowProblem(number, column_letter(at), field, value, rule, help_)
 
 
 def _as_text(number: int) -> str:
@@ -237,7 +237,7 @@ def _category_id(number: int, at: int, cell: str) -> int | RowProblem:
     def problem(rule: str, help_: str) -> RowProblem:
         return _problem(number, at, "categoryId", cell, rule, help_)
 
-    kind = cell.kind if isinstance(cell, Typed) else ""
+    kind = cell.kind if isinstance(cell, NonTextCell) else ""
     if kind and kind != "a number":
         return problem(f"is {kind}", _as_text(number))
     text = cell.strip()

@@ -15,8 +15,8 @@ from petstore_tools.importing import lookup as looks
 from petstore_tools.importing import results
 from petstore_tools.importing.check import Checked, Opened, check, open_source
 from petstore_tools.importing.journal import Journal, open_journal
-from petstore_tools.importing.journals import Elsewhere, elsewhere
-from petstore_tools.importing.options import Order
+from petstore_tools.importing.journals import OtherImports, elsewhere
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, describe, most_requests, refusal
 from petstore_tools.importing.reconcile import Absent
 from petstore_tools.importing.results import ImportResult
@@ -25,7 +25,7 @@ from petstore_tools.listing.pages import Inventory, Tally
 from petstore_tools.tabular.cells import FrameRow
 from petstore_tools.text import option, utc_text
 from petstore_tools.throttle.forecast import leave_per_day
-from petstore_tools.throttle.gate import Manner
+from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
 
 IN_VAIN: Final = 3  # rounds that create nothing until a run ends
@@ -34,7 +34,7 @@ IN_VAIN: Final = 3  # rounds that create nothing until a run ends
 def run(
     inventory: Inventory,
     folder: Path,
-    order: Order,
+    order: ImportOptions,
     *,
     announce: Callable[[ImportPreview], bool],
     progress: Callable[[Progress], None],
@@ -73,10 +73,14 @@ def run(
         if shown.to_send:
             results.check_folder(order.path)
         tally, watch = Tally(), _Watch(progress, shown.to_send)
-        manner = Manner(bulk=True, wait=order.wait, busy=True, on_wait=watch.waits, on_sent=tally.count)
+        call_options = CallOptions(
+            bulk=True, wait=order.wait, busy=True, on_wait=watch.waits, on_sent=tally.count
+        )
         stopped, not_compared = None, 0
         if shown.to_send and order.baseline and journal.is_new:
-            early = replace(manner, leave_per_day=_leave(client, order))  # what is left is for settling, too
+            early = replace(
+                call_options, leave_per_day=_leave(client, order)
+            )  # what is left is for settling, too
             most = most_requests(shown.to_send)
             stopped, seen = _look_before(inventory, most, early)
             not_compared = most if seen is None and stopped is None else 0
@@ -87,7 +91,7 @@ def run(
         created_before = journal.states()["created"]
         if stopped is None:
             try:
-                stopped = _send_and_settle(inventory, folder, journal, order, manner, watch.show)
+                stopped = _send_and_settle(inventory, folder, journal, order, call_options, watch.show)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
         journal.bury(now=client.clock.now())
@@ -102,7 +106,9 @@ def run(
     return result
 
 
-def _compare(order: Order, journal: Journal, opened: Opened, others: Elsewhere, seen: looks.Seen) -> Checked:
+def _compare(
+    order: ImportOptions, journal: Journal, opened: Opened, others: OtherImports, seen: looks.Seen
+) -> Checked:
     """
     Check a file once more, against the animals that exist.
 
@@ -117,7 +123,7 @@ def _compare(order: Order, journal: Journal, opened: Opened, others: Elsewhere, 
     return checked
 
 
-def _take_in(order: Order, journal: Journal, checked: Checked, *, now: float) -> None:
+def _take_in(order: ImportOptions, journal: Journal, checked: Checked, *, now: float) -> None:
     """Take a checked file into its journal, with how it is read and what was left out."""
     table, about = checked.table, {}
     if not table.rejects_of and order.from_journal is None:
@@ -129,47 +135,51 @@ def _take_in(order: Order, journal: Journal, checked: Checked, *, now: float) ->
         titles=table.titles,
         about=about,
         partial=bool(table.rejects_of),
-        send_skipped=order.known == "send",
+        send_skipped=order.existing == "send",
     )
 
 
-def _look_before(inventory: Inventory, most: int, manner: Manner) -> tuple[Stopped | None, looks.Seen | None]:
+def _look_before(
+    inventory: Inventory, most: int, call_options: CallOptions
+) -> tuple[Stopped | None, looks.Seen | None]:
     """List the inventory before the first create; say why that ended the run, and what was seen."""
     try:
-        return None, looks.look(inventory, manner, most=most)
+        return None, looks.look(inventory, call_options, most=most)
     except STOPS as error:
         return Stopped.of(error), None
     except KeyboardInterrupt:
         return INTERRUPTED, None
     finally:
-        inventory.client.admission.tell()
+        inventory.client.gate.tell()
 
 
 def _send_and_settle(
     inventory: Inventory,
     folder: Path,
     journal: Journal,
-    order: Order,
-    manner: Manner,
+    order: ImportOptions,
+    call_options: CallOptions,
     progress: Callable[[Progress], None],
 ) -> Stopped | None:
     """Send what is pending, settle what was lost, and go on with what a look proved absent."""
     client, in_vain = inventory.client, 0
     while True:
         created = journal.states()["created"]
-        stopped = _send(client, journal, order, manner, progress)
+        stopped = _send(client, journal, order, call_options, progress)
         if stopped is not None and not stopped.sick:
             return stopped
         try:
-            if stopped is not None and not looks.is_well(client, manner):
+            if stopped is not None and not looks.is_well(client, call_options):
                 return stopped
             if _is_too_long(client, journal, order):
                 return stopped or _later(client, journal)
-            verdicts = looks.settle_lost(inventory, folder, journal, resend=order.resend, manner=manner)
+            verdicts = looks.settle_lost(
+                inventory, folder, journal, resend=order.resend, call_options=call_options
+            )
         except STOPS as error:
             return Stopped.of(error)
         finally:
-            client.admission.tell()
+            client.gate.tell()
         states = journal.states()
         if not states["pending"]:
             return None
@@ -180,7 +190,7 @@ def _send_and_settle(
             return stopped or Stopped("service", "answers were lost and nothing was created, again and again")
 
 
-def _is_too_long(client: Client, journal: Journal, order: Order) -> bool:
+def _is_too_long(client: Client, journal: Journal, order: ImportOptions) -> bool:
     """Say whether settling would wait longer than a call may that was not told to wait."""
     return not order.wait and looks.settles_at(client, journal) - client.clock.now() > client.max_wait_s
 
@@ -213,21 +223,25 @@ class _Watch:
 
 
 def _send(
-    client: Client, journal: Journal, order: Order, manner: Manner, progress: Callable[[Progress], None]
+    client: Client,
+    journal: Journal,
+    order: ImportOptions,
+    call_options: CallOptions,
+    progress: Callable[[Progress], None],
 ) -> Stopped | None:
-    leaving = replace(manner, leave_per_day=_leave(client, order))
+    leaving = replace(call_options, leave_per_day=_leave(client, order))
     sender = Sender(client, journal, leaving, progress=progress)
     return sender.run([e for e in journal.entries(wanted=2) if e.state == "pending"])
 
 
-def _leave(client: Client, order: Order) -> int:
-    plan, _ = client.admission.room()
-    return leave_per_day(plan, order.leave)
+def _leave(client: Client, order: ImportOptions) -> int:
+    plan, _ = client.gate.room()
+    return leave_per_day(plan, order.reserve)
 
 
 def _result(
     client: Client,
-    order: Order,
+    order: ImportOptions,
     checked: Checked,
     journal: Journal,
     stopped: Stopped | None,

@@ -30,7 +30,7 @@ from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.models import NewPet
 from petstore_tools.throttle.forecast import connections
-from petstore_tools.throttle.gate import CallCancelled, Manner
+from petstore_tools.throttle.gate import CallCancelled, CallOptions
 from petstore_tools.throttle.throttle import Wait
 
 SICK_AFTER: Final = 3  # unknown rows in a row
@@ -110,15 +110,20 @@ class Sender:
     Args:
         client: One key at one service.
         journal: Open, and ours alone.
-        manner: How it waits.
+        call_options: How it waits.
         progress: Called from the caller's thread, now and then.
     """
 
     def __init__(
-        self, client: Client, journal: Journal, manner: Manner, *, progress: Callable[[Progress], None]
+        self,
+        client: Client,
+        journal: Journal,
+        call_options: CallOptions,
+        *,
+        progress: Callable[[Progress], None],
     ) -> None:
         self._client, self._journal, self._progress = client, journal, progress
-        self._manner = replace(manner, cancelled=lambda: self._ended, on_wait=self._note_wait)
+        self._manner = replace(call_options, cancelled=lambda: self._ended, on_wait=self._note_wait)
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
         self._ids: set[int] = set()  # each belongs to one row
@@ -163,7 +168,7 @@ class Sender:
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         finally:
             self._ended = True
-            self._client.admission.tell()
+            self._client.gate.tell()
         if self._crash is not None:
             raise self._crash
         return self._stopped
@@ -173,7 +178,7 @@ class Sender:
         if self._latency_s is None:
             return 1
         if self._connections is None:
-            plan, _ = self._client.admission.room()
+            plan, _ = self._client.gate.room()
             self._connections = connections(plan.per_minute, self._latency_s)
         return self._connections
 
@@ -212,7 +217,7 @@ class Sender:
                 failures += 1
                 if failures >= retry.ATTEMPTS:
                     raise
-                self._client.admission.pause(retry.backoff_s(failures, self._chance), self._manner)
+                self._client.gate.pause(retry.backoff_s(failures, self._chance), self._manner)
                 continue
             except ProtocolError as error:
                 self._record(entry, fates.Unknown(str(error)))
@@ -234,7 +239,7 @@ class Sender:
             self._move(entry, "sending")
             left_at = time.perf_counter()
 
-        reply = self._client.attempt("POST", self._url, pet.wire(), manner=self._manner, before=intend)
+        reply = self._client.attempt("POST", self._url, pet.wire(), call_options=self._manner, before=intend)
         self._latency_s = self._latency_s or time.perf_counter() - left_at
         return reply
 

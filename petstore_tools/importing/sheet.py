@@ -1,4 +1,4 @@
-"""Spreadsheets in: the header found, the columns understood, rows counted as the spreadsheet counts them."""
+"""Spreadsheets in: the header found, the columns understood, rows counted as the spreadsheet does."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.rows import TOTALS, Columns, Row, RowProblem, broken_row, find_columns, read_row
-from petstore_tools.tabular.cells import Broken, letter
-from petstore_tools.tabular.csv_files import DELIMITERS, Delimited, read_delimited
-from petstore_tools.tabular.frames import Framed
+from petstore_tools.tabular.cells import MalformedLine, column_letter
+from petstore_tools.tabular.csv_files import DELIMITERS, CsvSource, read_delimited
+from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.workbooks import SUFFIXES, Worksheet, read_workbook
 from petstore_tools.text import option
 
@@ -50,7 +50,7 @@ class Source(Protocol):
     @property
     def notes(self) -> tuple[str, ...]: ...  # noqa: D102
 
-    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield each row with its number as a spreadsheet shows it."""
 
     def guard(self, cell: str) -> str:
@@ -110,7 +110,7 @@ class Table:
         totals = frozenset() if self.allow_totals else TOTALS
         new = tuple.__new__  # a third of the time of Row(...), and there may be a million
         for number, cells in islice(self.source.records(), self.header_row, None):
-            if isinstance(cells, Broken):
+            if isinstance(cells, MalformedLine):
                 yield [broken_row(number, cells)]
                 continue
             if len(cells) == width:  # the plain row, which nearly all are, without a call
@@ -138,7 +138,7 @@ class Table:
         for number, cells in self.source.records():
             if number <= self.header_row:
                 continue
-            if isinstance(cells, Broken):
+            if isinstance(cells, MalformedLine):
                 yield [broken_row(number, cells)]
                 continue
             plain = [self.source.unguard(cell) for cell in cells]
@@ -154,7 +154,7 @@ class Table:
         for number, cells in self.source.records():
             if number not in numbers:
                 continue
-            if isinstance(cells, Broken):
+            if isinstance(cells, MalformedLine):
                 yield number, number, [cells.line]
             elif ours is None:
                 yield number, number, cells
@@ -178,7 +178,7 @@ def read_frame(frame: pd.DataFrame, mapping: Mapping[str, str] | None = None) ->
     Raises:
         SheetError: It lacks a required column.
     """
-    return _understand([Framed(frame)], mapping, "the DataFrame")
+    return _understand([FrameSource(frame)], mapping, "the DataFrame")
 
 
 def read_table(path: Path, mapping: Mapping[str, str] | None = None, *, sheet: str | None = None) -> Table:
@@ -272,11 +272,11 @@ def _understand(sources: Sequence[Source], mapping: Mapping[str, str] | None, na
 
 def _guesses(source: Source, header_row: int, columns: Columns) -> tuple[str, ...]:
     """Show names as they were read where the encoding was guessed: a wrong guess garbles them for good."""
-    if not isinstance(source, Delimited) or not source.guessed:
+    if not isinstance(source, CsvSource) or not source.guessed:
         return ()
     found: dict[str, None] = {}
     for number, cells in source.records():
-        if number > header_row and not isinstance(cells, Broken) and len(cells) > columns.name:
+        if number > header_row and not isinstance(cells, MalformedLine) and len(cells) > columns.name:
             name = cells[columns.name]
             if not name.isascii() and name in source.guessed:
                 found[name] = None
@@ -291,7 +291,7 @@ def _surprises(header_row: int, columns: Columns, *, ours: bool) -> tuple[str, .
     """Tell what the file holds that is not sent, and what is sent that it does not hold."""
     used = (columns.name, columns.category_id, columns.status)
     titles = [(at, title) for at, title in enumerate(columns.header) if title.strip()]
-    unused = [f"{letter(at)} {title!r}" for at, title in titles if at not in used]
+    unused = [f"{column_letter(at)} {title!r}" for at, title in titles if at not in used]
     notes = [f"the header is in row {header_row}"] if header_row > 1 else []
     if unused and not ours:
         notes.append(f"not sent: {', '.join(unused)}")
@@ -303,7 +303,7 @@ def _surprises(header_row: int, columns: Columns, *, ours: bool) -> tuple[str, .
 def _find_header(source: Source, mapping: Mapping[str, str] | None) -> tuple[int, Columns]:
     first_error: SheetError | None = None
     for number, cells in islice(source.records(), HEADER_WITHIN):
-        if isinstance(cells, Broken) or not any(cell.strip() for cell in cells):
+        if isinstance(cells, MalformedLine) or not any(cell.strip() for cell in cells):
             continue
         while not cells[-1].strip() and source.suffix in SUFFIXES:  # a workbook's rows are all equally wide
             cells.pop()
@@ -316,6 +316,11 @@ def _find_header(source: Source, mapping: Mapping[str, str] | None) -> tuple[int
 
 def _first_cell(source: Source, header_row: int, at: int) -> str:
     for number, cells in source.records():
-        if number > header_row and not isinstance(cells, Broken) and len(cells) > at and cells[at].strip():
+        if (
+            number > header_row
+            and not isinstance(cells, MalformedLine)
+            and len(cells) > at
+            and cells[at].strip()
+        ):
             return source.unguard(cells[at])
     raise SheetError(f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it")

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import FrameError
-from petstore_tools.text import counted, utc_text
+from petstore_tools.text import pluralize, utc_text
 
 Verdict = Literal["complete", "cut", "unproven"]
 
@@ -93,7 +93,7 @@ class Listing:
         listing = cls.as_listed(frame)
         if len(frame) == listing.rows and listing._is_of(frame):
             return listing
-        animals = counted(len(frame), "animal")
+        animals = pluralize(len(frame), "animal")
         reason = f"{animals}; the listing had {listing.rows:,} (filtered or edited since)"
         return replace(listing, verdict="cut", reason=reason, rows=len(frame))
 
@@ -142,7 +142,7 @@ class Listing:
 
     def filtered(self, status: str) -> Self:
         """Return the verdict on those of a complete listing that bear a status, before there is a frame."""
-        note = f"filtered here from a listing of {counted(self.rows, 'animal')}"
+        note = f"filtered here from a listing of {pluralize(self.rows, 'animal')}"
         return replace(self, status=status, notes=(*self.notes, note))
 
     @property
@@ -157,12 +157,12 @@ class Listing:
         return f"{what} {self.environment}"
 
     def _repr_html_(self) -> str:
-        told = [f"{self.verdict}: {counted(self.rows, 'row')} of {self.of_what}", self.reason]
-        told += [f"{counted(self.requests, 'request')}, as of {utc_text(self.ended_at)}", *self.notes]
+        told = [f"{self.verdict}: {pluralize(self.rows, 'row')} of {self.of_what}", self.reason]
+        told += [f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}", *self.notes]
         return f"<div><strong>{escape(told[0])}</strong><br>{'<br>'.join(map(escape, told[1:]))}</div>"
 
     def __str__(self) -> str:
         return (
-            f"{self.verdict}: {counted(self.rows, 'row')} of {self.of_what}, {self.reason} "
-            f"({counted(self.requests, 'request')}, as of {utc_text(self.ended_at)})"
+            f"{self.verdict}: {pluralize(self.rows, 'row')} of {self.of_what}, {self.reason} "
+            f"({pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)})"
         )

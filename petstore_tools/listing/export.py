@@ -11,7 +11,7 @@ from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.parquet import parquet_bytes
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, Typed
+from petstore_tools.tabular.cells import EXACT, NonTextCell
 from petstore_tools.tabular.csv_files import guard, write_csv
 from petstore_tools.tabular.workbooks import write_xlsx
 
@@ -73,4 +73,4 @@ def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:
 
 def _number(value: int) -> str:
     """Return a number's cell; beyond what a spreadsheet counts exactly it is text."""
-    return Typed(str(value), "a number") if abs(value) <= EXACT else str(value)
+    return NonTextCell(str(value), "a number") if abs(value) <= EXACT else str(value)

@@ -10,10 +10,10 @@ from petstore_tools.errors import IncompleteListingError, Interrupted, PagingErr
 from petstore_tools.listing.checkpoint import Checkpoints
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.listing.pages import Begun, Inventory, Listed, Stale
-from petstore_tools.listing.query import Wanted
-from petstore_tools.text import counted
-from petstore_tools.throttle.gate import Manner
+from petstore_tools.listing.pages import Checkpoint, CheckpointExpired, Inventory, Pages
+from petstore_tools.listing.query import ListQuery
+from petstore_tools.text import pluralize
+from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import look
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ GOES_ON_WITHIN_S: Final = 26 * 3_600.0  # a pull that met the day's quota goes o
 KEPT_EVERY_S: Final = 60.0
 
 
-class Puller:
+class Fetcher:
     """
     Pulls listings for one store.
 
@@ -42,7 +42,7 @@ class Puller:
 
     def pull(
         self,
-        wanted: Wanted,
+        wanted: ListQuery,
         *,
         wait: bool,
         resume: bool,
@@ -67,7 +67,7 @@ class Puller:
             self._ask(wanted, 0 if begun is None else len(begun[0]), confirm)
         try:
             frame = self._pull(wanted, wait, begun, show)
-        except Stale:
+        except CheckpointExpired:
             self._forget(wanted.status)
             frame = self._pull(wanted, wait, None, show)
         listing = Listing.as_listed(frame)
@@ -76,10 +76,10 @@ class Puller:
             raise IncompleteListingError(listing)
         return frame
 
-    def _ask(self, wanted: Wanted, kept: int, confirm: Callable[[int, int], None]) -> None:
+    def _ask(self, wanted: ListQuery, kept: int, confirm: Callable[[int, int], None]) -> None:
         """Ask before the last requests of a day are spent in vain, judged by the last complete listing."""
         animals = self._inventory.learnt.sizes.get(wanted.status or "")
-        left = look(self._client.admission).day.left
+        left = look(self._client.gate).day.left
         if animals is None or left is None:
             return
         animals = min(animals, wanted.first or animals)
@@ -89,15 +89,15 @@ class Puller:
 
     def _pull(
         self,
-        wanted: Wanted,
+        wanted: ListQuery,
         wait: bool,
         begun: tuple[pd.DataFrame, dict[str, Any]] | None,
         show: Callable[[int, int | None], None],
     ) -> pd.DataFrame:
         columns = Columns() if begun is None else Columns.of(begun[0])
-        before = begun and Begun(begun[1], columns.ids, Listing.as_listed(begun[0]))
-        manner = Manner(wait=wait, busy=True)
-        listed = self._inventory.pages(wanted, manner=manner, begun=before or None)
+        before = begun and Checkpoint(begun[1], columns.ids, Listing.as_listed(begun[0]))
+        call_options = CallOptions(wait=wait, busy=True)
+        listed = self._inventory.pages(wanted, call_options=call_options, begun=before or None)
         show(len(columns.ids), listed.size)
         kept_at = self._client.clock.now()
         try:
@@ -107,26 +107,26 @@ class Puller:
                 if self._client.clock.now() - kept_at >= KEPT_EVERY_S:
                     kept_at = self._client.clock.now()
                     self._keep(columns, listed, wanted)
-        except Stale:
+        except CheckpointExpired:
             raise
         except BaseException as error:
             self.last_partial = columns.to_frame(listed.listing)
             if not isinstance(error, PagingError):
                 self._keep(columns, listed, wanted)
             if isinstance(error, KeyboardInterrupt):
-                kept = counted(len(columns.ids), "animal")
+                kept = pluralize(len(columns.ids), "animal")
                 raise Interrupted(
                     f"{kept} so far, in last_partial; the same call goes on from there."
                 ) from None
             raise
         finally:
-            self._client.admission.tell()
+            self._client.gate.tell()
         self.last_partial = None
         if wanted.first is None and wanted.max_requests is None:
             self._forget(wanted.status)
         return columns.to_frame(listed.listing)
 
-    def _keep(self, columns: Columns, listed: Listed, wanted: Wanted) -> None:
+    def _keep(self, columns: Columns, listed: Pages, wanted: ListQuery) -> None:
         state = listed.state()
         if state is None or wanted.first is not None or listed.listing.rows != len(columns.ids):
             return
@@ -134,7 +134,7 @@ class Puller:
         self._states[wanted.status] = frame, state
         self._checkpoints.keep(frame, state)
 
-    def _begun(self, wanted: Wanted) -> tuple[pd.DataFrame, dict[str, Any]] | None:
+    def _begun(self, wanted: ListQuery) -> tuple[pd.DataFrame, dict[str, Any]] | None:
         found = self._states.get(wanted.status) or self._checkpoints.of(wanted.status)
         if found is None or wanted.first is not None:
             return None

@@ -20,12 +20,12 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.links import Ask, End, Page
 from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.prefetch import Ahead
-from petstore_tools.listing.query import EVERYTHING, Wanted
-from petstore_tools.listing.remembered import KnownServices, Learnt
+from petstore_tools.listing.query import EVERYTHING, ListQuery
+from petstore_tools.listing.remembered import Learnt, RememberedServices
 from petstore_tools.models import Pet, PetRow
-from petstore_tools.text import counted, utc_text
+from petstore_tools.text import pluralize, utc_text
 from petstore_tools.throttle.forecast import SLOW_S, connections
-from petstore_tools.throttle.gate import ALONE, Manner
+from petstore_tools.throttle.gate import ALONE, CallOptions
 
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
@@ -35,7 +35,7 @@ LEAST_RETRIES: Final = 10  # of one listing; a long one may retry a tenth of its
 
 
 @dataclass(frozen=True)
-class PageOfPets:
+class PetPage:
     """
     One page of a listing, doubles left out.
 
@@ -57,7 +57,7 @@ class PageOfPets:
 
 
 @dataclass(frozen=True)
-class Begun:
+class Checkpoint:
     """
     A pass that was interrupted, to go on with.
 
@@ -72,7 +72,7 @@ class Begun:
     listing: Listing
 
 
-class Stale(Exception):  # noqa: N818 - no fault: the pass begins anew
+class CheckpointExpired(Exception):  # noqa: N818 - no fault: the pass begins anew
     """The service no longer goes on where an interrupted pass stopped."""
 
 
@@ -107,7 +107,7 @@ class Tally:
         with self._lock:
             if self._most is not None and self.sent >= self._most:
                 self.refused = (
-                    f"not asked again, since the listing may spend {counted(self._most, 'request')}"
+                    f"not asked again, since the listing may spend {pluralize(self._most, 'request')}"
                 )
             elif self.retries >= max(LEAST_RETRIES, max(self.sent, self.pages) // 10):
                 self.refused = f"not asked again, after {self.retries:,} retries in this listing"
@@ -128,7 +128,7 @@ class Inventory:
     """
 
     client: Client
-    known: KnownServices = field(default_factory=KnownServices)
+    known: RememberedServices = field(default_factory=RememberedServices)
     pagination: str | None = None
 
     def __post_init__(self) -> None:
@@ -141,10 +141,14 @@ class Inventory:
         return self.known.of(self.client.base_url)
 
     def pages(
-        self, wanted: Wanted = EVERYTHING, *, manner: Manner = ALONE, begun: Begun | None = None
-    ) -> Listed:
+        self,
+        wanted: ListQuery = EVERYTHING,
+        *,
+        call_options: CallOptions = ALONE,
+        begun: Checkpoint | None = None,
+    ) -> Pages:
         """Begin a listing, or go on with one (§4.1); it asks as it is iterated."""
-        return Listed(self, wanted, manner, begun)
+        return Pages(self, wanted, call_options, begun)
 
     def connections(self) -> int:
         """Return how many pages may be under way at once: as many as the plan and the latency call for."""
@@ -154,7 +158,7 @@ class Inventory:
         return connections(self.client.plan.per_minute, latency_s)
 
 
-class Listed:
+class Pages:
     """
     A listing: iterate it for pages, then read `listing`.
 
@@ -164,7 +168,7 @@ class Listed:
     Args:
         inventory: Whose animals.
         wanted: Which of them.
-        manner: How its calls wait.
+        call_options: How its calls wait.
         begun: An interrupted pass that the first iteration goes on with; its pages do not come again.
 
     Raises:
@@ -176,10 +180,14 @@ class Listed:
     """
 
     def __init__(
-        self, inventory: Inventory, wanted: Wanted, manner: Manner, begun: Begun | None = None
+        self,
+        inventory: Inventory,
+        wanted: ListQuery,
+        call_options: CallOptions,
+        begun: Checkpoint | None = None,
     ) -> None:
-        self._inventory, self._wanted, self._manner, self._begun = inventory, wanted, manner, begun
-        self._pass = _Pass(inventory, wanted, manner, begun)
+        self._inventory, self._wanted, self._manner, self._begun = inventory, wanted, call_options, begun
+        self._pass = _Pass(inventory, wanted, call_options, begun)
 
     @property
     def size(self) -> int | None:
@@ -195,7 +203,7 @@ class Listed:
         """Return what a later pass needs to go on, None where it had better begin anew."""
         return self._pass.state()
 
-    def __iter__(self) -> Iterator[PageOfPets]:
+    def __iter__(self) -> Iterator[PetPage]:
         begun, self._begun = self._begun, None
         self._pass = own = _Pass(self._inventory, self._wanted, self._manner, begun)
         return own.pages()
@@ -204,14 +212,16 @@ class Listed:
 class _Pass:
     """One pass over a listing, from its first page to its end."""
 
-    def __init__(self, inventory: Inventory, wanted: Wanted, manner: Manner, begun: Begun | None) -> None:
+    def __init__(
+        self, inventory: Inventory, wanted: ListQuery, call_options: CallOptions, begun: Checkpoint | None
+    ) -> None:
         self._inventory, self._wanted, self._begun = inventory, wanted, begun
         self._client = inventory.client
         self._ended = threading.Event()
-        self._tally = Tally(wanted.max_requests, on_count=manner.on_sent)
+        self._tally = Tally(wanted.max_requests, on_count=call_options.on_sent)
         self._manner = replace(
-            manner,
-            cancelled=lambda: self._ended.is_set() or manner.cancelled(),
+            call_options,
+            cancelled=lambda: self._ended.is_set() or call_options.cancelled(),
             on_sent=self._tally.count,
             may_retry=self._tally.may_retry,
         )
@@ -237,33 +247,33 @@ class _Pass:
             try:
                 self._pager.resume(begun.state, begun.ids)
             except (KeyError, TypeError, SettingsError) as error:
-                raise Stale from error
+                raise CheckpointExpired from error
             self._started_at, self._ended_at = begun.listing.started_at, begun.listing.ended_at
             self._requests_before = begun.listing.requests
             self._notes |= dict.fromkeys(begun.listing.notes)
 
     def _call(self, url: str) -> Reply:
-        return self._client.call("GET", url, manner=self._manner)
+        return self._client.call("GET", url, call_options=self._manner)
 
     @property
     def size(self) -> int | None:
         """How many animals the service says there are, else how many there were last time."""
         return self._size if self._pager.total is None else self._pager.total
 
-    def pages(self) -> Iterator[PageOfPets]:
+    def pages(self) -> Iterator[PetPage]:
         """Ask for page after page."""
         with self._reasons(), Ahead(self._call, self._ended.set) as ahead:
             while isinstance(step := self._pager.next, Ask):
                 most = self._wanted.max_requests
                 if most is not None and self._tally.sent >= most:
-                    self._end = End("cut", f"asked for at most {counted(most, 'request')}")
+                    self._end = End("cut", f"asked for at most {pluralize(most, 'request')}")
                     return
                 self._tally.pages = self._pages_expected()
                 reply = ahead.get(step.url, self._following())
                 paused_at, self._ended_at = self._ended_at, self._client.clock.now()
                 if step.trial and reply.status in _REFUSED and reply.status != HTTPStatus.UNAUTHORIZED:
                     if self._begun is not None:
-                        raise Stale
+                        raise CheckpointExpired
                     self._fed(self._pager.refused())
                     continue
                 if self._begun is not None:
@@ -274,7 +284,7 @@ class _Pass:
                 self._fed(self._pager.feed(Page(step.url, tuple([r["id"] for r in rows]), reply.headers)))
                 if self._pager.ids is not ids:
                     self._given.update(ids[:before])
-                yield PageOfPets(self._pager.pages, tuple(self._kept(rows, before)))
+                yield PetPage(self._pager.pages, tuple(self._kept(rows, before)))
 
     @property
     def listing(self) -> Listing:
@@ -283,7 +293,7 @@ class _Pass:
         rows = min(len(ids), self._wanted.first or inf) - len(self._others)
         notes = list(self._notes)
         if self._others:
-            notes.append(f"{counted(len(self._others), 'animal')} of another status came and were left out")
+            notes.append(f"{pluralize(len(self._others), 'animal')} of another status came and were left out")
         return Listing(
             verdict=self._end.verdict,
             reason=self._end.reason,
@@ -313,7 +323,7 @@ class _Pass:
     def _fed(self, step: Ask | End) -> None:
         begun, self._begun = self._begun, None
         if begun is not None and self._pager.moved:
-            raise Stale
+            raise CheckpointExpired
         if not isinstance(step, End):
             return
         self._end = step
@@ -371,7 +381,7 @@ class _Pass:
     def _reasons(self) -> Iterator[None]:
         try:
             yield
-        except (GeneratorExit, Stale):
+        except (GeneratorExit, CheckpointExpired):
             raise
         except BaseException as error:
             what = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)

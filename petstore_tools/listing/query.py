@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.models import whole
-from petstore_tools.text import seconds_of, suggest
+from petstore_tools.text import parse_duration, suggest
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ListQuery:
     """
     What a listing is asked for.
 
@@ -66,7 +66,7 @@ class Wanted:
         return urlencode({"limit": size} | ({} if self.status is None else {"status": self.status}))
 
 
-EVERYTHING: Final = Wanted()
+EVERYTHING: Final = ListQuery()
 
 
 def check_status(status: str | None) -> None:
@@ -76,7 +76,7 @@ def check_status(status: str | None) -> None:
         raise ArgumentError(f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}{near}")
 
 
-def parse_age(given: str | float | timedelta, wanted: Wanted) -> timedelta:
+def parse_age(given: str | float | timedelta, wanted: ListQuery) -> timedelta:
     """
     Return the greatest age of a kept listing that may answer, as a time span.
 
@@ -89,7 +89,7 @@ def parse_age(given: str | float | timedelta, wanted: Wanted) -> timedelta:
         case timedelta():
             seconds: float | None = given.total_seconds()
         case str():
-            seconds = seconds_of(given)
+            seconds = parse_duration(given)
         case _:
             seconds = given
     if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:

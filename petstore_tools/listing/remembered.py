@@ -40,7 +40,7 @@ _File = RootModel[dict[str, Learnt]]
 
 
 @dataclass
-class KnownServices:
+class RememberedServices:
     """
     A small file in the state folder; without a folder it lasts as long as the process.
 

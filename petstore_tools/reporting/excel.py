@@ -9,7 +9,7 @@ from petstore_tools.errors import MissingExtraError
 from petstore_tools.reporting.breakdown import UNSET
 from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.workbooks import LONGEST_CELL
-from petstore_tools.text import counted, utc_text
+from petstore_tools.text import pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +143,7 @@ def figure(report: StatusReport) -> Figure:
             labels=table.columns.tolist(),
             colors=[COLOURS.get(name, OTHER) for name in table.columns],
         )
-        axes[1].set(title=f"{counted(len(table), 'snapshot')}", ylabel="animals")
+        axes[1].set(title=f"{pluralize(len(table), 'snapshot')}", ylabel="animals")
         axes[1].legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(table.columns), frameon=False
         )

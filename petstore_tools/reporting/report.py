@@ -17,13 +17,13 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import breakdown as compare
 from petstore_tools.reporting import excel as report_files
 from petstore_tools.tabular.atomic import write_output
-from petstore_tools.text import counted, option, utc_text
+from petstore_tools.text import option, pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from petstore_tools.history.snapshots import Shelf
+    from petstore_tools.history.snapshots import SnapshotStore
 
 _HEADER: Final = ("status", "count", "share")
 _CHANGES: Final = ("status", "before", "now", "change")
@@ -67,13 +67,13 @@ class StatusReport:
         """What this is a report on, in the words that stand on it."""
         listing = self.listing
         if listing.complete:
-            return f"Complete: {counted(listing.rows, 'animal')} of {listing.of_what}"
-        return f"Not complete ({listing.verdict}): {counted(listing.rows, 'animal')} of {listing.of_what}"
+            return f"Complete: {pluralize(listing.rows, 'animal')} of {listing.of_what}"
+        return f"Not complete ({listing.verdict}): {pluralize(listing.rows, 'animal')} of {listing.of_what}"
 
     @property
     def cost(self) -> str:
         """What it cost, in words."""
-        return f"{counted(self.listing.requests, 'request')} spent"
+        return f"{pluralize(self.listing.requests, 'request')} spent"
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
@@ -299,7 +299,7 @@ def status_report(
 
 def report_and_keep(
     pets: pd.DataFrame,
-    snapshots: Shelf,
+    snapshots: SnapshotStore,
     since: tuple[pd.DataFrame | None, tuple[str, ...]] | None,
     *,
     categories: Mapping[int, str] | None,

@@ -73,7 +73,7 @@ class Sandbox:
         database: str | None = None,
     ) -> None:
         try:
-            from petstore_tools.sandbox.faults import Faulty
+            from petstore_tools.sandbox.faults import FaultInjector
             from petstore_tools.service.app import Service
             from petstore_tools.service.database import Database
             from petstore_tools.service.server import ThreadedServer
@@ -100,7 +100,7 @@ class Sandbox:
             self._admin = Database(where, durability="OFF")
             made.callback(self._admin.close)
             # nothing that the server holds leads to this object: dropped, it is collected and ends
-            faulty = Faulty(Service(served, self.clock, lambda *answer: seen.append(answer)), faults)
+            faulty = FaultInjector(Service(served, self.clock, lambda *answer: seen.append(answer)), faults)
             self.faults = faulty.faults
             server: ThreadedServer = ThreadedServer(faulty)
             made.callback(server.stop)
@@ -115,7 +115,7 @@ class Sandbox:
             )
             self.store = PetStore.from_settings(settings, clock=self.clock)
             client = self.store.client
-            made.callback(client.admission.close)
+            made.callback(client.gate.close)
             made.callback(client.transport.close)
             client.needs = self
             self._made = made.pop_all()

@@ -54,7 +54,7 @@ class Fault:
         return number in self.at if self.at else number % self.every == 0
 
 
-class Faulty:
+class FaultInjector:
     """
     An ASGI application, served by uvicorn, in which requests go wrong.
 

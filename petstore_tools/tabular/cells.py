@@ -9,7 +9,7 @@ from typing import Final, Self
 EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
 
 
-class Typed(str):
+class NonTextCell(str):
     """
     A cell that was no text, as text.
 
@@ -52,14 +52,14 @@ def label_of(number: int) -> Hashable:
 
 
 @dataclass(frozen=True)
-class Broken:
+class MalformedLine:
     """A line that no CSV reader can split, and why."""
 
     line: str
     why: str
 
 
-def letter(position: int) -> str:
+def column_letter(position: int) -> str:
     """Return a column's letters as spreadsheets show them: 0 is A, 26 is AA."""
     text, rest = "", position + 1
     while rest:

@@ -13,14 +13,14 @@ from typing import Final
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import Broken
+from petstore_tools.tabular.cells import MalformedLine
 
 DELIMITERS: Final = {".csv": (",", ";", "\t", "|"), ".tsv": ("\t",)}
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 @dataclass(frozen=True)
-class Delimited:
+class CsvSource:
     """
     A text file read with one delimiter.
 
@@ -50,7 +50,7 @@ class Delimited:
         """As in its first line."""
         return next((end for end in ("\r\n", "\n", "\r") if end in self.text), "\n")
 
-    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield each record with its number as a spreadsheet shows it."""
         return records(self.text, self.delimiter)
 
@@ -69,7 +69,7 @@ class Delimited:
         )
 
 
-def read_delimited(path: Path, content: bytes) -> list[Delimited]:
+def read_delimited(path: Path, content: bytes) -> list[CsvSource]:
     """
     Return a file once for each delimiter it may have.
 
@@ -82,7 +82,7 @@ def read_delimited(path: Path, content: bytes) -> list[Delimited]:
     usual, *others = DELIMITERS[path.suffix.casefold()]
     if encoding == "utf-16":
         notes = (*notes, "read as UTF-16")
-    first = Delimited(text, encoding, usual, path.suffix, notes, guessed)
+    first = CsvSource(text, encoding, usual, path.suffix, notes, guessed)
     told = [(*notes, f"cells are separated by {delimiter!r}") for delimiter in others]
     return [first, *(replace(first, delimiter=d, notes=n) for d, n in zip(others, told, strict=True))]
 
@@ -117,12 +117,12 @@ def _decode(content: bytes, name: str) -> tuple[str, str, tuple[str, ...], str]:
     return text, "utf-8", (f"encodings are mixed: UTF-8, but cp1252 in line {shown}",), guessed
 
 
-def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | Broken]]:
+def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | MalformedLine]]:
     """
     Split CSV text, row numbers as a spreadsheet shows them.
 
     A line that cannot be split (a quote that is never closed, text behind a closing quote) is given as
-    Broken, and reading goes on with the next line.
+    MalformedLine, and reading goes on with the next line.
     """
     lines = iter(io.StringIO(text, newline=""))
     read: list[str] = []  # lines of the record under way
@@ -147,7 +147,7 @@ def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | Broken
         except csv.Error as error:
             why = "opens a quote that is never closed" if "end of data" in str(error) else "cannot be split"
             again.extendleft(reversed(read[1:]))
-            yield number, Broken(read[0].rstrip("\r\n"), why)
+            yield number, MalformedLine(read[0].rstrip("\r\n"), why)
             number += 1
             read.clear()
         else:

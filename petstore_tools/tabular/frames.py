@@ -9,7 +9,7 @@ from decimal import Decimal
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.tabular.cells import EXACT, Broken, FrameRow, Typed, label_of
+from petstore_tools.tabular.cells import EXACT, FrameRow, MalformedLine, NonTextCell, label_of
 from petstore_tools.tabular.csv_files import csv_bytes, guard, unguard
 from petstore_tools.tabular.workbooks import text_of
 
@@ -22,7 +22,7 @@ _LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,
 
 
 @dataclass(frozen=True)
-class Framed:
+class FrameSource:
     """
     A frame as a sheet.
 
@@ -36,7 +36,7 @@ class Framed:
     suffix = ".csv"
     separator = ","
 
-    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield the titles as row 1, then the rows."""
         yield 1, [str(title) for title in self.frame.columns]
         columns = [_texts(self.frame.iloc[:, at]) for at in range(self.frame.shape[1])]
@@ -46,7 +46,7 @@ class Framed:
 
     def guard(self, cell: str) -> str:
         """Keep a spreadsheet from running a cell; what was no text is left out, since text would mend it."""
-        return "" if isinstance(cell, Typed) and cell.kind != "a number" else guard(cell)
+        return "" if isinstance(cell, NonTextCell) and cell.kind != "a number" else guard(cell)
 
     def unguard(self, cell: str) -> str:
         """Undo `guard`."""
@@ -73,13 +73,13 @@ def _text(value: Any, exact: int) -> str:
     if isinstance(value, str):
         if value.isascii() or not _HALF.search(value):
             return value
-        return Typed(_HALF.sub("�", value), "a text with half a character")
+        return NonTextCell(_HALF.sub("�", value), "a text with half a character")
     if isinstance(value, Decimal):
         whole = value.is_finite() and value == value.to_integral_value() and abs(value) < _LONG
-        return Typed(str(int(value) if whole else value), "a number")
+        return NonTextCell(str(int(value) if whole else value), "a number")
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
-        return Typed(str(number if abs(number) < _LONG else Decimal(number)), "a number")
+        return NonTextCell(str(number if abs(number) < _LONG else Decimal(number)), "a number")
     return text_of(value, _exact(value.dtype) if hasattr(value, "dtype") else exact)
 
 

@@ -17,8 +17,8 @@ from xml.etree import ElementTree
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, Broken, Typed
-from petstore_tools.text import counted, option
+from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell
+from petstore_tools.text import option, pluralize
 
 SUFFIXES: Final = (".xlsx", ".ods")
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
@@ -48,7 +48,7 @@ class Worksheet:
     suffix = ".xlsx"
     separator = " "
 
-    def records(self) -> Iterator[tuple[int, list[str] | Broken]]:
+    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield each row with its number."""
         for number, cells in enumerate(self.rows, start=1):
             yield number, [cell if type(cell) is str else text_of(cell) for cell in cells]
@@ -66,7 +66,7 @@ class Worksheet:
 
 def text_of(value: Any, exact: int = EXACT) -> str:
     """
-    Return a cell's value as text; one that was no text keeps what it was (`importing.rows.Typed`).
+    Return a cell's value as text; one that was no text keeps what it was (`importing.rows.NonTextCell`).
 
     Args:
         value: As the reader gave it.
@@ -76,18 +76,18 @@ def text_of(value: Any, exact: int = EXACT) -> str:
         case str():
             return str(value)
         case bool():
-            return Typed("TRUE" if value else "FALSE", "a boolean")
+            return NonTextCell("TRUE" if value else "FALSE", "a boolean")
         case Real():
             number = float(value)
             if abs(number) >= exact:
                 point = 0 if exact == EXACT else 1  # so few digits would pass for an exact number
-                return Typed(f"{number:.{point}f}", "a number that may have been rounded")
-            return Typed(str(int(number)) if number.is_integer() else repr(number), "a number")
+                return NonTextCell(f"{number:.{point}f}", "a number that may have been rounded")
+            return NonTextCell(str(int(number)) if number.is_integer() else repr(number), "a number")
         case datetime() | date():
-            return Typed(value.isoformat(), "a date")
+            return NonTextCell(value.isoformat(), "a date")
         case time() | timedelta():
-            return Typed(str(value), "a time")
-    return Typed(str(value), f"of type {type(value).__name__}")
+            return NonTextCell(str(value), "a time")
+    return NonTextCell(str(value), f"of type {type(value).__name__}")
 
 
 def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
@@ -155,7 +155,7 @@ def _read(book: Any, name: str, path: Path) -> Worksheet:
     hidden = [number for number in _hidden_rows(path, name) if number <= len(rows) and any(rows[number - 1])]
     if hidden:
         shown = ", ".join(map(str, hidden[:10])) + (", …" if len(hidden) > 10 else "")
-        notes.append(f"{counted(len(hidden), 'row')} hidden on the sheet, read like the others: {shown}")
+        notes.append(f"{pluralize(len(hidden), 'row')} hidden on the sheet, read like the others: {shown}")
     return Worksheet(name, tuple(book.sheet_names), rows, tuple(notes))
 
 
@@ -219,7 +219,7 @@ def xlsx_bytes(header: Sequence[str], rows: Iterable[Sequence[str]], *, note: st
 
 def _write(sheet: Any, number: int, position: int, cell: str, day: Any) -> None:
     """Write text as text; what was no text stays what it was, so that nobody takes it for corrected."""
-    kind = cell.kind if isinstance(cell, Typed) else ""
+    kind = cell.kind if isinstance(cell, NonTextCell) else ""
     if kind == "a boolean":
         sheet.write_boolean(number, position, cell == "TRUE")
     elif kind == "a date":

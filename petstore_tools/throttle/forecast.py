@@ -9,7 +9,7 @@ from typing import Final
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan, Window
-from petstore_tools.text import counted, utc_text
+from petstore_tools.text import pluralize, utc_text
 from petstore_tools.throttle.throttle import Room
 
 MOST_CONNECTIONS: Final = 16
@@ -47,15 +47,15 @@ class Forecast:
         if not self.requests:
             return "nothing to send"
         if self.ends_at is None:
-            return f"{counted(self.requests, 'request')}, never done: the plan leaves none to send"
+            return f"{pluralize(self.requests, 'request')}, never done: the plan leaves none to send"
         looks = f", up to {self.looks:,} of them to see what stands before" if self.looks else ""
         made, ends = utc_text(self.made_at), utc_text(self.ends_at)
-        when = f"{counted(self.days, 'day')}, done about {ends}"
+        when = f"{pluralize(self.days, 'day')}, done about {ends}"
         if made[:10] == ends[:10]:
             when = f"done today at about {ends[11:16]} UTC"
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
         return (
-            f"{counted(self.requests, 'request')}{looks}, on {self.plan}; {left} left today, "
+            f"{pluralize(self.requests, 'request')}{looks}, on {self.plan}; {left} left today, "
             f"{self.leaves_per_day:,} a day kept for others; {when}"
         )
 
@@ -75,7 +75,7 @@ def leave_per_day(plan: Plan, wanted: int | None) -> int:
 
 
 def forecast(
-    creates: int, plan: Plan, *, minute: Room, day: Room, leave: int, now: float, looks: int = 0
+    creates: int, plan: Plan, *, minute: Room, day: Room, reserve: int, now: float, looks: int = 0
 ) -> Forecast:
     """
     Say what so many creates will take from `now` on.
@@ -85,20 +85,20 @@ def forecast(
         plan: The plan in force.
         minute: What the throttle says is left of the minute.
         day: What it says is left of the day.
-        leave: Requests of each day kept for others.
+        reserve: Requests of each day kept for others.
         now: Unix seconds.
         looks: Requests before the first create.
     """
     requests = creates + looks
     per_minute = minute.limit or inf
-    usable_today = max(0.0, day.left - leave)
-    usable_a_day = max(0.0, (day.limit or inf) - leave)
+    usable_today = max(0.0, day.left - reserve)
+    usable_a_day = max(0.0, (day.limit or inf) - reserve)
     today = min(float(requests), usable_today)
     rest = requests - today
     left_today = None if day.left == inf else int(max(0.0, day.left))
 
     def made(days: int, ends_at: float | None) -> Forecast:
-        return Forecast(requests, looks, left_today, leave, days, ends_at, str(plan), now)
+        return Forecast(requests, looks, left_today, reserve, days, ends_at, str(plan), now)
 
     if not requests:
         return made(0, now)

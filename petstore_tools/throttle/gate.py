@@ -21,7 +21,7 @@ from petstore_tools.plans import Plan
 from petstore_tools.throttle import rate_headers as headers
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger
-from petstore_tools.throttle.throttle import Asker, Go, Stop, Throttle, Wait
+from petstore_tools.throttle.throttle import Go, Requester, Stop, Throttle, Wait
 
 MAX_WAIT_S: Final = 90.0
 _HOST: Final = socket.gethostname()
@@ -38,7 +38,7 @@ class CallCancelled(Exception):  # noqa: N818 - no fault: the caller no longer w
 
 
 @dataclass(frozen=True)
-class Manner:
+class CallOptions:
     """
     How a call behaves while it has to wait.
 
@@ -47,7 +47,7 @@ class Manner:
         leave_per_day: Requests of the day that a bulk run leaves.
         wait: Wait as long as the plan says; else no longer than the client's `max_wait_s`.
         busy: More requests follow at once: where there is ample room an answer is told together with the
-            next question, which halves the ledger's work. The caller ends with `Admission.tell`.
+            next question, which halves the ledger's work. The caller ends with `Gate.tell`.
         cancelled: Asked before each attempt; True ends the call.
         on_wait: Called with each wait, and with None when it is over.
         on_sent: Called with each request that may have reached the service.
@@ -64,10 +64,10 @@ class Manner:
     may_retry: Callable[[], bool] = lambda: True
 
 
-ALONE: Final = Manner()
+ALONE: Final = CallOptions()
 
 
-class Admission:
+class Gate:
     """
     The door of one key.
 
@@ -96,7 +96,7 @@ class Admission:
         """What the ledger calls this process."""
         return f"{_HOST} {os.getpid()}"
 
-    def enter(self, manner: Manner = ALONE) -> str:
+    def enter(self, call_options: CallOptions = ALONE) -> str:
         """
         Ask until the throttle lets a request go, and return its token; the one loop that sleeps for a limit.
 
@@ -105,19 +105,19 @@ class Admission:
             KeyBannedError: The service has banned the key.
             CallCancelled: The caller withdrew.
         """
-        patience_s = inf if manner.wait else self._max_wait_s
-        asker = Asker(self.name, manner.bulk, manner.leave_per_day, patience_s)
+        patience_s = inf if call_options.wait else self._max_wait_s
+        requester = Requester(self.name, call_options.bulk, call_options.leave_per_day, patience_s)
         waited = False
         while True:
-            if manner.cancelled():
+            if call_options.cancelled():
                 raise CallCancelled
-            decision = self._with(lambda throttle, now: throttle.ask(now, asker))
+            decision = self._with(lambda throttle, now: throttle.ask(now, requester))
             match decision:
                 case Go(token, ample):
-                    if ample and manner.busy:
+                    if ample and call_options.busy:
                         self._ample.add(token)
                     if waited:
-                        manner.on_wait(None)
+                        call_options.on_wait(None)
                     return token
                 case Stop(resumes_at, why):
                     raise KeyBannedError(
@@ -132,7 +132,7 @@ class Admission:
                     if wait.until - self._clock.now() > patience_s:
                         raise QuotaError(why, plan=str(self.room()[0]), resumes_at=wait.until)
                     waited = True
-                    manner.on_wait(wait)
+                    call_options.on_wait(wait)
                     self._clock.sleep_until(wait.until)
 
     def answered(self, token: str, status: int, fields: Mapping[str, str], code: str) -> None:
@@ -169,11 +169,11 @@ class Admission:
 
         return self._with(look)
 
-    def pause(self, seconds: float, manner: Manner = ALONE) -> None:
+    def pause(self, seconds: float, call_options: CallOptions = ALONE) -> None:
         """Sleep, unless the call is withdrawn; a clock that is set back ends it early, never late."""
         began_at = self._clock.now()
         while began_at <= self._clock.now() < began_at + seconds:
-            if manner.cancelled():
+            if call_options.cancelled():
                 raise CallCancelled
             self._clock.sleep_until(began_at + seconds)
 

@@ -8,7 +8,7 @@ from math import inf
 from petstore_tools import render
 from petstore_tools.plans import PERIODS, WindowName
 from petstore_tools.text import utc_text
-from petstore_tools.throttle.gate import Admission
+from petstore_tools.throttle.gate import Gate
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _time(at: float | None) -> str | None:
     return None if at is None else utc_text(at)
 
 
-def look(door: Admission) -> Quota:
+def look(door: Gate) -> Quota:
     """Say what a key has left, as its gate counts; costs no request."""
     plan, throttle = door.room()
     now, budget = door.now(), throttle.budget

@@ -77,7 +77,7 @@ Decision = Go | Wait | Stop
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class Requester:
     """
     Who asks.
 
@@ -134,21 +134,21 @@ class Throttle:
         """The plan in force: the named one, the learnt one, else the smallest documented."""
         return self._named or recognise.learned(self.budget) or DOCUMENTED[0]
 
-    def ask(self, now: float, asker: Asker = Asker()) -> Decision:
-        """May a request of `asker` go at `now`? A Go is spent at once."""
+    def ask(self, now: float, requester: Requester = Requester()) -> Decision:
+        """May a request of `requester` go at `now`? A Go is spent at once."""
         self.settle(now)
-        decision = self._decide(now, asker)
+        decision = self._decide(now, requester)
         b = self.budget
-        if not asker.bulk:
-            b.asked[asker.name] = now
-        if isinstance(decision, Wait) and decision.until - now <= asker.patience_s:
-            since = b.waiting[asker.place].since if asker.place in b.waiting else now
-            b.waiting[asker.place] = Waiter(since, now, decision.until, asker.bulk)
+        if not requester.bulk:
+            b.asked[requester.name] = now
+        if isinstance(decision, Wait) and decision.until - now <= requester.patience_s:
+            since = b.waiting[requester.place].since if requester.place in b.waiting else now
+            b.waiting[requester.place] = Waiter(since, now, decision.until, requester.bulk)
         else:
-            b.waiting.pop(asker.place, None)
+            b.waiting.pop(requester.place, None)
         return decision
 
-    def _decide(self, now: float, asker: Asker) -> Decision:
+    def _decide(self, now: float, requester: Requester) -> Decision:
         b = self.budget
         if now < b.banned_until:
             return Stop(b.banned_until, b.gate_why)
@@ -156,8 +156,8 @@ class Throttle:
             return Wait(b.gate_until, b.gate_why)
         if b.unsure and now < b.scout_until:
             return Wait(now + POLL_S, "a first request to show what is left")
-        ahead = self._ahead(now, asker)
-        checks = [self._check(window, now, asker, ahead) for window in PERIODS]
+        ahead = self._ahead(now, requester)
+        checks = [self._check(window, now, requester, ahead) for window in PERIODS]
         checks.append(self._check_either(now, ahead))
         waits = [check for check in checks if isinstance(check, Wait)]
         if waits:
@@ -165,16 +165,16 @@ class Throttle:
             return Wait(max(longest.until, now + POLL_S), longest.why)
         b.tokens += 1
         token = str(b.tokens)
-        b.spend(asker.name, now)
-        b.in_flight[token] = Flight(asker.name, now, b.tokens, b.unsure, dict(b.unspoken))
+        b.spend(requester.name, now)
+        b.in_flight[token] = Flight(requester.name, now, b.tokens, b.unsure, dict(b.unspoken))
         if b.unsure:
             b.scout_until = now + SCOUT_LEASE_S
         return Go(token, ample=not b.unsure and all(checks))
 
-    def _ahead(self, now: float, asker: Asker) -> int:
-        """Count the others whose turn is before the asker's: people first, then who waits longest."""
-        own = self.budget.waiting.get(asker.place)
-        turn = (asker.bulk, own.since if own else now)
+    def _ahead(self, now: float, requester: Requester) -> int:
+        """Count the others whose turn is before the requester's: people first, then who waits longest."""
+        own = self.budget.waiting.get(requester.place)
+        turn = (requester.bulk, own.since if own else now)
         return sum(
             (waiter.bulk, waiter.since) < turn and waiter.lives(now) and waiter is not own
             for waiter in self.budget.waiting.values()
@@ -241,12 +241,12 @@ class Throttle:
     def _ceiling(self, window: WindowName) -> int | None:
         return self.plan.per_minute if window == "minute" else self.plan.per_day
 
-    def _check(self, window: WindowName, now: float, asker: Asker, ahead: int) -> Wait | bool:
+    def _check(self, window: WindowName, now: float, requester: Requester, ahead: int) -> Wait | bool:
         """Return why a window holds a request back, else whether it has ample room."""
         room = self.room(window, now)
         if room.limit is None:
             return True
-        keep, keep_until = self._keep(window, room, now, asker)
+        keep, keep_until = self._keep(window, room, now, requester)
         if room.left > keep + ahead:
             return room.left > keep + ahead + max(10, room.limit / TENTH)
         if room.left > keep:
@@ -270,13 +270,13 @@ class Throttle:
         until = b.client_time(reading.reset) + GUARD_S
         return Wait(until, f"the service's {reading.limit:,} requests are used")
 
-    def _keep(self, window: WindowName, room: Room, now: float, asker: Asker) -> tuple[int, float]:
+    def _keep(self, window: WindowName, room: Room, now: float, requester: Requester) -> tuple[int, float]:
         """Return how many requests a bulk run leaves for people, and until when."""
-        if not asker.bulk:
+        if not requester.bulk:
             return 0, inf
         if window == "day":
-            return asker.leave_per_day, inf
-        present = any(name != asker.name for name in self.budget.asked)
+            return requester.leave_per_day, inf
+        present = any(name != requester.name for name in self.budget.asked)
         tenth_begins = room.frees_at - PERIODS[window] / TENTH
         if not present or room.limit is None or (room.by_headers and now >= tenth_begins):
             return 0, inf

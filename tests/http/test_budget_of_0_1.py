@@ -126,4 +126,4 @@ def test_every_entry_that_0_1_knew_is_read() -> None:
     assert found.ledger_url is not None
     assert found.ledger_url.get_secret_value() == "postgresql://me:invented@budgets.example/team"
     assert (found.state_dir, found.pagination) == (Path("kept here"), "offset")
-    assert found.settle_after_s == 45
+    assert found.reconcile_after_s == 45

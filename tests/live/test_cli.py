@@ -72,7 +72,7 @@ def test_list_writes_a_file_that_import_reads(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "pets.csv").read_text().splitlines()[0] == "id,name,categoryId,status"
     again = run("import", "pets.csv", "--yes")
     assert (again.returncode, "'id'" in again.stderr) == (2, True)
-    assert "25 to send" in run("import", "pets.csv", "--dry-run", "--known", "send").stdout
+    assert "25 to send" in run("import", "pets.csv", "--dry-run", "--existing", "send").stdout
     assert run("list", "--status", "sold", "-o", "pets.json").returncode == 0
     assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
 
@@ -119,8 +119,8 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert run("import", "bad.csv", "--dry-run").returncode == 1
     assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
     assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
-    assert run("import", "good.csv", "--yes", "--leave", "2", PETSTORE_PLAN="5/2").returncode == 2
-    assert run("import", "good.csv", "--yes", "--leave", "0", PETSTORE_PLAN="5/2").returncode == 4
+    assert run("import", "good.csv", "--yes", "--reserve", "2", PETSTORE_PLAN="5/2").returncode == 2
+    assert run("import", "good.csv", "--yes", "--reserve", "0", PETSTORE_PLAN="5/2").returncode == 4
     assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
     with FaultProxy(box.base_url, lambda method, n: reply(302, Location="https://x.example/")) as proxy:
         assert run("report", PETSTORE_BASE_URL=proxy.base_url).returncode == 5
@@ -138,19 +138,19 @@ def test_a_copy_is_refused_before_anybody_is_asked(run: Run, tmp_path: Path) -> 
     done = run("import", "b.csv")
 
     assert done.returncode == 2
-    assert "--known skip" in done.stderr.splitlines()[-1]
-    assert run("import", "b.csv", "--yes", "--known", "skip").returncode == 0
+    assert "--existing skip" in done.stderr.splitlines()[-1]
+    assert run("import", "b.csv", "--yes", "--existing", "skip").returncode == 0
 
 
 def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path: Path) -> None:
     """And the earliest time."""
     (tmp_path / "good.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
 
-    done = run("import", "good.csv", "--yes", "--leave", "0", PETSTORE_PLAN="100/2")
+    done = run("import", "good.csv", "--yes", "--reserve", "0", PETSTORE_PLAN="100/2")
 
     assert done.returncode == 4
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("Go on with: petstore-tools import good.csv --yes --leave 0   # from 20")
+    assert last.startswith("Go on with: petstore-tools import good.csv --yes --reserve 0   # from 20")
 
 
 @pytest.mark.case("P55")
@@ -165,7 +165,7 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
         (("report", "-o", "."), "cannot write"),
         (("import", "nothing.csv"), "no file"),
         (("import", "."), "only .csv"),
-        (("import", "x.csv", "--map", "name"), "Column=field"),
+        (("import", "x.csv", "--columns", "name"), "Column=field"),
         (("nothing",), "No such command"),
         (("keys", "revoke", "zzz", "--database", "k.db"), "no valid key"),
         (("keys", "create", "--plan", "gold", "--database", "k.db"), "unknown plan"),
@@ -276,7 +276,7 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
     (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
     lose = lambda method, n: "drop after" if (method, n) == ("POST", 2) else "pass"  # noqa: E731
     with FaultProxy(box.base_url, lose) as proxy:
-        here = {"PETSTORE_BASE_URL": proxy.base_url, "PETSTORE_SETTLE_AFTER_S": "0.2"}
+        here = {"PETSTORE_BASE_URL": proxy.base_url, "PETSTORE_RECONCILE_AFTER_S": "0.2"}
         done = run("import", "a.csv", "--yes", "--no-baseline", "--json", **here)
         assert (done.returncode, json.loads(done.stdout)["unknown"]) == (1, 1)
         name = json.loads(done.stdout)["journal"]

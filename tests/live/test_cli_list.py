@@ -17,7 +17,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ArgumentError, QuotaError
-from petstore_tools.listing.query import Wanted
+from petstore_tools.listing.query import ListQuery
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox.faults import Fault
 
@@ -188,10 +188,10 @@ def test_what_is_left_of_an_interrupted_listing_is_not_asked_about() -> None:
         store.inventory.known.keep(box.base_url, scheme=None, status=None, rows=450)
         for _ in range(2):  # the second time nothing is left to ask about
             with pytest.raises(QuotaError):
-                store._list(Wanted(), confirm=lambda *told: asked.append(told))
+                store._list(ListQuery(), confirm=lambda *told: asked.append(told))
         box.advance(hours=24)
         with pytest.warns(UserWarning, match="stitched"):
-            frame = store._list(Wanted(), confirm=lambda *told: asked.append(told))
+            frame = store._list(ListQuery(), confirm=lambda *told: asked.append(told))
 
     assert asked == [(5, 3)]
     assert len(frame) == 450

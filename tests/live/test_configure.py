@@ -57,7 +57,12 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box: Sandb
     assert "[****]" in done.output
     assert "[free]" in done.output
     assert box.api_key not in done.output
-    assert kept() == {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro", "settle_after_s": 5.5}
+    assert kept() == {
+        "base_url": box.base_url,
+        "api_key": box.api_key,
+        "plan": "pro",
+        "reconcile_after_s": 5.5,
+    }
 
 
 def test_a_refused_key_is_asked_again_and_not_offered_again(box: Sandbox) -> None:

@@ -66,7 +66,7 @@ def test_what_was_skipped_stays_skipped(fast: Sandbox, tmp_path: Path) -> None:
     assert first.frame["fate"].tolist() == ["skipped", "created"]
     assert first.to_dict()["skipped"] == 1
 
-    sent = fast.store.import_pets(path, known="send")
+    sent = fast.store.import_pets(path, existing="send")
     assert (sent.created, sent.skipped, existing_names(fast)["Rex"]) == (2, 0, 2)
 
 
@@ -92,7 +92,7 @@ def test_sheets_that_are_renamed_reordered_or_swapped_double_nothing(
     sheets(Dogs=DOGS)
 
     renamed = sheets(Cats=cats, Hunde=DOGS)  # two rows of the new sheet are duplicates of the old one's
-    swapped = sheets("--known", "skip", Cats=DOGS, Hunde=cats)
+    swapped = sheets("--existing", "skip", Cats=DOGS, Hunde=cats)
 
     assert (renamed.exit_code, swapped.exit_code) == (0, 0), renamed.output + swapped.output
     assert existing_names(fast).total() == 13
@@ -104,8 +104,8 @@ def test_duplicates_that_were_dropped_stay_dropped_in_another_order(
 ) -> None:
     """The sheet that created the animal comes second now."""
     one, two = [("Rex", 3), ("Mia", 4)], [("Luna", 7), ("Mia", 4)]
-    sheets("--drop-twins", Dogs=one, Cats=two)
-    again = sheets("--drop-twins", Cats=two, Dogs=one)
+    sheets("--drop-duplicates", Dogs=one, Cats=two)
+    again = sheets("--drop-duplicates", Cats=two, Dogs=one)
 
     assert (again.exit_code, existing_names(fast)["Mia"]) == (0, 1), again.output
 
@@ -114,7 +114,7 @@ def test_duplicates_that_were_dropped_stay_dropped_in_another_order(
 def test_a_fixed_row_is_no_other_row_that_waits(fast: Sandbox, tmp_path: Path) -> None:
     """Fixed in the rejects file it equals one that was not sent yet: both are created."""
     path = csv(tmp_path / "pets.csv", "Rex,1", "Tom,1", "Mia,4", "Mia,x")
-    until_the_quota(fast, 2).import_pets(path, leave=1, baseline=False)
+    until_the_quota(fast, 2).import_pets(path, reserve=1, baseline=False)
     rejects = tmp_path / "pets.sandbox.rejected.csv"
     rejects.write_text(rejects.read_text().replace("Mia,x", "Mia,4"))
 
@@ -146,7 +146,7 @@ def test_a_row_that_was_never_sent_comes_back_as_an_edit(fast: Sandbox, tmp_path
     """Rex,1 waits for the quota, goes as Rex,2, and is edited back: the animal is there, so it is held."""
     rows = ("Ace,1", "Bea,1", "Cid,1")
     path = csv(tmp_path / "pets.csv", *rows, "Rex,1")
-    until_the_quota(fast, 3).import_pets(path, leave=1, baseline=False)
+    until_the_quota(fast, 3).import_pets(path, reserve=1, baseline=False)
     fast.store.import_pets(csv(path, *rows, "Rex,2"))
 
     back = fast.store.import_pets(csv(path, *rows, "Rex,1"))
@@ -203,7 +203,7 @@ def test_a_resumed_frame_keeps_its_rejects_and_all_its_rows(
 ) -> None:
     """Stopped at the quota, its rejects fed meanwhile: the rest goes, and the rejects file is as it was."""
     frame = pd.DataFrame({"name": [f"Pet {n}" for n in range(8)], "categoryId": [*range(7), "x"]})
-    begun = until_the_quota(fast, 3).import_pets(frame, name="spring", leave=1, baseline=False)
+    begun = until_the_quota(fast, 3).import_pets(frame, name="spring", reserve=1, baseline=False)
     rejects = tmp_path / "spring.sandbox.rejected.csv"
     before = rejects.read_text()
 
@@ -248,7 +248,7 @@ def test_skipped_rows_are_good_ones(fast: Sandbox, tmp_path: Path) -> None:
     for name in ("Rex", "Mia"):
         fast.store.create_pet(name, category_id=1)
 
-    result = fast.store.import_pets(path, known="skip")
+    result = fast.store.import_pets(path, existing="skip")
 
     assert (result.created, result.rejected, result.skipped) == (0, 2, 2)
 

@@ -65,7 +65,7 @@ def test_sheets_of_a_workbook_one_after_the_other_are_two_imports(fast: Sandbox,
     dogs = fast.store.import_pets(path, sheet="Dogs")
     with pytest.raises(SheetError, match="1 row of 3 .* seem to stand already"):  # Mia is on both
         fast.store.import_pets(path, sheet="Cats")
-    cats = fast.store.import_pets(path, sheet="Cats", known="send")
+    cats = fast.store.import_pets(path, sheet="Cats", existing="send")
 
     assert (dogs.created, cats.created, cats.held) == (3, 3, 0)
     assert existing_names(fast) == {"Rex": 1, "Max": 1, "Mia": 2, "Luna": 1, "Tom": 1}
@@ -96,7 +96,7 @@ def test_of_equal_rows_on_two_sheets_one_is_sent_when_told(
     """Duplicates are dropped over all sheets."""
     workbook(tmp_path / "pets.xlsx", Dogs=DOGS, Cats=CATS)
 
-    done = command("import", "pets.xlsx", "--sheet", "all", "--drop-twins", "--yes")
+    done = command("import", "pets.xlsx", "--sheet", "all", "--drop-duplicates", "--yes")
 
     assert done.exit_code == 0, done.output
     assert existing_names(fast) == {"Rex": 1, "Max": 1, "Mia": 1, "Luna": 1, "Tom": 1}
@@ -137,8 +137,8 @@ def test_a_file_name_that_is_used_again(fast: Sandbox, tmp_path: Path, replaced:
     assert "this one is an import of its own" in str(fast.store.preview_import(path))
     assert existing_names(fast).total() == 100
 
-    skipped = fast.store.import_pets(path, known="skip")
-    again = fast.store.import_pets(path, known="skip")
+    skipped = fast.store.import_pets(path, existing="skip")
+    again = fast.store.import_pets(path, existing="skip")
 
     assert (skipped.created, skipped.skipped, skipped.held) == (replaced, 100 - replaced, 0)
     assert (again.created_now, again.requests, again.journal) == (0, 0, skipped.journal)
@@ -151,10 +151,10 @@ def test_a_third_file_under_the_name_and_the_first_again(fast: Sandbox, tmp_path
     path = tmp_path / "animals.csv"
     files = [[f"{month} {n}" for n in range(30)] for month in ("Jan", "Feb", "Mar")]
     for names in files:
-        fast.store.import_pets(csv(path, names), known="skip")
+        fast.store.import_pets(csv(path, names), existing="skip")
     assert existing_names(fast).total() == 90
 
-    back = fast.store.import_pets(csv(path, files[0]), known="skip")
+    back = fast.store.import_pets(csv(path, files[0]), existing="skip")
 
     assert (back.created_now, back.skipped) == (0, 30)
     assert existing_names(fast).total() == 90
@@ -167,7 +167,7 @@ def test_the_same_cells_under_other_options_are_held_and_named(fast: Sandbox, tm
     path.write_text("name,categoryId,shelf\n" + "".join(f"Pet {n},{n},{n + 100}\n" for n in range(20)))
     fast.store.import_pets(path)
 
-    other = fast.store.import_pets(path, mapping={"shelf": "categoryId"})
+    other = fast.store.import_pets(path, columns={"shelf": "categoryId"})
 
     assert (other.created_now, other.held) == (0, 20)
     assert existing_names(fast).total() == 20
@@ -182,8 +182,8 @@ def test_resume_reads_the_source_as_the_import_did(fast: Sandbox, tmp_path: Path
             rows = pd.DataFrame({"Tier": ["Rex", "Mia", "Mia", "Tom"], "Art": [3, 4, 4, 5]})
             rows.to_excel(book, sheet_name=sheet, index=False)
     store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
-    options = {"sheet": "Cats", "mapping": {"Tier": "name", "Art": "categoryId"}, "drop_twins": True}
-    begun = store.import_pets(tmp_path / "pets.xlsx", leave=3, **options)  # type: ignore[arg-type]
+    options = {"sheet": "Cats", "mapping": {"Tier": "name", "Art": "categoryId"}, "drop_duplicates": True}
+    begun = store.import_pets(tmp_path / "pets.xlsx", reserve=3, **options)  # type: ignore[arg-type]
     assert (begun.pending, begun.skipped) == (2, 1)
 
     resumed = command("imports", "resume", begun.journal, "--yes")
@@ -196,15 +196,15 @@ def test_resume_reads_the_source_as_the_import_did(fast: Sandbox, tmp_path: Path
 def test_a_frame_is_the_same_import_in_every_folder_and_resumes_from_its_journal(
     fast: Sandbox, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Elsewhere, days later, without the frame: its rows are in the journal."""
+    """OtherImports, days later, without the frame: its rows are in the journal."""
     frame = pd.DataFrame({"Tier": ["Rex", "", "Mia", "Tom"], "categoryId": [3, 1, 4, 5]})
     store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
-    begun = store.import_pets(frame, name="spring", mapping={"Tier": "name"}, leave=3)
+    begun = store.import_pets(frame, name="spring", columns={"Tier": "name"}, reserve=3)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
 
     resumed = command("imports", "resume", begun.journal, "--yes")
-    again = fast.store.import_pets(frame, name="spring", mapping={"Tier": "name"})
+    again = fast.store.import_pets(frame, name="spring", columns={"Tier": "name"})
 
     assert resumed.exit_code in (0, 1), resumed.output
     assert existing_names(fast) == {"Rex": 1, "Mia": 1, "Tom": 1}
@@ -267,7 +267,7 @@ def test_a_refused_import_leaves_nothing_behind(fast: Sandbox, tmp_path: Path) -
     """No journal, no lock: the corrected file is a new import."""
     path = csv(tmp_path / "pets.csv", ["Rex"])
     with pytest.raises(SheetError):
-        fast.store.import_pets(path, mapping={"gone": "name"})
+        fast.store.import_pets(path, columns={"gone": "name"})
     path.write_text("name,categoryId\nRex,x\n")
     with pytest.raises(SheetError, match="mapped wrongly"):
         fast.store.import_pets(path)

@@ -308,7 +308,7 @@ def test_a_settling_that_would_take_long_is_left_to_a_later_call(fast: Sandbox, 
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 10) else "pass"
     ) as proxy:
         store = through(fast, proxy)
-        store.client.settle_after_s = 600
+        store.client.reconcile_after_s = 600
         first = store.import_pets(file)
         fast.advance(minutes=11)
         second = store.import_pets(file)
@@ -343,7 +343,7 @@ def test_rows_that_stand_in_the_inventory_are_asked_about(fast: Sandbox, file: P
         fast.store.import_pets(file)
     assert sum(existing(fast).values()) == 12
 
-    result = fast.store.import_pets(file, known="skip")
+    result = fast.store.import_pets(file, existing="skip")
 
     assert (result.created, result.skipped) == (ROWS - 12, 12)
     assert existing(fast) == expected()
@@ -378,14 +378,14 @@ def test_an_import_stops_at_the_days_quota_and_goes_on_the_next_day(file: Path) 
     """It sleeps through no night: it says when, and the same call goes on."""
     with Sandbox(plan="30/40", animals=0) as box:
         started = box.clock.now()
-        first = box.store.import_pets(file, leave=0)
+        first = box.store.import_pets(file, reserve=0)
         assert first.stopped is not None
         assert (first.stopped.kind, first.created, first.pending) == ("quota", 39, 21)
         assert box.clock.now() - started < 180
         assert first.resumes_at == started // 86_400 * 86_400 + 86_401
 
         box.advance(hours=24)
-        second = box.store.import_pets(file, leave=0)
+        second = box.store.import_pets(file, reserve=0)
 
         assert (second.created, second.created_now, second.complete) == (60, 21, True)
         assert existing(box) == expected()
@@ -466,7 +466,7 @@ def test_a_date_in_a_name_is_no_name_in_the_rejects_file_either(
     frame.to_excel("pets.xlsx", index=False, engine="xlsxwriter")
 
     fast.store.import_pets("pets.xlsx")
-    fast.store.import_pets(frame, name="pets2", known="send")
+    fast.store.import_pets(frame, name="pets2", existing="send")
     again = [
         fast.store.import_pets(f"{name}", allow_bad=True)
         for name in ("pets.sandbox.rejected.xlsx", "pets2.sandbox.rejected.csv")
@@ -521,11 +521,11 @@ def test_an_edited_row_is_held_and_goes_only_when_told(fast: Sandbox, tmp_path: 
 
 
 def test_twins_go_or_are_left_out_as_told(fast: Sandbox, tmp_path: Path) -> None:
-    """Two animals may be called Mia; drop_twins sends one."""
+    """Two animals may be called Mia; drop_duplicates sends one."""
     for name, drop, count in (("a.csv", True, 2), ("b.csv", False, 3)):
         path = tmp_path / name
         path.write_text("name,categoryId\nMia,4\nMia,4\nRex,3\n")
-        result = fast.store.import_pets(path, drop_twins=drop, known="send")
+        result = fast.store.import_pets(path, drop_duplicates=drop, existing="send")
         assert (result.created, result.skipped, result.complete) == (count, 3 - count, True)
 
 
@@ -569,7 +569,7 @@ def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path
         fast.store.import_pets(copy)
     assert existing(fast) == expected()
 
-    skipped = fast.store.import_pets(copy, known="skip")
+    skipped = fast.store.import_pets(copy, existing="skip")
 
     assert (skipped.created_now, skipped.skipped, skipped.complete) == (1, ROWS, True)
     assert existing(fast) == expected() + Counter([("Newcomer", 3, "sold")])
@@ -669,7 +669,7 @@ def _kill_9_after(process: subprocess.Popen[bytes], delay_s: float) -> bool:
 @pytest.fixture
 def settles_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service here commits at once or never."""
-    monkeypatch.setenv("PETSTORE_SETTLE_AFTER_S", "0.3")
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0.3")
 
 
 def _killed_often(file: Path, kills: int, seed: int) -> None:

@@ -40,7 +40,7 @@ def test_an_equal_row_of_another_import_is_never_taken_for_ours(
 
         def meanwhile(progress: Progress) -> None:
             if "answer was lost" in progress.waits_for and not others:
-                others.append(through(fast, proxy).import_pets(b, known="send"))
+                others.append(through(fast, proxy).import_pets(b, existing="send"))
 
         result = through(fast, proxy).import_pets(a, progress=meanwhile)
 
@@ -56,7 +56,7 @@ def _lost_in_both(fast: Sandbox, proxy: FaultProxy, tmp_path: Path) -> tuple[lis
     for store, path in zip(stores, paths, strict=True):
         path.write_text(REX)
         store.client.max_wait_s = 0.0
-        assert store.import_pets(path, known="send").unknown == 1
+        assert store.import_pets(path, existing="send").unknown == 1
         store.client.max_wait_s = 90.0
     return stores, paths
 
@@ -77,7 +77,7 @@ def test_two_imports_that_reconcile_at_the_same_instant(
     with FaultProxy(fast.base_url, fate) as proxy:
         stores, paths = _lost_in_both(fast, proxy, tmp_path)
         threads = [
-            threading.Thread(target=lambda s=store, p=path: results.append(s.import_pets(p, known="send")))
+            threading.Thread(target=lambda s=store, p=path: results.append(s.import_pets(p, existing="send")))
             for store, path in zip(stores, paths, strict=True)
         ]
         for thread in threads:
@@ -177,7 +177,7 @@ from petstore_tools.plans import Plan
 from petstore_tools.importing.reconcile import LOST_ELSEWHERE
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
 print("ready", flush=True)
-store.import_pets(sys.argv[4], known="send", progress=False)
+store.import_pets(sys.argv[4], existing="send", progress=False)
 """
 
 
@@ -219,7 +219,7 @@ def _round(box: Sandbox, folder: Path, seed: int) -> tuple[int, int]:
         store = PetStore(base_url=proxy.base_url, api_key=box.api_key, **settings)  # type: ignore[arg-type]
         for path in [*paths, *paths]:
             for _ in range(10):
-                if not store.import_pets(path, known="send").pending:
+                if not store.import_pets(path, existing="send").pending:
                     break
         store.close()
     found, damaged = kept(state / "imports")
@@ -261,7 +261,7 @@ def test_parallel_imports_with_equal_rows_lose_and_double_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two rounds of three imports of overlapping files, with kills and lost answers."""
-    monkeypatch.setenv("PETSTORE_SETTLE_AFTER_S", "0.3")
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0.3")
 
     _rounds(tmp_path, range(2))
 
@@ -273,7 +273,7 @@ def test_two_hundred_rounds_of_parallel_imports(
     tmp_path: Path, part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The long form, ten rounds a part."""
-    monkeypatch.setenv("PETSTORE_SETTLE_AFTER_S", "0.3")
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "0.3")
 
     _rounds(tmp_path, range(part * 10, part * 10 + 10))
 
@@ -290,7 +290,7 @@ def test_a_person_cannot_give_an_animal_to_two_imports(fast: Sandbox, tmp_path: 
         store = through(fast, proxy)
         first = store.import_pets(a)
         store.client.max_wait_s = 0.0
-        second = store.import_pets(b, known="send")
+        second = store.import_pets(b, existing="send")
         folder = store.journals
         (journal,) = [k for k in kept(folder)[0] if k.id == second.journal]
 

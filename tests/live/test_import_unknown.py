@@ -73,7 +73,7 @@ def test_a_second_machine_recognises_animals_that_the_service_gave_a_status(
         elsewhere = through(fast, proxy, state=tmp_path / "other machine")
         with pytest.raises(SheetError, match="30 rows of 30"):
             elsewhere.import_pets(path)
-        skipped = elsewhere.import_pets(path, known="skip")
+        skipped = elsewhere.import_pets(path, existing="skip")
 
     assert (skipped.created_now, skipped.skipped) == (0, 30)
     assert existing(fast).total() == 30
@@ -126,7 +126,7 @@ def test_a_reconcile_delay_that_is_longer_than_a_cell_waits_is_said(fast: Sandbo
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 5) else "pass"
     ) as proxy:
         store = through(fast, proxy)
-        store.client.settle_after_s = 600
+        store.client.reconcile_after_s = 600
         first = store.import_pets(thirty(tmp_path / "pets.csv"))
         second = store.import_pets(tmp_path / "pets.csv", wait=True)
 

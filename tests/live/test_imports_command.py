@@ -58,7 +58,7 @@ def test_resume_has_the_options_of_import(box: Sandbox, tmp_path: Path) -> None:
     name = begun(box, tmp_path)
 
     done = run(
-        "imports", "resume", name, "--yes", "--json", "--no-progress", "--known", "skip", box=box, **PLAN
+        "imports", "resume", name, "--yes", "--json", "--no-progress", "--existing", "skip", box=box, **PLAN
     )
 
     assert done.returncode == 4

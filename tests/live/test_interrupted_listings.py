@@ -12,7 +12,7 @@ from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan
 from petstore_tools.errors import ProtocolError
-from petstore_tools.history.snapshots import Shelf
+from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.service.server import ThreadedServer
 
@@ -82,7 +82,7 @@ def test_a_whole_listing_since_ends_what_was_interrupted(
     """However it was made, and by whichever process: the next listing begins anew."""
     with stores(service, tmp_path, 2) as (store, second):
         if not parquet:
-            monkeypatch.setattr(Shelf, "keep_begun", lambda *_: None)
+            monkeypatch.setattr(SnapshotStore, "keep_begun", lambda *_: None)
         interrupt(store, service)
         whole(second if other else store)
         service.rows.pop(0)
@@ -125,7 +125,7 @@ def test_an_interrupted_state_that_cannot_be_read_is_begun_anew(
     """A file of another version, or of none."""
     with stores(service, tmp_path, 2) as (store, second):
         interrupt(store, service)
-        frame, state = store._puller._states[None]
+        frame, state = store._fetcher._states[None]
         store.snapshot_store.checkpoints.keep(frame, {"next": 5} | dict.fromkeys(set(state) - {"last"}, None))
 
         assert len(second.list_pets()) == 450

@@ -69,7 +69,7 @@ def test_an_interrupt_ends_the_loop_around_an_import(box: Sandbox, files: list[P
     assert result.created + result.unknown + result.pending == ROWS
     assert [path.exists() for path in result.files] == [True]
     assert caught.value._render_traceback_() == [f"Interrupted: {result}; the same call goes on"]
-    assert box.store.import_pets(files[0], known="send").complete
+    assert box.store.import_pets(files[0], existing="send").complete
 
 
 @pytest.mark.case("P66")

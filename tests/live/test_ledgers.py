@@ -26,7 +26,7 @@ from petstore_tools.settings import Settings
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.throttle import Asker, Go, Throttle, Wait
+from petstore_tools.throttle.throttle import Go, Requester, Throttle, Wait
 
 T0 = 1_800_000_000.0
 
@@ -60,7 +60,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
 
 
 def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40, name: str = "") -> object:
-    return ledger.update(lambda budget: Throttle(Plan(per_minute, 100_000), budget).ask(now, Asker(name)))
+    return ledger.update(lambda budget: Throttle(Plan(per_minute, 100_000), budget).ask(now, Requester(name)))
 
 
 def test_what_one_change_leaves_the_next_one_finds(ledger: Ledger) -> None:
@@ -239,8 +239,8 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
         here = PetStore.from_settings(settings(box, url), clock=box.clock)
         there = PetStore.from_settings(settings(box, url), clock=other)
         there.client.ledger._wall = lambda: time.time() + 3_600  # type: ignore[attr-defined]
-        token = there.client.admission.enter()
-        there.client.admission.answered(token, 429, {"Retry-After": "30"}, b"")
+        token = there.client.gate.enter()
+        there.client.gate.answered(token, 429, {"Retry-After": "30"}, b"")
 
         closed = here.quota().closed_until
         assert closed is not None
@@ -288,7 +288,7 @@ def test_a_day_of_many_processes_costs_no_more_than_one_of_few(where: str) -> No
     def a_day(budget: Budget) -> None:
         throttle = Throttle(Plan(10_000, 100_000), budget)
         for number in range(5_000):
-            decision = throttle.ask(T0 + number, Asker(f"process {number}"))
+            decision = throttle.ask(T0 + number, Requester(f"process {number}"))
             assert isinstance(decision, Go)
             throttle.answered(decision.token, T0 + number, Answer(200))
 

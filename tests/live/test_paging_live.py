@@ -186,7 +186,7 @@ def test_an_interrupted_pull_goes_on_where_it_stopped(speaks: str, disk: bool, t
 
         service.asked = []
         if disk:
-            store._puller._states.clear()
+            store._fetcher._states.clear()
         with pytest.warns(UserWarning, match="stitched over a pause"):
             frame = store.list_pets()
 

@@ -9,7 +9,7 @@ import requests
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import LedgerError
-from petstore_tools.http.client import Manner
+from petstore_tools.http.client import CallOptions
 from petstore_tools.http.transport import Reply
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
@@ -33,7 +33,7 @@ def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
         client.attempt = watched  # type: ignore[method-assign]
         before = box.clock.now()
         for _ in range(200):
-            client.call("GET", f"{box.base_url}/pets?limit=1", manner=Manner(wait=True))
+            client.call("GET", f"{box.base_url}/pets?limit=1", call_options=CallOptions(wait=True))
         took_s = box.clock.now() - before
 
     assert statuses == [200] * 200
@@ -45,7 +45,7 @@ def test_a_restart_in_the_middle_of_the_day_forgets_nothing() -> None:
     """A new store on the same ledger knows what the day has left, without a request."""
     with Sandbox(plan="60/100", animals=1) as box:
         for _ in range(70):
-            box.store.client.call("GET", f"{box.base_url}/pets", manner=Manner(wait=True))
+            box.store.client.call("GET", f"{box.base_url}/pets", call_options=CallOptions(wait=True))
         box.store.close()
 
         again = box.connect()

@@ -120,12 +120,12 @@ def test_without_rejects_there_is_no_rejects_file(box: Sandbox, tmp_path: Path) 
     rejects = [tmp_path / "pets.sandbox.rejected.csv", tmp_path / "more.sandbox.rejected.csv"]
     for path in paths:
         path.write_text(BAD.replace("Rex", path.stem))
-        box.store.import_pets(path, known="send")
+        box.store.import_pets(path, existing="send")
     rejects[1].write_text(rejects[1].read_text().replace("cats", "7", 1))
     for path in paths:
         path.write_text(path.read_text().replace("cats", "6").replace("dogs", "8"))
 
-    results = [box.store.import_pets(path, known="send") for path in paths]
+    results = [box.store.import_pets(path, existing="send") for path in paths]
 
     assert [result.complete for result in results] == [True, True]
     assert [path.exists() for path in rejects] == [False, True]
@@ -241,7 +241,7 @@ def test_result_files_say_where_the_animals_went(box: Sandbox, tmp_path: Path) -
     box.store.import_pets(path)
     for environment in ("staging", "production"):
         settings = replace(box.store.settings, environment=environment)
-        PetStore.from_settings(settings, clock=box.clock).import_pets(path, known="send")
+        PetStore.from_settings(settings, clock=box.clock).import_pets(path, existing="send")
 
     assert sorted(file.name for file in tmp_path.glob("pets.*")) == [
         "pets.created.csv",

@@ -20,7 +20,7 @@ from serving import wait_until
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.testing import Fault
-from petstore_tools.throttle.gate import Admission
+from petstore_tools.throttle.gate import Gate
 
 
 @pytest.fixture(autouse=True)
@@ -138,13 +138,13 @@ def test_what_fails_on_the_way_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch
 
 def test_a_part_that_cannot_be_closed_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """The failure is raised; server, databases and folder are gone all the same."""
-    real = Admission.close
+    real = Gate.close
 
-    def fails(self: Admission) -> None:
+    def fails(self: Gate) -> None:
         real(self)
         raise RuntimeError("on purpose")
 
-    monkeypatch.setattr(Admission, "close", fails)
+    monkeypatch.setattr(Gate, "close", fails)
     box = Sandbox(animals=0)
     with pytest.raises(RuntimeError, match="on purpose"):
         box.close()

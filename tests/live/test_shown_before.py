@@ -69,7 +69,7 @@ def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, 
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId,status\nMia,4,\nRex,3,sold\nMia,4,\nRex,3,sold\nMia,4,\nTom,5,\n")
 
-    preview = sandbox.store.preview_import(path, drop_twins=drop)
+    preview = sandbox.store.preview_import(path, drop_duplicates=drop)
 
     assert preview.notes[-1] == (
         "duplicates: rows 2, 4 and 6 ('Mia', 4, no status); rows 3 and 5 ('Rex', 3, sold)"

@@ -73,7 +73,7 @@ def test_a_429_closes_the_door_for_the_session_and_the_store() -> None:
         for _ in range(10):
             requests.get(f"{box.base_url}/pets", headers=stranger, timeout=5)
         assert session.get(f"{box.base_url}/pets", timeout=5).status_code == 429
-        box.store.client.admission._max_wait_s = 0.0
+        box.store.client.gate._max_wait_s = 0.0
 
         with pytest.raises(QuotaError, match="refused a request"):
             box.store.list_pets()

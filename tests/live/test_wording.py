@@ -18,11 +18,15 @@ from petstore_tools.text import at_the_command_line, option
 TITLES = ["name", "categoryId"]
 # the file, the option in Python, the option at the command line
 MESSAGES = [
-    ("Tier,Art\nRex,3\n", 'mapping={"Column": "name"}', '--map "Column=name"'),
-    ("name,category,category_id\nRex,3,3\n", 'mapping={"Column": "categoryId"}', '--map "Column=categoryId"'),
+    ("Tier,Art\nRex,3\n", 'columns={"Column": "name"}', '--columns "Column=name"'),
+    (
+        "name,category,category_id\nRex,3,3\n",
+        'columns={"Column": "categoryId"}',
+        '--columns "Column=categoryId"',
+    ),
     ("name,categoryId\nRex,x\nMia,y\nTom,3\n", "allow_bad=True", "--allow-bad"),
-    ("id,name,categoryId\n1,Rex,3\n", 'known="send"', "--known send"),
-    ("name,categoryId\nBello,7\n", 'known="skip"', "--known skip"),
+    ("id,name,categoryId\n1,Rex,3\n", 'existing="send"', "--existing send"),
+    ("name,categoryId\nBello,7\n", 'existing="skip"', "--existing skip"),
     ({"One": [TITLES, ["Rex", 3]], "Two": [TITLES, ["Mia", 4]]}, 'sheet="…"', "--sheet …"),
 ]
 
@@ -50,7 +54,7 @@ def box() -> Any:
 def test_a_message_names_the_option_where_it_is_read(
     box: Sandbox, tmp_path: Path, content: Any, python: str, flag: str
 ) -> None:
-    """A caller of Python never reads of `--map`, and a user of the command line never of `mapping=`."""
+    """A caller of Python never reads of `--columns`, and a user of the command line never of `mapping=`."""
     path = write(tmp_path, content)
     with pytest.raises(SheetError) as caught:
         box.store.import_pets(path)

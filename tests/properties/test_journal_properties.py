@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.reconcile import settle
 from petstore_tools.importing.row_states import merge
-from petstore_tools.importing.rows import Content, Row
+from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.tabular.csv_files import records, write_csv
 
@@ -108,18 +108,18 @@ def test_whatever_dies_on_the_way_each_row_has_one_fate(
     assert created <= world.created <= maybe
 
 
-SETTLE_AFTER_S = 60.0
+RECONCILE_AFTER_S = 60.0
 
 
 class Clerk:
     """A service seen through lost replies and late commits, a staff that adds animals, and a clock."""
 
-    def __init__(self, rng: random.Random, contents: list[Content], *, foreign: float) -> None:
+    def __init__(self, rng: random.Random, contents: list[PetValues], *, foreign: float) -> None:
         self.rng, self.contents, self.foreign = rng, contents, foreign
         self.now = 1_800_000_000.0
-        self.animals: dict[int, tuple[Content, float]] = {}  # id: values, visible from
-        self.ours: Counter[Content] = Counter()
-        self.strangers: Counter[Content] = Counter()
+        self.animals: dict[int, tuple[PetValues, float]] = {}  # id: values, visible from
+        self.ours: Counter[PetValues] = Counter()
+        self.strangers: Counter[PetValues] = Counter()
 
     def pass_time(self) -> None:
         self.now += self.rng.uniform(0, 20)
@@ -128,22 +128,22 @@ class Clerk:
             self.strangers[content] += 1
             self._add(content, self.now)
 
-    def _add(self, content: Content, at: float) -> int:
+    def _add(self, content: PetValues, at: float) -> int:
         pet_id = self.rng.getrandbits(40)  # no order of ids is assumed
         self.animals[pet_id] = content, at
         return pet_id
 
-    def create(self, content: Content) -> int | None:
+    def create(self, content: PetValues) -> int | None:
         """Commit now, up to a minute later, or never; answer, or lose the answer."""
         fate = self.rng.choice(["answered", "answered", "lost after", "lost before", "lost, late"])
         if fate == "lost before":
             return None
         self.ours[content] += 1
-        late_s = self.rng.uniform(0, SETTLE_AFTER_S - 0.001) if fate == "lost, late" else 0.0
+        late_s = self.rng.uniform(0, RECONCILE_AFTER_S - 0.001) if fate == "lost, late" else 0.0
         pet_id = self._add(content, self.now + late_s)
         return pet_id if fate == "answered" else None
 
-    def look(self) -> list[tuple[int, Content]]:
+    def look(self) -> list[tuple[int, PetValues]]:
         return [(pet_id, content) for pet_id, (content, at) in self.animals.items() if at <= self.now]
 
 
@@ -174,7 +174,7 @@ def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
             may_die()
         lost = [e for e in journal.entries() if e.state == "unknown" and not e.candidates]
         if lost:
-            clerk.now = max(clerk.now, max(e.changed_at for e in lost) + SETTLE_AFTER_S)
+            clerk.now = max(clerk.now, max(e.changed_at for e in lost) + RECONCILE_AFTER_S)
             owned = {e.pet_id for e in journal.entries() if e.pet_id is not None}
             verdicts = settle(lost, clerk.look(), baseline=journal.baseline, owned=owned)
             may_die()
@@ -190,7 +190,7 @@ def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.case("P31", "P32", "P33", "P34")
 def test_settling_neither_doubles_nor_loses(
-    contents: list[Content], seed: int, deaths: float, foreign: float
+    contents: list[PetValues], seed: int, deaths: float, foreign: float
 ) -> None:
     """Deaths, lost replies, late commits, strangers: ambiguous only beside a stranger's own, or as twins."""
     rng = random.Random(seed)

@@ -5,28 +5,28 @@ import pytest
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import QuotaError
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.gate import Admission, Manner
+from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import MemoryLedger
 
 T0 = 1_800_000_000.0
-BUSY = Manner(busy=True)
+BUSY = CallOptions(busy=True)
 
 
 @pytest.fixture
-def doors() -> tuple[Admission, Admission]:
+def doors() -> tuple[Gate, Gate]:
     """Two clients of one key, whose scout has come back with ample room."""
     ledger, clock = MemoryLedger(), ManualClock(T0)
-    one, two = (Admission(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
+    one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
     said = {"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "59", "X-RateLimit-Reset": f"{T0 + 60:.0f}"}
     one.answered(one.enter(), 200, said, b"")
     return one, two
 
 
-def flying(door: Admission) -> int:
+def flying(door: Gate) -> int:
     return len(door.room()[1].budget.in_flight)
 
 
-def test_a_single_request_is_told_at_once(doors: tuple[Admission, Admission]) -> None:
+def test_a_single_request_is_told_at_once(doors: tuple[Gate, Gate]) -> None:
     """Nobody knows whether this caller asks again."""
     one, two = doors
 
@@ -35,7 +35,7 @@ def test_a_single_request_is_told_at_once(doors: tuple[Admission, Admission]) ->
     assert flying(two) == 0
 
 
-def test_a_busy_caller_tells_with_its_next_question_or_at_its_end(doors: tuple[Admission, Admission]) -> None:
+def test_a_busy_caller_tells_with_its_next_question_or_at_its_end(doors: tuple[Gate, Gate]) -> None:
     """Until then its request counts as under way, which is as good as spent."""
     one, two = doors
     one.answered(one.enter(BUSY), 200, {}, b"")
@@ -50,7 +50,7 @@ def test_a_busy_caller_tells_with_its_next_question_or_at_its_end(doors: tuple[A
 
 
 @pytest.mark.case("P14")
-def test_a_refusal_is_told_at_once_however_busy_the_caller_is(doors: tuple[Admission, Admission]) -> None:
+def test_a_refusal_is_told_at_once_however_busy_the_caller_is(doors: tuple[Gate, Gate]) -> None:
     """The gate is closed for all before anything else happens."""
     one, two = doors
 
@@ -60,7 +60,7 @@ def test_a_refusal_is_told_at_once_however_busy_the_caller_is(doors: tuple[Admis
         two.enter()
 
 
-def test_who_gives_up_keeps_no_turn(doors: tuple[Admission, Admission]) -> None:
+def test_who_gives_up_keeps_no_turn(doors: tuple[Gate, Gate]) -> None:
     """Its wait would be too long, so it raises an error: the others need not let it go first."""
     one, _ = doors
     one.answered(one.enter(), 429, {"Retry-After": "30"}, b"")

@@ -15,12 +15,12 @@ from paging_server import PagingService, pets
 
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
-from petstore_tools.history.snapshots import Shelf
+from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.listing.frames import Columns
 from petstore_tools.listing.links import Ask, Page
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.remembered import KnownServices
+from petstore_tools.listing.remembered import RememberedServices
 from petstore_tools.models import PetRow
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
@@ -208,7 +208,7 @@ def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
 @pytest.mark.case("P74")
 def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
     """Each is whole; with one animal replaced it is not."""
-    shelf = Shelf(tmp_path, "sandbox", URL)
+    shelf = SnapshotStore(tmp_path, "sandbox", URL)
     copytree(OLD / "snapshots" / "sandbox-0.1", shelf._folder)
 
     frames = [snapshot.frame() for status in (None, "sold") for snapshot in shelf.all(status)]
@@ -220,7 +220,7 @@ def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
 @pytest.mark.case("P74")
 def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
     """Its pages and its state are read, and the rest is."""
-    shelf = Shelf(OLD / "listing" / "state", "production", URL)
+    shelf = SnapshotStore(OLD / "listing" / "state", "production", URL)
     begun = shelf.checkpoints.of(None)
     assert begun is not None
     frame, state = begun
@@ -240,6 +240,6 @@ def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
 @pytest.mark.case("P74")
 def test_services_that_version_0_1_knew_are_known() -> None:
     """Their sizes by filter."""
-    known = KnownServices(OLD / "listing" / "state" / "services.json").of(URL)
+    known = RememberedServices(OLD / "listing" / "state" / "services.json").of(URL)
 
     assert known.sizes == {"": 25, "sold": 6}

@@ -4,7 +4,7 @@ import pytest
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.rows import Columns, Row, RowProblem, find_columns, read_row
-from petstore_tools.tabular.cells import letter
+from petstore_tools.tabular.cells import column_letter
 
 COLUMNS = Columns(("name", "categoryId", "status"), 0, 1, 2)
 
@@ -171,4 +171,12 @@ def test_a_mapping_names_columns_and_is_checked() -> None:
 
 def test_columns_are_lettered_as_spreadsheets_do() -> None:
     """A, Z, AA, AZ, BA."""
-    assert [letter(at) for at in (0, 25, 26, 51, 52, 701, 702)] == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
+    assert [column_letter(at) for at in (0, 25, 26, 51, 52, 701, 702)] == [
+        "A",
+        "Z",
+        "AA",
+        "AZ",
+        "BA",
+        "ZZ",
+        "AAA",
+    ]

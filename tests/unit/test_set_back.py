@@ -6,7 +6,7 @@ import pytest
 
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.budget import Budget
-from petstore_tools.throttle.gate import Admission, CallCancelled, Manner
+from petstore_tools.throttle.gate import CallCancelled, CallOptions, Gate
 from petstore_tools.throttle.ledger import MemoryLedger
 from petstore_tools.throttle.rate_headers import Answer
 from petstore_tools.throttle.throttle import Decision, Go, Stop, Throttle, Wait
@@ -150,7 +150,7 @@ class Jumping:
 def test_a_backoff_ends_early_rather_than_an_hour_late() -> None:
     """The pause between two attempts of a request."""
     clock = Jumping()
-    door = Admission(MemoryLedger(), FREE, clock, max_wait_s=90)  # type: ignore[arg-type]
+    door = Gate(MemoryLedger(), FREE, clock, max_wait_s=90)  # type: ignore[arg-type]
 
     door.pause(8.0)
 
@@ -159,7 +159,7 @@ def test_a_backoff_ends_early_rather_than_an_hour_late() -> None:
 
 def test_a_withdrawn_pause_ends() -> None:
     """Nobody wants the answer any more."""
-    door = Admission(MemoryLedger(), FREE, Jumping(), max_wait_s=90)  # type: ignore[arg-type]
+    door = Gate(MemoryLedger(), FREE, Jumping(), max_wait_s=90)  # type: ignore[arg-type]
 
     with pytest.raises(CallCancelled):
-        door.pause(8.0, Manner(cancelled=lambda: True))
+        door.pause(8.0, CallOptions(cancelled=lambda: True))

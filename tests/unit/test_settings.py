@@ -137,11 +137,15 @@ def test_a_key_that_no_header_can_carry_is_refused(key: str) -> None:
 @pytest.mark.parametrize(("given", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", None)])
 def test_the_delay_of_a_look_may_be_nothing(given: str, seconds: float | None) -> None:
     """Nought is a number, too; what is none is refused."""
-    environ = {"PETSTORE_BASE_URL": "https://a/v1", "PETSTORE_API_KEY": "k", "PETSTORE_SETTLE_AFTER_S": given}
+    environ = {
+        "PETSTORE_BASE_URL": "https://a/v1",
+        "PETSTORE_API_KEY": "k",
+        "PETSTORE_RECONCILE_AFTER_S": given,
+    }
 
-    assert settings.load(environ=environ).settle_after_s == seconds
+    assert settings.load(environ=environ).reconcile_after_s == seconds
     with pytest.raises(SettingsError, match="seconds such as 60"):
-        settings.load(environ={**environ, "PETSTORE_SETTLE_AFTER_S": "-1"})
+        settings.load(environ={**environ, "PETSTORE_RECONCILE_AFTER_S": "-1"})
 
 
 @pytest.mark.case("P25")

@@ -10,8 +10,8 @@ from petstore_tools.importing import sheet as sheets
 from petstore_tools.importing.rows import Row, read_row
 from petstore_tools.importing.sheet import read_table
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import Broken
-from petstore_tools.tabular.csv_files import Delimited, guard, records, unguard, write_csv
+from petstore_tools.tabular.cells import MalformedLine
+from petstore_tools.tabular.csv_files import CsvSource, guard, records, unguard, write_csv
 
 
 def table(tmp_path: Path, content: bytes, name: str = "pets.csv") -> sheets.Table:
@@ -35,7 +35,7 @@ def test_encoding_delimiter_and_line_ending_are_found(
     rows = list(found.rows())
     assert isinstance(rows[0], Row)
     assert rows[0].content == ("Zoë", 3, "sold")
-    assert isinstance(found.source, Delimited)
+    assert isinstance(found.source, CsvSource)
     assert (found.source.delimiter, found.source.line_ending) == (delimiter, ending)
 
 
@@ -84,7 +84,7 @@ def test_a_quote_that_is_never_closed_costs_one_row() -> None:
     """The line is named, the lines behind it are read."""
     found = list(records('name,categoryId\n"Rex,1\nMia,2\n', ","))
 
-    assert found[1] == (2, Broken('"Rex,1', "opens a quote that is never closed"))
+    assert found[1] == (2, MalformedLine('"Rex,1', "opens a quote that is never closed"))
     assert found[2] == (3, ["Mia", "2"])
 
 
@@ -92,7 +92,7 @@ def test_text_behind_a_closing_quote_is_named_not_glued() -> None:
     """`"Rex" the dog` is no cell that can be read for sure."""
     found = list(records('"Rex" the dog,1\nMia,2\n', ","))
 
-    assert isinstance(found[0][1], Broken)
+    assert isinstance(found[0][1], MalformedLine)
     assert found[1] == (2, ["Mia", "2"])
 
 
@@ -218,7 +218,7 @@ def test_the_plain_row_is_read_as_the_careful_one_reads_it(tmp_path: Path) -> No
     found = table(tmp_path, ("\n".join(["name,categoryId,status", *lines])).encode())
 
     for (number, record), row in zip(islice(found.source.records(), 1, None), found.rows(), strict=True):
-        assert not isinstance(record, Broken)
+        assert not isinstance(record, MalformedLine)
         assert row == read_row(number, record, found.columns)
 
 

@@ -7,11 +7,11 @@ import pytest
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.throttle import Asker, Decision, Go, Stop, Throttle, Wait
+from petstore_tools.throttle.throttle import Decision, Go, Requester, Stop, Throttle, Wait
 
 T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")
-BULK = Asker("bulk", bulk=True)
+BULK = Requester("bulk", bulk=True)
 
 
 def minute(remaining: int, *, at: float = T0, status: int = 200, **more: float) -> Answer:
@@ -270,23 +270,23 @@ def test_a_bulk_run_leaves_a_tenth_of_the_minute_while_people_ask() -> None:
     throttle = warm(remaining=6)
     assert isinstance(throttle.ask(T0, BULK), Go)
 
-    throttle.ask(T0, Asker("a person"))
+    throttle.ask(T0, Requester("a person"))
     decision = throttle.ask(T0, BULK)
 
     assert isinstance(decision, Wait)
-    assert isinstance(throttle.ask(T0, Asker("a person")), Go)
+    assert isinstance(throttle.ask(T0, Requester("a person")), Go)
 
 
 def test_a_bulk_run_leaves_what_it_was_told_of_the_day() -> None:
     """The last 20 of the day are for settling and a listing."""
     throttle = Throttle(Plan(1_000, 30), Budget())
     granted = 0
-    while isinstance(decision := throttle.ask(T0 + granted, Asker(bulk=True, leave_per_day=20)), Go):
+    while isinstance(decision := throttle.ask(T0 + granted, Requester(bulk=True, leave_per_day=20)), Go):
         throttle.answered(decision.token, T0 + granted, Answer(200))
         granted += 1
 
     assert granted == 10
-    assert isinstance(throttle.ask(T0 + 11, Asker("a person")), Go)
+    assert isinstance(throttle.ask(T0 + 11, Requester("a person")), Go)
 
 
 def test_units_of_a_dead_process_stay_spent_and_free_its_flights() -> None:
@@ -325,7 +325,7 @@ def served(throttle: Throttle, names: list[str], now: float) -> list[str]:
     while True:
         before = len(granted)
         for name in names:
-            while isinstance(decision := throttle.ask(now, Asker(name, bulk=True)), Go):
+            while isinstance(decision := throttle.ask(now, Requester(name, bulk=True)), Go):
                 throttle.answered(decision.token, now, Answer(200))
                 granted.append(name)
         if len(granted) == before:
@@ -348,12 +348,12 @@ def test_none_of_six_processes_starves_beside_a_greedy_one() -> None:
 def test_a_waiter_that_died_holds_nobody_up() -> None:
     """It was told to come back, and did not: two seconds later its turn is gone."""
     throttle = Throttle(Plan(1, 1_000), Budget(unsure=False))
-    throttle.answered(go(throttle.ask(T0, Asker("a"))), T0, Answer(200))
-    dead = throttle.ask(T0, Asker("dead"))
+    throttle.answered(go(throttle.ask(T0, Requester("a"))), T0, Answer(200))
+    dead = throttle.ask(T0, Requester("dead"))
     assert isinstance(dead, Wait)
 
-    assert isinstance(throttle.ask(dead.until, Asker("a")), Wait)
-    assert isinstance(throttle.ask(dead.until + 2, Asker("a")), Go)
+    assert isinstance(throttle.ask(dead.until, Requester("a")), Wait)
+    assert isinstance(throttle.ask(dead.until + 2, Requester("a")), Go)
     assert throttle.budget.waiting == {}
 
 
@@ -364,7 +364,7 @@ def test_a_person_goes_before_a_bulk_run_that_waits_longer() -> None:
     wait = throttle.ask(T0, BULK)
     assert isinstance(wait, Wait)
 
-    assert isinstance(throttle.ask(wait.until, Asker("a person")), Go)
+    assert isinstance(throttle.ask(wait.until, Requester("a person")), Go)
 
 
 def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:

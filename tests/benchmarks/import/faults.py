@@ -107,7 +107,7 @@ def ours(path: Path, base_url: str, key: str) -> int:
     """The import of this toolkit."""
     from petstore_tools import PetStore
 
-    os.environ["PETSTORE_SETTLE_AFTER_S"] = "0.5"
+    os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
     store = PetStore(base_url=base_url, api_key=key, plan="100000/1000000", state_dir=path.parent / "state")
     for _ in range(10):
         result = store.import_pets(path)
