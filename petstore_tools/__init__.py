@@ -8,27 +8,65 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from petstore_tools.errors import ApiError as ApiError
+    from petstore_tools.errors import ArgumentError as ArgumentError
+    from petstore_tools.errors import BadRequestError as BadRequestError
+    from petstore_tools.errors import FrameError as FrameError
+    from petstore_tools.errors import IncompleteListingError as IncompleteListingError
+    from petstore_tools.errors import Interrupted as Interrupted
+    from petstore_tools.errors import JournalError as JournalError
+    from petstore_tools.errors import KeyBannedError as KeyBannedError
+    from petstore_tools.errors import LedgerError as LedgerError
+    from petstore_tools.errors import MissingExtraError as MissingExtraError
+    from petstore_tools.errors import NotFoundError as NotFoundError
+    from petstore_tools.errors import OutputError as OutputError
+    from petstore_tools.errors import PagingError as PagingError
+    from petstore_tools.errors import PetstoreError as PetstoreError
+    from petstore_tools.errors import ProtocolError as ProtocolError
+    from petstore_tools.errors import QuotaError as QuotaError
+    from petstore_tools.errors import SettingsError as SettingsError
+    from petstore_tools.errors import SheetError as SheetError
+    from petstore_tools.errors import TransportError as TransportError
+    from petstore_tools.errors import UnauthorizedError as UnauthorizedError
+    from petstore_tools.importing import ImportPreview, ImportResult
     from petstore_tools.listing.completeness import Listing
     from petstore_tools.plans import Plan
-    from petstore_tools.reporting.report import status_report
+    from petstore_tools.reporting.report import StatusReport, status_report
     from petstore_tools.sandbox import Sandbox
     from petstore_tools.store import PetStore
+    from petstore_tools.throttle.quota import Quota
 
-__all__ = ["Listing", "PetStore", "Plan", "Sandbox", "status_report"]
+__all__ = [
+    "ImportPreview",
+    "ImportResult",
+    "Listing",
+    "PetStore",
+    "Plan",
+    "Quota",
+    "Sandbox",
+    "StatusReport",
+    "status_report",
+]
 
 _HOME: Final = {
-    "Listing": "petstore_tools.listing.completeness",
-    "PetStore": "petstore_tools.store",
-    "Plan": "petstore_tools.plans",
-    "Sandbox": "petstore_tools.sandbox",
-    "status_report": "petstore_tools.reporting.report",
+    "ImportPreview": "importing",
+    "ImportResult": "importing",
+    "Listing": "listing.completeness",
+    "PetStore": "store",
+    "Plan": "plans",
+    "Quota": "throttle.quota",
+    "Sandbox": "sandbox",
+    "StatusReport": "reporting.report",
+    "status_report": "reporting.report",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    """Load a name: one of the list above, else an error."""
+    is_error = name.endswith("Error") or name == "Interrupted"
+    if name not in _HOME and not is_error:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'errors')}"), name)
 
 
 def __dir__() -> list[str]:

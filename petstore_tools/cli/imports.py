@@ -344,13 +344,13 @@ def resume(
         return _run(store, [order], yes=yes, as_json=as_json)
 
 
-@imports_.command("settle")
+@imports_.command("reconcile")
 @click.argument("import_id", metavar="ID")
 @click.option("--row", type=int, help="Decide on the row with this number, as the spreadsheet counts.")
 @click.option("--created", "pet_id", type=int, metavar="PET_ID", help="It stands under this id.")
 @click.option("--absent", is_flag=True, help="It does not stand: the next run sends it again.")
 @click.pass_context
-def settle(
+def reconcile(
     context: click.Context, import_id: str, row: int | None, pet_id: int | None, *, absent: bool
 ) -> int:
     """

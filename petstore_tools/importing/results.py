@@ -147,8 +147,8 @@ class ImportResult:
                 text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
         if self.not_compared:
             text += (
-                f"; the inventory was not compared first, since {pluralize(self.not_compared, 'request')} did "
-                "not list it: rows whose animals exist already were not noticed"
+                f"; the inventory was not compared first, since {pluralize(self.not_compared, 'request')} "
+                "did not list it: rows whose animals exist already were not noticed"
             )
         return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
 

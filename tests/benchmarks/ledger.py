@@ -2,8 +2,8 @@
 What the ledger costs: an acquire under contention, and a request through the throttle.
 
 An acquire asks for one request and tells the answer of the one before (`CallOptions.busy`, as imports and
-listings do), on a plan that never holds it back, as fast as the processes can; the bare lock beside it does nothing
-under the lock. CPU is compared on one thread against a service in another process. A peer that is not
+listings do), on a plan that never holds it back, as fast as the processes can; the bare lock beside it does
+nothing under the lock. CPU is compared on one thread against a service in another process. A peer that is not
 installed prints `not run`.
 
 Run: python tests/benchmarks/ledger.py

@@ -301,13 +301,13 @@ def test_a_wrong_content_type_is_400(box: Sandbox) -> None:
 
 def test_a_revoked_key_is_401_at_once(box: Sandbox) -> None:
     """And only once can it be revoked."""
-    key_id, key = box._staff.create_key(Plan(60, 1_000), label="x", now=0.0)
+    key_id, key = box._admin.create_key(Plan(60, 1_000), label="x", now=0.0)
     assert ask(box, "GET", "/pets", key).status_code == 200
 
-    assert box._staff.revoke(key_id, 1.0)
+    assert box._admin.revoke(key_id, 1.0)
 
     assert is_error(ask(box, "GET", "/pets", key), 401)
-    assert not box._staff.revoke(key_id, 2.0)
+    assert not box._admin.revoke(key_id, 2.0)
 
 
 def test_bytes_that_are_no_http_leave_it_up(box: Sandbox) -> None:

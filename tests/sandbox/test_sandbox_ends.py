@@ -127,7 +127,7 @@ def test_what_fails_on_the_way_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch
     def fails(*_: object, **more: object) -> None:
         raise RuntimeError("on purpose")
 
-    for where, name in ((ThreadedServer, "start"), (PetStore, "_with")):
+    for where, name in ((ThreadedServer, "start"), (PetStore, "from_settings")):
         with monkeypatch.context() as patched:
             patched.setattr(where, name, fails)
             with pytest.raises(RuntimeError, match="on purpose"):

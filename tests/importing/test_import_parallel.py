@@ -113,7 +113,7 @@ def test_an_equal_row_that_another_import_lost_is_waited_for(
             waits.update({progress.waits_until} if progress.waits_until else ())
             if len(waits) == 2 and decided and not progress.created:
                 waits.add(0.0)
-                manage.decide(b._client, folder, other, 2, None)
+                manage.decide(b.client, folder, other, 2, None)
 
         result = a.import_pets(path, progress=decide)
 

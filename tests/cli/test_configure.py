@@ -48,7 +48,7 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box: Sandb
     """Other entries of the file stay."""
     path = Path(os.environ["PETSTORE_CONFIG"])
     path.write_text(
-        f'base_url = "{box.base_url}"\napi_key = "{box.api_key}"\nplan = "free"\nsettle_after_s = 5.5\n'
+        f'base_url = "{box.base_url}"\napi_key = "{box.api_key}"\nplan = "free"\nreconcile_after_s = 5.5\n'
     )
 
     done = configure("", "", "pro")

@@ -48,7 +48,7 @@ def test_a_process_that_is_killed_at_work_does_not_stop_the_clock() -> None:
     code = """
 import sys
 from petstore_tools import Sandbox
-with Sandbox.join(sys.argv[1])._client.clock.working():
+with Sandbox.join(sys.argv[1]).client.clock.working():
     print("at work", flush=True)
     sys.stdin.readline()
 """

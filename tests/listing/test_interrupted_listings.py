@@ -82,7 +82,7 @@ def test_a_whole_listing_since_ends_what_was_interrupted(
     """However it was made, and by whichever process: the next listing begins anew."""
     with stores(service, tmp_path, 2) as (store, second):
         if not parquet:
-            monkeypatch.setattr(SnapshotStore, "keep_begun", lambda *_: None)
+            monkeypatch.setattr(SnapshotStore, "keep", lambda *_: None)
         interrupt(store, service)
         whole(second if other else store)
         service.rows.pop(0)

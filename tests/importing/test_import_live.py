@@ -634,7 +634,7 @@ from petstore_tools import PetStore
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.tabular.workbooks import write_xlsx
-from petstore_tools.importing import Progress, looks
+from petstore_tools.importing import Progress, lookup
 from petstore_tools.importing.row_states import Entry, merge
 from petstore_tools.plans import Plan
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
@@ -716,8 +716,9 @@ def test_kill_9_at_random_instants_doubles_and_loses_nothing(tmp_path: Path, set
 DIES = """
 import itertools, os, sys
 from petstore_tools import PetStore
-from petstore_tools.adapters import delimited, files, http, journal
-from petstore_tools.importing import looks, results
+from petstore_tools.http import transport
+from petstore_tools.importing import journal, lookup, results
+from petstore_tools.tabular import atomic, csv_files
 from petstore_tools.plans import Plan
 
 def dying(call, at, when):
@@ -742,20 +743,20 @@ store.import_pets(sys.argv[4])
 # every boundary of a run, in its order; POST 3 has its answer lost, so that there is something to settle
 BOUNDARIES = [
     ("journal", "_make", 1),  # the journal gets its name
-    ("http.Transport", "send", 1),  # the look before
+    ("transport.Transport", "send", 1),  # the look before
     ("journal.Journal", "keep_baseline", 1),
     ("journal.Journal", "adopt", 1),
     ("journal.Journal", "move", 1),  # the first intent
-    ("http.Transport", "send", 2),  # the first create
+    ("transport.Transport", "send", 2),  # the first create
     ("journal.Journal", "move", 2),  # its answer is recorded
-    ("http.Transport", "send", 4),  # the one whose answer is lost
+    ("transport.Transport", "send", 4),  # the one whose answer is lost
     ("journal.Journal", "move", 8),
     ("journal.Journal", "move", 40),
-    ("looks", "look", 2),  # the look after
+    ("lookup", "look", 2),  # the look after
     ("journal.Journal", "settle", 1),
     ("journal.Journal", "bury", 2),
-    ("delimited", "csv_bytes", 1),  # the created file
-    ("files.os", "replace", 1),
+    ("csv_files", "csv_bytes", 1),  # the created file
+    ("atomic.os", "replace", 1),
 ]
 
 

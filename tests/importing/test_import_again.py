@@ -60,7 +60,9 @@ def test_what_was_skipped_stays_skipped(fast: Sandbox, tmp_path: Path) -> None:
     path = csv(tmp_path / "pets.csv", "Rex,1", "Mia,1")
     fast.store.create_pet("Rex", category_id=1)
 
-    first, second, third = (fast.store.import_pets(path, known=known) for known in ("skip", "skip", "ask"))  # type: ignore[arg-type]
+    first, second, third = (
+        fast.store.import_pets(path, existing=choice) for choice in ("skip", "skip", "ask")
+    )  # type: ignore[arg-type]
     assert [(r.created, r.skipped) for r in (first, second, third)] == [(1, 1)] * 3
     assert existing_names(fast) == {"Rex": 1, "Mia": 1}
     assert first.frame["fate"].tolist() == ["skipped", "created"]

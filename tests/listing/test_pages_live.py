@@ -107,7 +107,7 @@ def test_threads_that_list_at_once_count_their_own_requests() -> None:
 
 def test_pets_checks_its_status_at_once() -> None:
     """Before the first animal is asked for."""
-    with Sandbox(animals=0) as box, pytest.raises(ValueError, match="status is one of"):
+    with Sandbox(animals=0) as box, pytest.raises(ValueError, match="status must be one of"):
         box.store.pets(status="avialable")
 
 

@@ -182,7 +182,7 @@ def test_resume_reads_the_source_as_the_import_did(fast: Sandbox, tmp_path: Path
             rows = pd.DataFrame({"Tier": ["Rex", "Mia", "Mia", "Tom"], "Art": [3, 4, 4, 5]})
             rows.to_excel(book, sheet_name=sheet, index=False)
     store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
-    options = {"sheet": "Cats", "mapping": {"Tier": "name", "Art": "categoryId"}, "drop_duplicates": True}
+    options = {"sheet": "Cats", "columns": {"Tier": "name", "Art": "categoryId"}, "drop_duplicates": True}
     begun = store.import_pets(tmp_path / "pets.xlsx", reserve=3, **options)  # type: ignore[arg-type]
     assert (begun.pending, begun.skipped) == (2, 1)
 

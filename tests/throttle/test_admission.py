@@ -18,7 +18,7 @@ def doors() -> tuple[Gate, Gate]:
     ledger, clock = MemoryLedger(), ManualClock(T0)
     one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
     said = {"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "59", "X-RateLimit-Reset": f"{T0 + 60:.0f}"}
-    one.answered(one.enter(), 200, said, b"")
+    one.answered(one.enter(), 200, said, "")
     return one, two
 
 
@@ -30,7 +30,7 @@ def test_a_single_request_is_told_at_once(doors: tuple[Gate, Gate]) -> None:
     """Nobody knows whether this caller asks again."""
     one, two = doors
 
-    one.answered(one.enter(), 200, {}, b"")
+    one.answered(one.enter(), 200, {}, "")
 
     assert flying(two) == 0
 
@@ -38,7 +38,7 @@ def test_a_single_request_is_told_at_once(doors: tuple[Gate, Gate]) -> None:
 def test_a_busy_caller_tells_with_its_next_question_or_at_its_end(doors: tuple[Gate, Gate]) -> None:
     """Until then its request counts as under way, which is as good as spent."""
     one, two = doors
-    one.answered(one.enter(BUSY), 200, {}, b"")
+    one.answered(one.enter(BUSY), 200, {}, "")
     assert flying(two) == 1
 
     one.enter(BUSY)
@@ -54,7 +54,7 @@ def test_a_refusal_is_told_at_once_however_busy_the_caller_is(doors: tuple[Gate,
     """The gate is closed for all before anything else happens."""
     one, two = doors
 
-    one.answered(one.enter(BUSY), 429, {"Retry-After": "30"}, b"")
+    one.answered(one.enter(BUSY), 429, {"Retry-After": "30"}, "")
 
     with pytest.raises(QuotaError, match="refused a request"):
         two.enter()
@@ -63,7 +63,7 @@ def test_a_refusal_is_told_at_once_however_busy_the_caller_is(doors: tuple[Gate,
 def test_who_gives_up_keeps_no_turn(doors: tuple[Gate, Gate]) -> None:
     """Its wait would be too long, so it raises an error: the others need not let it go first."""
     one, _ = doors
-    one.answered(one.enter(), 429, {"Retry-After": "30"}, b"")
+    one.answered(one.enter(), 429, {"Retry-After": "30"}, "")
 
     with pytest.raises(QuotaError):
         one.enter()

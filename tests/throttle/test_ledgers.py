@@ -240,7 +240,7 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
         there = PetStore.from_settings(settings(box, url), clock=other)
         there.client.ledger._wall = lambda: time.time() + 3_600  # type: ignore[attr-defined]
         token = there.client.gate.enter()
-        there.client.gate.answered(token, 429, {"Retry-After": "30"}, b"")
+        there.client.gate.answered(token, 429, {"Retry-After": "30"}, "")
 
         closed = here.quota().closed_until
         assert closed is not None
