@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import tokenize
+from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "petstore_tools"
-BOUNDS = {"client": 3_500, "service and sandbox": 1_500}
+BOUNDS = {"client": 6_200, "service and sandbox": 1_500}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -36,13 +37,15 @@ def code_lines(path: Path) -> int:
 
 
 def main() -> None:
-    """Print both sides beside their bounds."""
-    counts = dict.fromkeys(BOUNDS, 0)
+    """Print each room, then both sides beside their bounds."""
+    rooms: Counter[str] = Counter()
     for path in PACKAGE.rglob("*.py"):
-        ours = "service" in path.parts or path.stem in ("sandbox", "samples")
-        counts["service and sandbox" if ours else "client"] += code_lines(path)
+        rooms[path.relative_to(PACKAGE).parts[0].removesuffix(".py")] += code_lines(path)
+    print(", ".join(f"{room} {lines:,}" for room, lines in sorted(rooms.items())))
+    service = rooms["service"] + rooms["sandbox"]
+    counts = {"client": rooms.total() - service, "service and sandbox": service}
     for side, count in counts.items():
-        print(f"{side}: {count:,} code lines, about {BOUNDS[side]:,} wanted at most")
+        print(f"{side}: {count:,} code lines, {BOUNDS[side]:,} wanted at most")
 
 
 main()

@@ -289,10 +289,10 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
         assert f"{pet_id}" in shown.stdout
         assert "nobody looked before the import" in shown.stdout
 
-        assert run("imports", "settle", name, **here).returncode == 1  # still ambiguous
-        assert run("imports", "settle", name, "--row", "1", "--created", "9", **here).returncode == 2
-        assert run("imports", "settle", name, "--row", "3", **here).returncode == 2
-        told = run("imports", "settle", name, "--row", "3", "--created", str(pet_id), **here)
+        assert run("imports", "reconcile", name, **here).returncode == 1  # still ambiguous
+        assert run("imports", "reconcile", name, "--row", "1", "--created", "9", **here).returncode == 2
+        assert run("imports", "reconcile", name, "--row", "3", **here).returncode == 2
+        told = run("imports", "reconcile", name, "--row", "3", "--created", str(pet_id), **here)
         assert (told.returncode, told.stdout) == (0, f"row 3 is id {pet_id}\n")
 
         again = run("imports", "resume", name, "--yes", **here)
