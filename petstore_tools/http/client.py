@@ -99,32 +99,54 @@ class Client:
         return self._plan or self.gate.room()[0]
 
     def call(
-        self, method: str, url: str, body: bytes | None = None, *, call_options: CallOptions = ALONE
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        *,
+        call_options: CallOptions = ALONE,
+        before: Callable[[], None] = lambda: None,
+        on_no_effect: Callable[[], None] = lambda: None,
     ) -> Reply:
         """
-        Send a request when the throttle lets it go, and again where that cannot do harm.
+        Send a request when the throttle allows it, and again where that cannot do harm.
 
         A GET is sent again after a lost answer or a 5xx; a POST only where it is proven that nothing
-        left, or after a 429, which creates nothing (§8.4).
+        left, or after a 429, which creates nothing (§8.4). A caller that keeps a record of each attempt
+        needs no loop of its own: between two calls of `before` there is always one of `on_no_effect`.
+
+        Args:
+            method: HTTP method.
+            url: Whole address.
+            body: JSON in UTF-8.
+            call_options: How the call waits.
+            before: Called before each attempt, when the throttle has allowed it and no byte has left. An
+                exception ends the call; nothing was sent, and the request is not counted.
+            on_no_effect: Called after each attempt that is proven to have changed nothing: no byte left, or
+                the answer was a 429. It is called before any wait, and also where no further attempt follows.
 
         Raises:
             QuotaError: The plan would make it wait too long.
             KeyBannedError: The service has banned the key.
-            TransportError: No answer came.
+            TransportError: No answer came. Where `may_have_left` is False, `on_no_effect` was called.
             ProtocolError: The answer is a redirect.
+            CallCancelled: The caller withdrew while the call waited.
         """
         failures = 0
         with self.clock.working():
             while True:
                 try:
-                    reply = self.attempt(method, url, body, call_options=call_options)
+                    reply = self.attempt(method, url, body, call_options=call_options, before=before)
                 except TransportError as error:
+                    if not error.may_have_left:
+                        on_no_effect()
                     failures += 1
                     safe = method == "GET" or not error.may_have_left
                     if not safe or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         raise
                 else:
                     if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
+                        on_no_effect()
                         continue
                     failures += 1
                     sick = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
