@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from html import escape
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import FrameError
 from petstore_tools.text import pluralize, utc_text
 
-Verdict = Literal["complete", "cut", "unproven"]
+Completeness = Literal["complete", "cut", "unproven"]
+_NAMES_OF_0_1: Final = {"verdict": "completeness"}
 
 
 def digest(
@@ -48,7 +49,7 @@ class Listing:
     What a frame of animals is a listing of.
 
     Attributes:
-        verdict: `complete`: the service said that there is no next page, or the last page was short;
+        completeness: `complete`: the service said that there is no next page, or the last page was short;
             `cut`: it is known that rows are missing; `unproven`: a page without any sign of paging.
         reason: Why, in words.
         status: The filter asked for, None for all.
@@ -65,7 +66,7 @@ class Listing:
     Spec: §4.1 does not show how further pages are reached; see the README's table.
     """
 
-    verdict: Verdict
+    completeness: Completeness
     reason: str
     status: str | None
     rows: int
@@ -95,7 +96,7 @@ class Listing:
             return listing
         animals = pluralize(len(frame), "animal")
         reason = f"{animals}; the listing had {listing.rows:,} (filtered or edited since)"
-        return replace(listing, verdict="cut", reason=reason, rows=len(frame))
+        return replace(listing, completeness="cut", reason=reason, rows=len(frame))
 
     def _is_of(self, frame: Any) -> bool:
         try:
@@ -127,14 +128,15 @@ class Listing:
             raise FrameError(f"the frame's listing cannot be read: {error}") from error
 
     @classmethod
-    def from_dict(cls, told: dict[str, Any]) -> Self:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
         """
         Undo `to_dict`.
 
         Raises:
             TypeError: A field is missing or unknown.
         """
-        return cls(**{**told, "notes": tuple(told.get("notes", ()))})
+        renamed = {_NAMES_OF_0_1.get(name, name): value for name, value in fields.items()}
+        return cls(**{**renamed, "notes": tuple(fields.get("notes", ()))})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain JSON values, as frames carry it."""
@@ -148,7 +150,7 @@ class Listing:
     @property
     def complete(self) -> bool:
         """Whether every animal asked for is in it."""
-        return self.verdict == "complete"
+        return self.completeness == "complete"
 
     @property
     def of_what(self) -> str:
@@ -157,12 +159,12 @@ class Listing:
         return f"{what} {self.environment}"
 
     def _repr_html_(self) -> str:
-        told = [f"{self.verdict}: {pluralize(self.rows, 'row')} of {self.of_what}", self.reason]
+        told = [f"{self.completeness}: {pluralize(self.rows, 'row')} of {self.of_what}", self.reason]
         told += [f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}", *self.notes]
         return f"<div><strong>{escape(told[0])}</strong><br>{'<br>'.join(map(escape, told[1:]))}</div>"
 
     def __str__(self) -> str:
         return (
-            f"{self.verdict}: {pluralize(self.rows, 'row')} of {self.of_what}, {self.reason} "
+            f"{self.completeness}: {pluralize(self.rows, 'row')} of {self.of_what}, {self.reason} "
             f"({pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)})"
         )

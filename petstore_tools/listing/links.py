@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
-from petstore_tools.listing.completeness import Verdict
+from petstore_tools.listing.completeness import Completeness
 
 _PARAMETER = r";\s*([^\s=;,<>\"]+)\s*(?:=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;,\"]*))?\s*"
 _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
@@ -43,7 +43,7 @@ class Ask:
 class End:
     """The listing ends here, and this is what it is worth."""
 
-    verdict: Verdict
+    completeness: Completeness
     reason: str
 
 

@@ -295,7 +295,7 @@ class _Pass:
         if self._others:
             notes.append(f"{pluralize(len(self._others), 'animal')} of another status came and were left out")
         return Listing(
-            verdict=self._end.verdict,
+            completeness=self._end.completeness,
             reason=self._end.reason,
             status=self._wanted.status,
             rows=int(rows),
@@ -327,7 +327,7 @@ class _Pass:
         if not isinstance(step, End):
             return
         self._end = step
-        whole = step.verdict == "complete"
+        whole = step.completeness == "complete"
         scheme = self._pager.scheme
         proved = None if scheme is None else scheme.name
         self._inventory.known.keep(

@@ -68,7 +68,9 @@ class StatusReport:
         listing = self.listing
         if listing.complete:
             return f"Complete: {pluralize(listing.rows, 'animal')} of {listing.of_what}"
-        return f"Not complete ({listing.verdict}): {pluralize(listing.rows, 'animal')} of {listing.of_what}"
+        return (
+            f"Not complete ({listing.completeness}): {pluralize(listing.rows, 'animal')} of {listing.of_what}"
+        )
 
     @property
     def cost(self) -> str:
@@ -188,7 +190,7 @@ class StatusReport:
             "report.html",
             title="Status report",
             face=self.face,
-            verdict=self.listing.verdict,
+            verdict=self.listing.completeness,
             reason=self.listing.reason,
             notes=[*self.notes, *self.listing.notes],
             environment=self.listing.environment,
@@ -274,7 +276,7 @@ def status_report(
     listing = frames.listing_of(pets)
     if not listing.complete and not partial:
         raise FrameError(
-            f"this frame is not whole ({listing.verdict}: {listing.reason}); "
+            f"this frame is not whole ({listing.completeness}: {listing.reason}); "
             f"for a report that says so: {option('partial=True')}"
         )
     counts = compare.breakdown(pets)

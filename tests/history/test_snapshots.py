@@ -41,7 +41,7 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         assert len(box.traffic()) == asked
         assert len(again) == 250
         assert Listing.of(sold).rows == len(sold) == (again["status"] == "sold").sum()
-        assert (Listing.of(sold).status, Listing.of(sold).verdict) == ("sold", "complete")
+        assert (Listing.of(sold).status, Listing.of(sold).completeness) == ("sold", "complete")
 
         box.advance(minutes=2)
         box.store.list_pets(max_age=3_600)

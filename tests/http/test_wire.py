@@ -111,7 +111,7 @@ def test_the_key_does_not_follow_a_next_link_to_another_host(
 
     assert len(wire.calls) == 1
     listing = Listing.of(frame)
-    assert listing.verdict == "cut"
+    assert listing.completeness == "cut"
     assert "https://evil.example" in listing.reason
 
 
@@ -158,7 +158,7 @@ def test_a_refused_key_is_one_request(wire: responses.RequestsMock, store: PetSt
 
     assert KEY not in str(raised.value)
     assert store.last_partial is not None
-    assert Listing.of(store.last_partial).verdict == "cut"
+    assert Listing.of(store.last_partial).completeness == "cut"
 
 
 @pytest.mark.parametrize(("status", "kind"), [(400, BadRequestError), (404, NotFoundError), (418, ApiError)])
@@ -190,7 +190,7 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
 
     assert store.last_partial is not None
     assert len(store.last_partial) == 1
-    assert Listing.of(store.last_partial).verdict == "cut"
+    assert Listing.of(store.last_partial).completeness == "cut"
 
 
 @pytest.mark.case("P6")

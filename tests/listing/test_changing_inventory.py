@@ -60,7 +60,7 @@ def test_a_head_that_changes_while_paging_is_learnt_is_read_again(
     with store_of(service, tmp_path) as store:
         frame = store.list_pets()
 
-    assert Listing.of(frame).verdict == "complete"
+    assert Listing.of(frame).completeness == "complete"
     assert {int(str(row["id"])) for row in service.rows[-425:]} <= set(frame["id"])
     assert frame["id"].is_unique
     assert len(service.asked) <= ceil(453 / (cap - 1)) + 3 + 4 * times
@@ -75,7 +75,7 @@ def test_a_head_that_changes_each_time_ends_unproven(speaks: str, tmp_path: Path
     with store_of(service, tmp_path) as store, pytest.warns(UserWarning, match="it changed each time"):
         frame = store.list_pets()
 
-    assert Listing.of(frame).verdict == "unproven"
+    assert Listing.of(frame).completeness == "unproven"
     assert frame["id"].is_unique
     assert len(service.asked) <= 12
 
@@ -90,7 +90,7 @@ def test_the_first_n_are_n_also_where_the_head_changed(first: int, tmp_path: Pat
         frame = store.list_pets(first=first)
 
     listing = Listing.of(frame)
-    assert (len(frame), listing.rows, listing.verdict) == (first, first, "cut")
+    assert (len(frame), listing.rows, listing.completeness) == (first, first, "cut")
     assert frame["id"].is_unique
 
 
@@ -114,7 +114,7 @@ def test_two_short_pages_in_a_row_are_the_end_while_animals_are_added(
         frame = store.list_pets()
 
     listing = Listing.of(frame)
-    assert listing.verdict == "complete"
+    assert listing.completeness == "complete"
     assert len(service.asked) <= 7 + (0 if known else 3)
     assert set(range(1, 451)) <= set(frame["id"])
     if known:
@@ -132,7 +132,7 @@ def test_short_pages_before_the_end_are_none(speaks: str, tmp_path: Path) -> Non
         frame = store.list_pets()
 
     assert len(frame) == 1_000
-    assert Listing.of(frame).verdict == ("complete" if speaks == "offset" else "unproven")
+    assert Listing.of(frame).completeness == ("complete" if speaks == "offset" else "unproven")
 
 
 @pytest.mark.case("P7")

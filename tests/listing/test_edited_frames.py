@@ -26,7 +26,7 @@ from petstore_tools.models import PetRow
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
 URL = "https://petstore.example/v1"
 AS_LISTED = Listing(
-    verdict="complete",
+    completeness="complete",
     reason="the service said so",
     status=None,
     rows=0,
@@ -130,7 +130,7 @@ def test_a_frame_with_other_rows_says_how_many(
 
     listing = Listing.of(changed)
 
-    assert (listing.verdict, listing.rows) == ("cut", len(changed))
+    assert (listing.completeness, listing.rows) == ("cut", len(changed))
     assert listing.reason == f"{left}; the listing had 300 (filtered or edited since)"
 
 
@@ -200,6 +200,7 @@ def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
     frame = pd.read_parquet(OLD / "listing" / "frame.parquet")
 
     assert len(frame.attrs["listing"]["digest"]) == 16
+    assert frame.attrs["listing"]["verdict"] == Listing.of(frame).completeness == "complete"
     assert status_report(frame).face == "Complete: 25 animals of the inventory of production"
     assert not Listing.of(frame.head(24)).complete
     assert not Listing.of(frame.assign(id=frame["id"] + 1)).complete
@@ -234,7 +235,7 @@ def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
         step = pager.feed(Page(step.url, tuple(row["id"] for row in json.loads(body)), headers))
 
     assert len(frame) == 19
-    assert (step.verdict, list(pager.ids)) == ("complete", list(range(1, 26)))
+    assert (step.completeness, list(pager.ids)) == ("complete", list(range(1, 26)))
 
 
 @pytest.mark.case("P74")

@@ -36,7 +36,7 @@ def test_a_listing_that_leaves_animals_out_is_never_complete(first: int) -> None
 
         listing = Listing.of(frame)
         assert (len(frame), listing.requests) == (first, ceil(first / 100))
-        assert (listing.verdict, listing.reason) == ("cut", f"asked for the first {first}")
+        assert (listing.completeness, listing.reason) == ("cut", f"asked for the first {first}")
         with pytest.raises(FrameError, match="not whole"):
             status_report(frame)
 
@@ -47,7 +47,7 @@ def test_the_first_n_of_fewer_are_complete(first: int) -> None:
     with Sandbox(animals=118) as box:
         frame = box.store.list_pets(first=first)
 
-    assert (len(frame), Listing.of(frame).verdict) == (118, "complete")
+    assert (len(frame), Listing.of(frame).completeness) == (118, "complete")
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -68,7 +68,7 @@ def test_each_way_to_page_two_ends_with_enough(speaks: str, known: bool, tmp_pat
             reached = 100 if speaks == "nothing" else 250
             listing = Listing.of(frame)
             assert len(frame) == min(first, reached), first
-            assert listing.verdict == ("cut" if first <= reached else "unproven"), first
+            assert listing.completeness == ("cut" if first <= reached else "unproven"), first
             if first <= reached:
                 learning = 0 if speaks in ("link", "nothing") else 3
                 assert len(service.asked) <= ceil(first / 100) + (1 if known and learning else learning), (

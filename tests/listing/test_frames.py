@@ -16,7 +16,7 @@ def frame(rows: list[PetRow], status: str | None = None) -> pd.DataFrame:
     columns = Columns()
     columns.add(rows)
     listing = Listing(
-        verdict="complete",
+        completeness="complete",
         reason="the service said so",
         status=status,
         rows=len(rows),

@@ -17,7 +17,7 @@ def test_all_rows_come_with_no_request_too_many(animals: int, requests: int) -> 
         frame = box.store.list_pets()
 
     listing = Listing.of(frame)
-    assert (len(frame), listing.requests, listing.verdict) == (animals, requests, "complete")
+    assert (len(frame), listing.requests, listing.completeness) == (animals, requests, "complete")
     assert frame["id"].tolist() == list(range(1, animals + 1))
 
 
@@ -41,7 +41,7 @@ def test_the_first_n_cost_as_few_requests_as_they_need(first: int, requests: int
 
     listing = Listing.of(frame)
     assert (len(frame), listing.requests) == (first, requests)
-    assert (listing.verdict, listing.reason) == ("cut", f"asked for the first {first}")
+    assert (listing.completeness, listing.reason) == ("cut", f"asked for the first {first}")
 
 
 def test_a_status_filter_keeps_only_that_status() -> None:
@@ -66,7 +66,7 @@ def test_changes_while_paging_make_no_hole_and_no_double() -> None:
         ids = [row["id"] for page in (first, *pages) for row in page.rows]
 
     assert ids == [*range(1, 251), added]
-    assert listed.listing.verdict == "complete"
+    assert listed.listing.completeness == "complete"
 
 
 def test_pets_come_lazily() -> None:
@@ -89,7 +89,7 @@ def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> 
         assert raised.value.resumes_at == before // 86_400 * 86_400 + 86_401
         part = box.store.last_partial
     assert part is not None
-    assert (len(part), Listing.of(part).verdict) == (300, "cut")
+    assert (len(part), Listing.of(part).completeness) == (300, "cut")
 
 
 @pytest.mark.case("P27")
@@ -105,7 +105,7 @@ def test_the_day_after_a_stopped_listing_goes_on_and_says_that_it_was_stitched()
 
         assert frame["id"].tolist() == list(range(1, 451))
         listing = Listing.of(frame)
-        assert (listing.verdict, listing.requests, listing.pages) == ("complete", 6, 6)  # one read again
+        assert (listing.completeness, listing.requests, listing.pages) == ("complete", 6, 6)  # one read again
         assert (box.traffic()["status"] == 200).sum() == 6
 
         box.advance(hours=24)

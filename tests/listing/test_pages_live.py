@@ -31,7 +31,11 @@ def test_pages_that_are_iterated_twice_are_read_twice() -> None:
         both = [[row["id"] for page in pages for row in page.rows] for _ in range(2)]
 
         assert both == [list(range(1, 251))] * 2
-        assert (pages.listing.verdict, pages.listing.requests, box.store.client.sent) == ("complete", 3, 6)
+        assert (pages.listing.completeness, pages.listing.requests, box.store.client.sent) == (
+            "complete",
+            3,
+            6,
+        )
 
 
 @pytest.mark.case("P73")
@@ -48,7 +52,7 @@ def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
         ids = [row["id"] for page in pages for row in page.rows]
     server.stop()
 
-    assert (left.verdict, left.reason) == ("cut", "the listing was not read to its end")
+    assert (left.completeness, left.reason) == ("cut", "the listing was not read to its end")
     assert ids == list(range(1, 2_051))
     assert pages.listing.complete
     for thread in threading.enumerate():
@@ -66,7 +70,7 @@ def test_pages_are_read_anew_after_an_error() -> None:
             list(pages)
         broken = pages.listing
 
-        assert (broken.verdict, "no list of animals" in broken.reason) == ("cut", True)
+        assert (broken.completeness, "no list of animals" in broken.reason) == ("cut", True)
         assert sum(len(page) for page in pages) == 250
         assert pages.listing.complete
 
@@ -121,7 +125,7 @@ def test_an_error_on_every_tenth_page_is_retried(animals: int) -> None:
 
         listing = Listing.of(frame)
         pages = -(-animals // 100)
-        assert (len(frame), listing.verdict, listing.pages) == (animals, "complete", pages)
+        assert (len(frame), listing.completeness, listing.pages) == (animals, "complete", pages)
         assert listing.requests == box.store.client.sent == pages + (pages - 1) // 9
 
 
@@ -137,7 +141,7 @@ def test_an_error_on_every_page_ends_the_listing_after_ten_retries() -> None:
         assert part is not None
         listing = Listing.of(part)
         assert raised.value.__notes__ == ["not asked again, after 10 retries in this listing"]
-        assert (len(part), listing.verdict, listing.requests) == (1_100, "cut", 22)
+        assert (len(part), listing.completeness, listing.requests) == (1_100, "cut", 22)
         assert listing.reason.endswith(raised.value.__notes__[0])
 
         box.faults.clear()

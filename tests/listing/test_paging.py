@@ -53,7 +53,7 @@ def test_a_full_page_without_any_sign_of_paging_is_unproven(limit: int, count: i
     end = pager_of(limit=limit, told=True).feed(page(range(count)))
 
     assert isinstance(end, End)
-    assert end.verdict == "unproven"
+    assert end.completeness == "unproven"
     assert "may be cut" in end.reason
 
 
@@ -64,7 +64,7 @@ def test_an_end_that_the_service_showed_is_complete(count: int, link: str | None
     end = pager_of(limit=100).feed(page(range(count), link))
 
     assert isinstance(end, End)
-    assert end.verdict == "complete"
+    assert end.completeness == "complete"
 
 
 @pytest.mark.case("P2")
@@ -98,7 +98,7 @@ def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
     end = pager.feed(page([], "<?p=99>; rel=next", "https://host/v1/pets?p=98"))
 
     assert isinstance(end, End)
-    assert end.verdict == "cut"
+    assert end.completeness == "cut"
 
 
 @pytest.mark.case("P8")
@@ -118,7 +118,7 @@ def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
     end = pager_of(limit=2).feed(page([1, 2], f"<{target}>; rel=next"))
 
     assert isinstance(end, End)
-    assert end.verdict == "cut"
+    assert end.completeness == "cut"
     assert "the key does not go" in end.reason
 
 
@@ -168,7 +168,7 @@ def test_a_next_page_that_is_no_address_ends_the_listing(target: str) -> None:
     end = pager_of(limit=2).feed(page([1, 2], f'<{target}>; rel="next"'))
 
     assert isinstance(end, End)
-    assert (end.verdict, "no address" in end.reason) == ("cut", True)
+    assert (end.completeness, "no address" in end.reason) == ("cut", True)
 
 
 def test_the_first_n_end_as_asked() -> None:
@@ -178,7 +178,7 @@ def test_the_first_n_end_as_asked() -> None:
 
     few = pager_of(limit=50, first=50).feed(page(range(3), '<?limit=50>; rel="first"'))
     assert isinstance(few, End)
-    assert few.verdict == "complete"
+    assert few.completeness == "complete"
 
 
 def test_animals_that_come_twice_are_counted_as_doubles() -> None:

@@ -52,13 +52,13 @@ def test_each_way_to_page_two_is_learnt_and_remembered_on_disk(speaks: str, tmp_
     with store_of(service, tmp_path) as store:
         frame = store.list_pets()
         base_url, learning = store.settings.base_url, len(service.asked)
-        assert (len(frame), Listing.of(frame).verdict) == (1_050, "complete")
+        assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
         assert learning <= ceil(1_050 / 100) + (0 if speaks == "link" else 3)
 
         again = PetStore(base_url=base_url, api_key="k", plan=AMPLE, state_dir=tmp_path, progress=False)
         frame = again.list_pets()
 
-        assert (len(frame), Listing.of(frame).verdict) == (1_050, "complete")
+        assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
         assert len(service.asked) - learning <= ceil(1_050 / 100) + (0 if speaks == "link" else 1)
         again.close()
 
@@ -103,7 +103,7 @@ def test_told_how_to_page_it_does_not_try_and_none_never_tries(tmp_path: Path) -
         assert all(set(asked) <= {"limit", "offset"} for asked in service.asked)
     with store_of(service, tmp_path / "never", pagination="none") as store, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert Listing.of(store.list_pets()).verdict == "unproven"
+        assert Listing.of(store.list_pets()).completeness == "unproven"
     assert len(service.asked) == 5
 
 
@@ -128,7 +128,7 @@ def test_a_bound_on_requests_cuts_and_says_so(tmp_path: Path) -> None:
         frame = store.list_pets(max_requests=2)
 
     assert (len(frame), len(service.asked)) == (200, 2)
-    assert Listing.of(frame).verdict == "cut"
+    assert Listing.of(frame).completeness == "cut"
 
 
 @pytest.mark.parametrize("speaks", ["offset", "page"])
@@ -157,7 +157,7 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
     with store_of(service, tmp_path) as store, pytest.warns(UserWarning, match="changed while it was read"):
         frame = store.list_pets()
 
-    assert Listing.of(frame).verdict == "unproven"
+    assert Listing.of(frame).completeness == "unproven"
     assert Listing.of(frame).holes_suspected
 
 
@@ -181,7 +181,7 @@ def test_an_interrupted_pull_goes_on_where_it_stopped(speaks: str, disk: bool, t
         store.client.call = real  # type: ignore[method-assign]
         assert store.last_partial is not None
         before = len(store.last_partial)
-        assert (Listing.of(store.last_partial).verdict, before >= 300) == ("cut", True)
+        assert (Listing.of(store.last_partial).completeness, before >= 300) == ("cut", True)
 
         service.asked = []
         if disk:

@@ -52,7 +52,7 @@ def test_a_scheme_is_learnt_by_few_asks_and_remembered_for_one(speaks: str, coun
     end = walk(service, pager)
     first_time = len(service.asked)
 
-    assert (end.verdict, pager.rows, pager.doubles) == ("complete", count, 0)
+    assert (end.completeness, pager.rows, pager.doubles) == ("complete", count, 0)
     assert list(pager.ids) == [row["id"] for row in service.rows]
     assert first_time - max(1, ceil(count / 100)) <= 3
     if pager.scheme is None:
@@ -63,7 +63,7 @@ def test_a_scheme_is_learnt_by_few_asks_and_remembered_for_one(speaks: str, coun
     again = pager_of(scheme=pager.scheme)
     end = walk(service, again)
 
-    assert (end.verdict, again.rows, again.doubles) == ("complete", count, 0)
+    assert (end.completeness, again.rows, again.doubles) == ("complete", count, 0)
     assert len(service.asked) - first_time - ceil(count / 100) <= 1
 
 
@@ -76,12 +76,12 @@ def test_a_token_in_a_header_is_handed_back(speaks: str, count: int) -> None:
 
     end = walk(service, pager)
 
-    assert (end.verdict, pager.rows, pager.doubles) == ("complete", count, 0)
+    assert (end.completeness, pager.rows, pager.doubles) == ("complete", count, 0)
     assert len(service.asked) <= ceil(count / 100) + 1
 
     again = pager_of(scheme=pager.scheme)
     before = len(service.asked)
-    assert walk(service, again).verdict == "complete"
+    assert walk(service, again).completeness == "complete"
     assert len(service.asked) - before == ceil(count / 100)
 
 
@@ -91,10 +91,10 @@ def test_a_token_that_no_usual_parameter_takes_is_no_end() -> None:
 
     end = walk(service, pager_of())
 
-    assert end.verdict == "unproven"
+    assert end.completeness == "unproven"
     assert len(service.asked) == 4
     told = pager_of(scheme=schemes.parse("cursor=weiter"), told=True)
-    assert walk(service, told).verdict == "complete"
+    assert walk(service, told).completeness == "complete"
     assert told.rows == 250
 
 
@@ -106,7 +106,7 @@ def test_a_service_without_usual_parameters_ends_unproven(strict: bool, count: i
 
     end = walk(service, pager_of())
 
-    assert end.verdict == "unproven"
+    assert end.completeness == "unproven"
     assert "may be cut" in end.reason
     assert len(service.asked) == 2
 
@@ -121,7 +121,7 @@ def test_a_clamped_page_size_skips_no_row(speaks: str, cap: int) -> None:
 
     end = walk(service, pager)
 
-    assert (end.verdict, pager.rows) == ("complete", 403)
+    assert (end.completeness, pager.rows) == ("complete", 403)
 
 
 def test_pages_of_a_size_of_the_services_own_are_learnt() -> None:
@@ -129,7 +129,7 @@ def test_pages_of_a_size_of_the_services_own_are_learnt() -> None:
     service = PagingService(pets(110), "page", size=25)
     pager = pager_of()
 
-    assert walk(service, pager).verdict == "complete"
+    assert walk(service, pager).completeness == "complete"
     assert (pager.rows, pager.scheme) == (110, schemes.PAGE)
 
 
@@ -142,9 +142,9 @@ def test_a_scheme_that_is_no_longer_spoken_is_learnt_anew_unless_told(told: bool
     end = walk(service, pager)
 
     if told:
-        assert (end.verdict, pager.rows) == ("unproven", 100)
+        assert (end.completeness, pager.rows) == ("unproven", 100)
     else:
-        assert (end.verdict, pager.rows, pager.scheme) == ("complete", 250, schemes.PAGE)
+        assert (end.completeness, pager.rows, pager.scheme) == ("complete", 250, schemes.PAGE)
 
 
 @pytest.mark.case("P5")
@@ -164,7 +164,7 @@ def test_a_change_at_the_head_shows_where_pages_count_rows(speaks: str, change: 
     service.before = staff
     end = walk(service, pager_of(scheme=schemes.parse(speaks)))
 
-    assert end.verdict == "unproven"
+    assert end.completeness == "unproven"
     assert "changed while it was read" in end.reason
 
 
@@ -176,7 +176,7 @@ def test_a_change_at_the_head_does_no_harm_where_pages_follow_an_id(speaks: str)
     service.before = lambda number: service.rows.pop(0) and None if number == 3 else None
     pager = pager_of(scheme=schemes.parse(speaks))
 
-    assert (walk(service, pager).verdict, pager.rows, pager.doubles) == ("complete", 480, 0)
+    assert (walk(service, pager).completeness, pager.rows, pager.doubles) == ("complete", 480, 0)
 
 
 @pytest.mark.case("P7")
@@ -195,13 +195,17 @@ def test_pages_that_a_filter_thinned_out_are_no_end(speaks: str) -> None:
     end = walk(service, pager)
 
     wanted = sum(row["status"] == "sold" for row in service.rows)
-    assert (pager.rows == wanted) if speaks == "link" else (pager.rows == wanted or end.verdict == "unproven")
+    assert (
+        (pager.rows == wanted)
+        if speaks == "link"
+        else (pager.rows == wanted or end.completeness == "unproven")
+    )
 
 
 @pytest.mark.case("P2")
 def test_a_short_last_page_that_comes_again_is_the_end_and_a_full_one_is_named() -> None:
     """A service that shows its last page for any page behind it."""
-    assert walk(PagingService(pets(250), "page", repeats_last=True), pager_of()).verdict == "complete"
+    assert walk(PagingService(pets(250), "page", repeats_last=True), pager_of()).completeness == "complete"
     with pytest.raises(PagingError, match="no new animal"):
         walk(PagingService(pets(300), "page", repeats_last=True), pager_of())
 
@@ -213,7 +217,7 @@ def test_ids_in_no_order_are_read_all_the_same(speaks: str) -> None:
     Random(1).shuffle(service.rows)
     pager = pager_of()
 
-    assert walk(service, pager).verdict == "complete"
+    assert walk(service, pager).completeness == "complete"
     assert sorted(pager.ids) == [row["id"] for row in pets(333)]
 
 
@@ -236,7 +240,7 @@ def test_a_pass_goes_on_where_another_stopped(speaks: str, stop: int) -> None:
     assert state is not None
     second.resume(json.loads(json.dumps(state)), first.ids)
 
-    assert walk(service, second).verdict == "complete"
+    assert walk(service, second).completeness == "complete"
     assert list(second.ids) == [row["id"] for row in service.rows]
 
 
@@ -253,7 +257,7 @@ def test_a_late_short_page_is_no_end(speaks: str) -> None:
     service.answer = thinned  # type: ignore[method-assign]
     pager = pager_of(scheme=schemes.parse(speaks))
 
-    assert (walk(service, pager).verdict, pager.rows) == ("complete", 30_000)
+    assert (walk(service, pager).completeness, pager.rows) == ("complete", 30_000)
 
 
 @pytest.mark.case("P7")
@@ -265,14 +269,14 @@ def test_a_filtered_first_page_that_is_short_is_asked_about(speaks: str) -> None
 
     end = walk(service, pager)
 
-    assert pager.rows == 150 or end.verdict == "unproven"
+    assert pager.rows == 150 or end.completeness == "unproven"
 
 
 def test_a_page_size_of_one_is_paged_too() -> None:
     """No animal is asked for again where a page holds but one."""
     pager = pager_of(limit=1, scheme=schemes.OFFSET, told=True)
 
-    assert (walk(PagingService(pets(7), "offset"), pager).verdict, pager.rows) == ("complete", 7)
+    assert (walk(PagingService(pets(7), "offset"), pager).completeness, pager.rows) == ("complete", 7)
     assert pager.step == 1
 
 
@@ -305,14 +309,14 @@ def test_a_pass_that_goes_on_where_pages_have_moved_says_so(speaks: str) -> None
 def test_a_total_that_the_service_tells_saves_a_request_and_gives_a_cut_away() -> None:
     """As many as it counts is the end; fewer is none, whatever else looks like one."""
     whole = PagingService(pets(200), "offset", total=True)
-    assert walk(whole, pager_of(scheme=schemes.OFFSET)).verdict == "complete"
+    assert walk(whole, pager_of(scheme=schemes.OFFSET)).completeness == "complete"
     one_page = PagingService(pets(100), "nothing", total=True)
-    assert (walk(one_page, pager_of()).verdict, len(one_page.asked)) == ("complete", 1)
+    assert (walk(one_page, pager_of()).completeness, len(one_page.asked)) == ("complete", 1)
 
     end = pager_of().feed(Page("https://host/v1/pets?limit=100", tuple(range(37)), {"X-Total-Count": "250"}))
 
     assert isinstance(end, End)
-    assert (end.verdict, "counts 250" in end.reason) == ("unproven", True)
+    assert (end.completeness, "counts 250" in end.reason) == ("unproven", True)
 
 
 @pytest.mark.case("P1")

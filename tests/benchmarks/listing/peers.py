@@ -170,7 +170,7 @@ def main() -> None:
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     started, cpu = time.perf_counter(), time.process_time()
     result = listed()
-    told = getattr(result, "attrs", {}).get("listing", {}).get("verdict", "")
+    told = getattr(result, "attrs", {}).get("listing", {}).get("completeness", "")
     print(
         json.dumps(
             {
