@@ -46,15 +46,15 @@ class Lazy(click.Group):
     homes: dict[str, str] = {  # noqa: RUF012 - read only
         "configure": "petstore_tools.cli.configure",
         "demo": "petstore_tools.cli.demo",
-        "doctor": "petstore_tools.cli.tools",
-        "import": "petstore_tools.cli.imports",
+        "doctor": "petstore_tools.cli.doctor",
+        "import": "petstore_tools.cli.import_",
         "imports": "petstore_tools.cli.imports",
-        "keys": "petstore_tools.cli.serving",
-        "lab": "petstore_tools.cli.tools",
-        "list": "petstore_tools.cli.animals",
-        "quota": "petstore_tools.cli.animals",
-        "report": "petstore_tools.cli.animals",
-        "serve": "petstore_tools.cli.serving",
+        "keys": "petstore_tools.cli.keys",
+        "lab": "petstore_tools.cli.lab",
+        "list": "petstore_tools.cli.list",
+        "quota": "petstore_tools.cli.quota",
+        "report": "petstore_tools.cli.report",
+        "serve": "petstore_tools.cli.serve",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""`doctor` and `lab`: what is wrong, and a place to begin."""
+"""`lab`: JupyterLab on the notebooks, with a sandbox running."""
 
 from __future__ import annotations
 
@@ -13,44 +13,14 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from petstore_tools import doctor, settings
 from petstore_tools.cli import exits
-from petstore_tools.cli.options import ENVIRONMENT
-from petstore_tools.errors import MissingExtraError, SettingsError
-from petstore_tools.store import PetStore
+from petstore_tools.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from petstore_tools.sandbox import Sandbox
 
 ENDS_WITHIN_S: Final = 10.0
 MARKS = {"well": "ok   ", "note": "note ", "wrong": "WRONG"}
-
-
-@click.command("doctor")
-@ENVIRONMENT
-def doctor_(environment: str | None) -> int:
-    """
-    Check settings, budget, service, key, clock and plan, with one request; say what helps.
-
-    \b
-    Examples:
-      petstore-tools doctor
-      petstore-tools doctor --environment staging
-    """
-    code = exits.DONE
-    try:
-        store = PetStore(environment=environment)
-    except SettingsError as error:
-        click.echo(f"WRONG  settings      {error}")
-        return exits.USAGE
-    with store:
-        for finding in (doctor.folder_is_writable(settings.state_folder()), *store.examine()):
-            click.echo(f"{MARKS[finding.state]}  {finding.what:<12}  {finding.said}")
-            if finding.advice:
-                click.echo(f"{'':<21}{finding.advice}")
-            if finding.error is not None and code == exits.DONE:
-                code = exits.of_error(finding.error)
-    return code
 
 
 @click.command("lab", context_settings={"ignore_unknown_options": True})

@@ -1,0 +1,88 @@
+"""`serve`: the service on this machine."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from petstore_tools import spec
+from petstore_tools.cli import exits
+from petstore_tools.cli.service_options import DATABASE, ENVIRONMENT, PORTS, database_address, open_database
+from petstore_tools.errors import MissingExtraError
+
+
+@click.command("serve")
+@click.option("--port", type=click.IntRange(1, 65_535), help="Default: 8765, for staging 8766.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes; PostgreSQL only."
+)
+@click.option(
+    "--trust-proxy",
+    metavar="ADDRESSES",
+    default="",
+    help="Believe X-Forwarded-For from these, comma-separated.",
+)
+@click.option(
+    "--limit-concurrency",
+    type=click.IntRange(1, 100_000),
+    help="Most open connections (of each worker). Above it, callers that have kept the service waiting for a "
+    "second are cut off; where there are none, new callers get 503. Default: 512.",
+)
+@click.option("--access-log", is_flag=True, help="A line of JSON on stderr for each answer, without keys.")
+@DATABASE
+@ENVIRONMENT
+def serve_(
+    port: int | None,
+    host: str,
+    workers: int,
+    trust_proxy: str,
+    limit_concurrency: int | None,
+    database: str | None,
+    environment: str,
+    *,
+    access_log: bool,
+) -> int:
+    """
+    Run the Animal Store Service on this machine.
+
+    \b
+    Examples:
+      petstore-tools keys create --plan pro
+      petstore-tools serve
+      petstore-tools serve --workers 4 --trust-proxy 192.0.2.1   # PETSTORE_DATABASE_URL=postgresql://...
+    """
+    try:
+        from petstore_tools.service import server
+    except ImportError as error:
+        raise MissingExtraError("server", "the service") from error
+    where = database_address(database, environment)
+    from petstore_tools.service.engines import POSTGRES
+
+    if workers > 1 and not where.startswith(POSTGRES):
+        raise click.UsageError("--workers needs a postgresql:// database: SQLite serves one process")
+    store = open_database(database, environment)  # refused here, before anything listens
+    from petstore_tools.clock import SystemClock
+    from petstore_tools.service.app import Service
+
+    listener = server.bind(host, port or PORTS[environment])
+    address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
+    many = f" with {workers} workers" if workers > 1 else ""
+    click.echo(f"Serving {environment} at {address} from {store.name}{many} (Ctrl-C stops)", err=True)
+    if access_log:
+        os.environ[server.ACCESS_LOG] = "1"
+    limits = {"trusted": trust_proxy, "limit_concurrency": limit_concurrency}
+    try:
+        if workers > 1:
+            store.close()
+            server.serve_many(where, listener, workers=workers, **limits)
+        else:
+            if access_log:
+                server.log_access()
+            server.serve(Service(store, SystemClock()), listener, **limits)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        store.close()
+    return exits.DONE
