@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from petstore_tools.errors import SettingsError
 from petstore_tools.importing import Progress
 from petstore_tools.text import utc_text
 
@@ -70,30 +69,6 @@ def import_progress(progress: Progressing) -> Iterator[Show]:
                 bar.refresh()
 
         yield show
-
-
-def only(namespace: Mapping[str, object], *known: str) -> None:
-    """
-    Check that a notebook was given no parameter that it does not know: papermill passes any.
-
-    Args:
-        namespace: The notebook's `globals()`.
-        known: Names of its parameters.
-
-    Raises:
-        SettingsError: There is another plain value among the names.
-    """
-    plain = (str, int, float, bool, list, dict, type(None))
-    made_by_ipython = {"In", "Out", "exit", "quit", "get_ipython"}
-    found = {
-        name
-        for name, value in namespace.items()
-        if not name.startswith("_") and name not in made_by_ipython and isinstance(value, plain)
-    }
-    if strangers := sorted(found - set(known)):
-        raise SettingsError(
-            f"unknown parameter {', '.join(strangers)}: this notebook knows {', '.join(known)}"
-        )
 
 
 @contextmanager

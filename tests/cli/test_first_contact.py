@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import Interrupted, SettingsError
-from petstore_tools.notebook import only
+from petstore_tools.errors import Interrupted
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,13 +65,6 @@ def test_doctor_sees_a_clock_that_is_wrong() -> None:
 
     assert "behind this machine's" in done.stdout
     assert done.returncode == 0
-
-
-def test_only_lets_known_parameters_pass() -> None:
-    """Modules, functions and private names are none of its business."""
-    only({"A": 1, "_x": 2, "os": os, "Path": Path, "In": []}, "A", "B")
-    with pytest.raises(SettingsError, match="unknown parameter a_stranger"):
-        only({"A": 1, "a_stranger": None}, "A")
 
 
 @pytest.mark.case("P10")
