@@ -10,9 +10,10 @@ from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import peek
 from petstore_tools.importing.journals import OtherImports, current, following, orphans
+from petstore_tools.importing.matching import Merge, holds_most, is_another_file, merge
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.reconcile import Existing
-from petstore_tools.importing.row_states import Entry, Merge, holds_most, is_another_file, merge
+from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import PetValues, Row, RowProblem
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table

@@ -17,8 +17,9 @@ from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.journal_file import make as _make
 from petstore_tools.importing.journal_file import open_file as _open
+from petstore_tools.importing.matching import Merge
 from petstore_tools.importing.reconcile import Absent, Ambiguous, Found, Verdict
-from petstore_tools.importing.row_states import DIED, NEXT, Entry, Merge, State
+from petstore_tools.importing.row_states import DIED, NEXT, Entry, State
 from petstore_tools.importing.run_lock import Target, run_lock
 
 _NOTHING: Final[Mapping[str, str]] = {}

@@ -12,9 +12,9 @@ from petstore_tools.http.client import Client
 from petstore_tools.importing.check import Checked, check, open_source
 from petstore_tools.importing.journal import peek
 from petstore_tools.importing.journals import elsewhere
+from petstore_tools.importing.matching import Held
 from petstore_tools.importing.names import notes_on
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.row_states import Held
 from petstore_tools.importing.rows import RowProblem
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import column_letter, label_of

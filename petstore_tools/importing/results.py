@@ -15,7 +15,8 @@ from petstore_tools.errors import SheetError
 from petstore_tools.importing import sheet as sheets
 from petstore_tools.importing.check import Checked
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.row_states import Entry, Held
+from petstore_tools.importing.matching import Held
+from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import RowProblem
 from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.sheet import Table

@@ -24,7 +24,8 @@ from petstore_tools.errors import ApiError, JournalError, SheetError, Unauthoriz
 from petstore_tools.importing import Progress
 from petstore_tools.importing import lookup as looks
 from petstore_tools.importing.journal import open_journal
-from petstore_tools.importing.row_states import Entry, merge
+from petstore_tools.importing.matching import merge
+from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
@@ -635,7 +636,8 @@ from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.tabular.workbooks import write_xlsx
 from petstore_tools.importing import Progress, lookup
-from petstore_tools.importing.row_states import Entry, merge
+from petstore_tools.importing.matching import merge
+from petstore_tools.importing.row_states import Entry
 from petstore_tools.plans import Plan
 store = PetStore(base_url=sys.argv[1], api_key=sys.argv[2], plan=Plan(100000, 1000000), state_dir=sys.argv[3])
 print("ready", flush=True)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from petstore_tools.importing.matching import is_another_file, merge
 from petstore_tools.importing.row_states import (
     Created,
     Entry,
@@ -10,9 +11,7 @@ from petstore_tools.importing.row_states import (
     Rejected,
     State,
     Unknown,
-    is_another_file,
     judge,
-    merge,
 )
 from petstore_tools.importing.rows import Row
 

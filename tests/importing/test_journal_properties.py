@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from petstore_tools.importing.journal import open_journal
+from petstore_tools.importing.matching import merge
 from petstore_tools.importing.reconcile import settle
-from petstore_tools.importing.row_states import merge
 from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.tabular.csv_files import records, write_csv
