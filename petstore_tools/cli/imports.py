@@ -14,7 +14,7 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.import_ import import_each
 from petstore_tools.cli.options import ENVIRONMENT, EXISTING, JSON, NO_PROGRESS, SHOWN_ROWS, WAIT, YES
 from petstore_tools.errors import SettingsError
-from petstore_tools.importing import ImportOptions, journals, manage
+from petstore_tools.importing import ImportOptions, journals, lookup
 from petstore_tools.importing.journal import peek
 from petstore_tools.importing.journals import JournalInfo
 from petstore_tools.importing.options import Existing
@@ -39,7 +39,7 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     context.obj = environment
     if context.invoked_subcommand is None:
-        found, unreadable = journals.kept(_folder())
+        found, unreadable = journals.list_journals(_folder())
         found = [kept for kept in found if environment in (None, kept.target.environment)]
         click.echo(text_table(_TITLES, [_line(kept) for kept in found]) if found else "No imports yet.")
         for error in unreadable.values():
@@ -52,7 +52,7 @@ _TITLES = (
     "environment",
     "created",
     "rejected",
-    "pending",
+    "unsent",
     "unknown",
     "ambiguous",
     "last change",
@@ -62,14 +62,14 @@ _TITLES = (
 def _line(kept: JournalInfo) -> tuple[object, ...]:
     states = kept.states
     unknown = states["unknown"] + states["sending"]
-    counts = (states["created"], states["rejected"], states["pending"], unknown, states["ambiguous"])
+    counts = (states["created"], states["rejected"], states["unsent"], unknown, states["ambiguous"])
     name = kept.target.path.name + (f" ({kept.target.sheet})" if kept.target.sheet else "")
     return kept.id, name, kept.target.environment, *counts, utc_text(kept.changed_at)
 
 
 def _find(given: str) -> JournalInfo:
     """Return the import whose name begins so; one that cannot be read says why."""
-    found, unreadable = journals.kept(_folder())
+    found, unreadable = journals.list_journals(_folder())
     name = _name(given, [*(kept.id for kept in found), *unreadable])
     if name in unreadable:
         raise unreadable[name]
@@ -158,12 +158,12 @@ def reconcile(
     with PetStore(environment=context.obj) as store:
         _same_place(store, kept)
         if row is None:
-            verdicts = manage.look_again(store.inventory, _folder(), kept)
+            verdicts = lookup.reconcile_import(store.inventory, _folder(), kept)
             told = Counter(type(verdict).__name__.casefold() for verdict in verdicts)
             counts = ", ".join(f"{n:,} {what}" for what, n in told.items())
             click.echo(counts or "Nothing to settle.")
             return exits.PARTLY if told["ambiguous"] else exits.DONE
-        manage.decide(store.client, _folder(), kept, row, pet_id)
+        lookup.decide(store.client, _folder(), kept, row, pet_id)
         click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")
     return exits.DONE
 
@@ -177,7 +177,7 @@ def forget(import_id: str, *, yes: bool) -> int:
 
     The next run creates every row again, as far as a look does not find it standing.
     """
-    found, unreadable = journals.kept(_folder())
+    found, unreadable = journals.list_journals(_folder())
     journal_id = _name(import_id, [*(kept.id for kept in found), *unreadable])
     what = "a journal that cannot be read"
     if journal_id not in unreadable:

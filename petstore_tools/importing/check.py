@@ -150,7 +150,7 @@ def check(
         inventory: Animals that exist, those of its siblings left out; None where it was not listed.
     """
     # what a sibling created and still holds makes an equal row here a duplicate; else the animal exists
-    elsewhere = others.standing + (others.of_siblings - order.beside)
+    elsewhere = others.existing + (others.of_siblings - order.beside)
     existing = Existing(elsewhere | (inventory or Counter()), others.defaults)
     rows = list(opened.rows)
     own = {entry.content for entry in entries}
@@ -184,7 +184,7 @@ def check(
         merged,
         tuple(known.values()),
         len(opened.rows) - len(rows),
-        untouched=all(entry.state in ("pending", "skipped") for entry in entries),
+        untouched=all(entry.state in ("unsent", "skipped") for entry in entries),
         another_file=opened.another_file,
         journal=opened.journal,
     )

@@ -15,11 +15,12 @@ from typing import Final, assert_never
 
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
+from petstore_tools.importing.journal_file import READ_STATE, STORED_UNSENT, stored
 from petstore_tools.importing.journal_file import make as _make
 from petstore_tools.importing.journal_file import open_file as _open
 from petstore_tools.importing.matching import Merge
 from petstore_tools.importing.reconcile import Absent, Ambiguous, Found, Verdict
-from petstore_tools.importing.row_states import DIED, NEXT, Entry, State
+from petstore_tools.importing.row_states import LOST_REASON, TRANSITIONS, Entry, State
 from petstore_tools.importing.run_lock import Target, run_lock
 
 _NOTHING: Final[Mapping[str, str]] = {}
@@ -29,8 +30,8 @@ class Journal:
     """
     The rows of one import and their states; open it with `open_journal`.
 
-    Threads may share it. States change only as `importing.row_states.NEXT` allows. The file is made when the
-    import is taken in: one that was refused leaves none.
+    Threads may share it. States change only as `row_states.TRANSITIONS` allows. The file is made when
+    the first rows are added: an import that was refused leaves none.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Journal:
             facts = db.execute("SELECT name, value FROM about WHERE name LIKE 'titles:%'")
             titles = {name.partition(":")[2]: tuple(json.loads(value)) for name, value in facts}
             rows = db.execute(
-                "SELECT name, category_id, status, occurrence, number, state, cells, pet_id, detail,"
+                f"SELECT name, category_id, status, occurrence, number, {READ_STATE}, cells, pet_id, detail,"
                 " changed_at, candidates, wanted FROM row WHERE wanted >= ? ORDER BY number, occurrence",
                 (wanted,),
             )
@@ -87,10 +88,10 @@ class Journal:
         """Count the rows that the file of this run holds, by state."""
         with self._using() as db:
             return Counter(
-                dict(db.execute("SELECT state, count(*) FROM row WHERE wanted = 2 GROUP BY state"))
+                dict(db.execute(f"SELECT {READ_STATE}, count(*) FROM row WHERE wanted = 2 GROUP BY 1"))
             )
 
-    def adopt(
+    def add_rows(
         self,
         merged: Merge,
         *,
@@ -101,7 +102,7 @@ class Journal:
         send_skipped: bool = False,
     ) -> None:
         """
-        Take in a file: new rows are pending, rejected ones pending again, places brought up to date.
+        Take in a file: new rows are unsent, rejected ones unsent again, places brought up to date.
 
         Args:
             merged: What it adds.
@@ -109,7 +110,7 @@ class Journal:
             titles: Those of its cells; each row keeps the ones under which it was read last.
             about: Facts to keep of this run: how the file is read, and what was left out of it.
             partial: It is a rejects file: the rows of the file before stay as they are.
-            send_skipped: Rows that an earlier run left out are pending, too.
+            send_skipped: Rows that an earlier run left out are unsent, too.
         """
         self._begin(now)
         text = json.dumps(titles)
@@ -128,7 +129,7 @@ class Journal:
                 now,
                 state,
             )
-            for state, rows in (("pending", merged.new), ("skipped", merged.skipped))
+            for state, rows in ((STORED_UNSENT, merged.new), ("skipped", merged.skipped))
             for row, occurrence in rows
         ]
         again = ["rejected", *(["skipped"] if send_skipped else [])]
@@ -152,7 +153,7 @@ class Journal:
                 [(now, state) for state in again],
             )
 
-    def move(
+    def transition(
         self,
         entry: Entry,
         state: State,
@@ -168,13 +169,13 @@ class Journal:
         Raises:
             JournalError: The row is in no state that leads there, or the file cannot be written.
         """
-        before = [old for old, following in NEXT.items() if state in following]
+        before = [stored(old) for old, following in TRANSITIONS.items() if state in following]
         marks = ", ".join("?" for _ in before)
         with self._using() as db:
             changed = db.execute(
                 "UPDATE row SET state = ?, pet_id = ?, detail = ?, changed_at = ?, candidates = ?"
                 f" WHERE {_IS} AND state IN ({marks})",
-                (state, pet_id, detail, now, json.dumps(candidates), *_identity(entry), *before),
+                (stored(state), pet_id, detail, now, json.dumps(candidates), *_identity(entry), *before),
             )
         if changed.rowcount != 1:
             raise JournalError(f"row {entry.number} cannot become {state} in the journal {self.id}")
@@ -187,7 +188,7 @@ class Journal:
                     case Found(entry, pet_id):
                         values: tuple[object, ...] = ("created", pet_id, "found by a look", "[]")
                     case Absent(entry):
-                        values = ("pending", None, "", "[]")
+                        values = (STORED_UNSENT, None, "", "[]")
                     case Ambiguous(entry, candidates, why):
                         values = ("unknown", None, why, json.dumps(candidates))
                     case _:
@@ -251,14 +252,14 @@ class Journal:
         with self._using() as db:
             db.execute("INSERT OR IGNORE INTO about VALUES (?, '')", (f"file:{digest}",))
 
-    def bury(self, *, now: float) -> int:
+    def mark_lost(self, *, now: float) -> int:
         """Call rows unknown whose answer nobody awaits any more; return how many."""
         if not self.made:
             return 0
         with self._using() as db:
             died = db.execute(
                 "UPDATE row SET state = 'unknown', detail = ?, changed_at = ? WHERE state = 'sending'",
-                (DIED, now),
+                (LOST_REASON, now),
             )
             return died.rowcount
 
@@ -343,7 +344,7 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
             lock.execute("PRAGMA user_version = 1")
         journal = Journal(name, target, _open(path, target, name) if path.exists() else None, make)
         try:
-            journal.bury(now=now)
+            journal.mark_lost(now=now)
             yield journal
         finally:
             journal.close()

@@ -23,6 +23,14 @@ CREATE UNIQUE INDEX row_identity ON row (name, category_id, ifnull(status, ''), 
 CREATE INDEX row_state ON row (state, number)
 """
 _FORMAT: Final = 2
+# on disk an unsent row is called as version 0.1 called it: one word in all journals, whoever wrote them
+STORED_UNSENT: Final = "pending"
+READ_STATE: Final = f"CASE state WHEN '{STORED_UNSENT}' THEN 'unsent' ELSE state END"
+
+
+def stored(state: str) -> str:
+    """Return the word that stands for a state on disk."""
+    return STORED_UNSENT if state == "unsent" else state
 
 
 def make(path: Path, target: Target, now: float) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
-from petstore_tools.importing.journal_file import damaged
+from petstore_tools.importing.journal_file import READ_STATE, damaged
 from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import Target, about, run_lock, was_made
 
@@ -26,7 +26,7 @@ class OtherImports:
     What other imports to the same place have done.
 
     Attributes:
-        standing: Rows that they created, or may have, by their values; those of siblings apart.
+        existing: Rows that they created, or may have, by their values; those of siblings apart.
         of_siblings: Likewise, of other sheets of the workbook that are imported with this one.
         lost: Values of those that they may have created.
         owned: Ids that they created, and the journal of each.
@@ -34,7 +34,7 @@ class OtherImports:
         unreadable: Journals that cannot be read, by name: what they own cannot be told.
     """
 
-    standing: Counter[PetValues]
+    existing: Counter[PetValues]
     of_siblings: Counter[PetValues]
     lost: frozenset[PetValues]
     owned: Mapping[int, str]
@@ -51,7 +51,7 @@ class OtherImports:
         )
 
 
-def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()) -> OtherImports:
+def other_imports(folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()) -> OtherImports:
     """
     Read the journals of other imports to the same target.
 
@@ -61,7 +61,7 @@ def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[st
         but: Name of the journal that is no other.
         siblings: Those of other sheets of the workbook that are imported with it.
     """
-    standing: Counter[PetValues] = Counter()
+    existing: Counter[PetValues] = Counter()
     of_siblings: Counter[PetValues] = Counter()
     lost: set[PetValues] = set()
     owned: dict[int, str] = {}
@@ -80,14 +80,14 @@ def elsewhere(folder: Path, target: Target, *, but: str, siblings: Collection[st
                     " WHERE state IN ('created', 'unknown', 'sending')"
                 ):
                     name, category_id, status = content
-                    (of_siblings if path.stem in siblings else standing)[name, category_id, status] += 1
+                    (of_siblings if path.stem in siblings else existing)[name, category_id, status] += 1
                     if pet_id is None:
                         lost.add((name, category_id, status))
                     else:
                         owned[pet_id] = path.stem
         except JournalError:
             unreadable.append(path.stem)
-    return OtherImports(standing, of_siblings, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
+    return OtherImports(existing, of_siblings, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
 
 
 def current(folder: Path, target: Target) -> str:
@@ -178,7 +178,7 @@ class JournalInfo:
     reading: Mapping[str, Any]
 
 
-def kept(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalError]]:
+def list_journals(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalError]]:
     """
     Return all journals, the last changed first, and by name why others cannot be read.
 
@@ -197,7 +197,7 @@ def kept(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalError]]:
 def _kept(path: Path) -> JournalInfo:
     with _reading(path) as (db, told):
         rows = db.execute(
-            "SELECT CASE WHEN candidates != '[]' THEN 'ambiguous' ELSE state END, count(*)"
+            f"SELECT CASE WHEN candidates != '[]' THEN 'ambiguous' ELSE {READ_STATE} END, count(*)"
             " FROM row GROUP BY 1"
         )
         states = Counter(dict(rows.fetchall()))

@@ -21,10 +21,10 @@ class Held:
     """A new row that looks like a created one edited since: the service cannot change an animal."""
 
     row: Row
-    stands_as: Entry
+    exists_as: Entry
 
     def __str__(self) -> str:
-        entry = self.stands_as
+        entry = self.exists_as
         values = ", ".join("no status" if value is None else repr(value) for value in entry.content)
         stands = "may stand" if entry.pet_id is None else f"stands as id {entry.pet_id}"
         return f"row {self.row.number} {stands} with {values}; the service cannot change it"
@@ -93,14 +93,14 @@ def merge(
         if id(row) not in kept_back:
             new.append((row, next_occurrence.get(row.content, 0)))
             next_occurrence[row.content] = new[-1][1] + 1
-    stand = {id(h.stands_as) for h in held}
+    stand = {id(h.exists_as) for h in held}
     removed = () if partial else tuple(e for e in vanished if id(e) not in stand)
     return Merge(tuple(known), tuple(new), tuple(held), removed)
 
 
 def is_stale(entry: Entry) -> bool:
     """Say whether a row was never sent and left the file since: where it comes back, it is new."""
-    return not entry.wanted and entry.state in ("pending", "rejected", "skipped")
+    return not entry.wanted and entry.state in ("unsent", "rejected", "skipped")
 
 
 def _take(waiting: list[Entry], row: Row) -> Entry | None:  # noqa: ARG001 - as `_take_fed`
@@ -165,7 +165,7 @@ def _hold(
         return _pair(vanished, unseen, lambda e: (e.number,), lambda r: (r.number,))
     held = _pair(vanished, unseen, lambda e: (e.cells,), lambda r: (r.cells,))
     for likeness in (_named_alike, _places(entries, known, vanished, unseen)):
-        paired, taken = {id(h.stands_as) for h in held}, {id(h.row) for h in held}
+        paired, taken = {id(h.exists_as) for h in held}, {id(h.row) for h in held}
         rest = [e for e in vanished if id(e) not in paired]
         held += _pair(rest, [r for r in unseen if id(r) not in taken], likeness, likeness)
     return held

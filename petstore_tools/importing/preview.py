@@ -11,7 +11,7 @@ from petstore_tools import render
 from petstore_tools.http.client import Client
 from petstore_tools.importing.check import Checked, check, open_source
 from petstore_tools.importing.journal import peek
-from petstore_tools.importing.journals import elsewhere
+from petstore_tools.importing.journals import other_imports
 from petstore_tools.importing.matching import Held
 from petstore_tools.importing.names import notes_on
 from petstore_tools.importing.options import ImportOptions
@@ -157,7 +157,7 @@ def preview(client: Client, folder: Path, order: ImportOptions) -> ImportPreview
     """Check a file and forecast its import; sends nothing, writes nothing."""
     opened = open_source(client, folder, order)
     entries = peek(folder, opened.target, journal_id=opened.journal)
-    others = elsewhere(folder, opened.target, but=opened.journal, siblings=opened.siblings)
+    others = other_imports(folder, opened.target, but=opened.journal, siblings=opened.siblings)
     checked = check(order, entries, opened, others)
     return describe(client, order, checked, others.notes)
 
@@ -167,7 +167,7 @@ def describe(
 ) -> ImportPreview:
     """Put a checked file and its price into words, with what else there is to note."""
     again = Counter(entry.state for entry, _ in checked.merged.known)
-    to_send = len(checked.merged.new) + again["pending"] + again["rejected"]
+    to_send = len(checked.merged.new) + again["unsent"] + again["rejected"]
     to_send += again["skipped"] if order.existing == "send" else 0
     table = checked.table
     another = [_ANOTHER] if checked.another_file else []

@@ -10,7 +10,7 @@ function of the look decides, and this is why it neither doubles nor loses:
   to another row: an id that a 201 named belongs to that row.
 - *Absent.* With no candidate nothing of the row was committed until the look began; a create that is
   committed later than `reconcile_after_s` after its connection ended is the one residual risk. The row is
-  pending again. An animal of the same name and category under another status, new as well, may be
+  unsent again. An animal of the same name and category under another status, new as well, may be
   the row, changed by the staff since: then it is not absent.
 - *Created.* With as many candidates as lost rows of these values, each is one row's. Which is whose makes no
   difference: the rows are equal in all that was sent.
@@ -116,7 +116,7 @@ class Existing:
         return False
 
 
-def settle(
+def find_outcomes(
     unknown: Sequence[Entry],
     look: Iterable[tuple[int, PetValues]],
     *,

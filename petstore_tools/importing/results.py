@@ -55,7 +55,7 @@ class ImportResult:
         rejected: Have a problem, or were refused by the service.
         unknown: May stand or not; not sent again before a look settles them.
         ambiguous: Of these, rows that a look could not settle: a person decides.
-        pending: Not sent yet.
+        unsent: Not sent yet.
         held: Look like created rows edited since; not sent.
         skipped: Left out as asked: equal to an earlier row, or created by another import.
         created_now: Created by this run.
@@ -75,7 +75,7 @@ class ImportResult:
     rejected: int
     unknown: int
     ambiguous: int
-    pending: int
+    unsent: int
     held: int
     skipped: int
     created_now: int
@@ -106,7 +106,7 @@ class ImportResult:
 
         Returns:
             Columns `row` (int64, or the label), `name` (string), `categoryId` (Int64), `status` (ordered
-            category), `fate` (string: created, rejected, unknown, pending, held, skipped), `id` (Int64), `at`
+            category), `fate` (string: created, rejected, unknown, unsent, held, skipped), `id` (Int64), `at`
             (datetime64, UTC: when the fate was known), `detail` (string), by row. A row with problems has no
             values, since they could not be read, and no time.
         """
@@ -133,7 +133,7 @@ class ImportResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
-        names = ("rows", "created", "rejected", "unknown", "pending", "held", "skipped")
+        names = ("rows", "created", "rejected", "unknown", "unsent", "held", "skipped")
         counts: dict[str, Any] = {name: getattr(self, name) for name in names}
         resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
         written = {"journal": self.journal, "not_written": list(self.not_written)}
@@ -157,7 +157,7 @@ class ImportResult:
 
     def _fates(self) -> list[tuple[str, int]]:
         """Return the fates that rows met, and how many; created ones always."""
-        names = ("created", "rejected", "unknown", "pending", "held", "skipped")
+        names = ("created", "rejected", "unknown", "unsent", "held", "skipped")
         return [(name, getattr(self, name)) for name in names if getattr(self, name) or name == "created"]
 
     def _repr_html_(self) -> str:

@@ -1,7 +1,7 @@
 """
 The fates of an import's rows: which state follows which, and which row is which when a file comes again.
 
-A row is `pending` until it is durably `sending`, before its bytes leave. What came back decides the
+A row is `unsent` until it is durably `sending`, before its bytes leave. What came back decides the
 rest. A journal that is opened with rows still `sending` belongs to a run that died: these rows are
 `unknown`, and nothing sends an unknown row again before it is settled (`importing.reconcile`). So a row is
 sent at most once without proof that nothing was created, and no row is forgotten.
@@ -17,16 +17,16 @@ from pydantic import ValidationError
 from petstore_tools.importing.rows import PetValues
 from petstore_tools.models import ErrorBody, Pet
 
-State = Literal["pending", "sending", "created", "rejected", "unknown", "skipped"]
-NEXT: Final[dict[State, frozenset[State]]] = {
-    "pending": frozenset({"sending"}),
-    "sending": frozenset({"pending", "created", "rejected", "unknown"}),
-    "rejected": frozenset({"pending"}),  # a later run tries again
+State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]
+TRANSITIONS: Final[dict[State, frozenset[State]]] = {
+    "unsent": frozenset({"sending"}),
+    "sending": frozenset({"unsent", "created", "rejected", "unknown"}),
+    "rejected": frozenset({"unsent"}),  # a later run tries again
     "created": frozenset(),
-    "unknown": frozenset({"created", "pending"}),  # settled, by a look or by a person
-    "skipped": frozenset({"pending"}),  # left out as asked, and asked for by a later run
+    "unknown": frozenset({"created", "unsent"}),  # settled, by a look or by a person
+    "skipped": frozenset({"unsent"}),  # left out as asked, and asked for by a later run
 }
-DIED: Final = "the run ended while the answer was awaited"
+LOST_REASON: Final = "the run ended while the answer was awaited"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,10 @@ from typing import Final
 
 from petstore_tools.errors import Interrupted, SheetError
 from petstore_tools.http.client import Client
-from petstore_tools.importing import lookup as looks
-from petstore_tools.importing import results
+from petstore_tools.importing import lookup, results
 from petstore_tools.importing.check import Checked, Opened, check, open_source
 from petstore_tools.importing.journal import Journal, open_journal
-from petstore_tools.importing.journals import OtherImports, elsewhere
+from petstore_tools.importing.journals import OtherImports, other_imports
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, describe, most_requests, refusal
 from petstore_tools.importing.reconcile import Absent
@@ -28,7 +27,7 @@ from petstore_tools.throttle.forecast import leave_per_day
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
 
-IN_VAIN: Final = 3  # rounds that create nothing until a run ends
+MAX_FRUITLESS_ROUNDS: Final = 3  # rounds that create nothing until a run ends
 
 
 def run(
@@ -63,7 +62,7 @@ def run(
     opened = open_source(client, folder, order)
     now = client.clock.now()
     with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
-        others = elsewhere(folder, opened.target, but=journal.id, siblings=opened.siblings)
+        others = other_imports(folder, opened.target, but=journal.id, siblings=opened.siblings)
         checked = check(order, journal.entries(), opened, others)
         shown = describe(client, order, checked, others.notes)
         if not announce(shown):
@@ -82,7 +81,7 @@ def run(
                 call_options, leave_per_day=_leave(client, order)
             )  # what is left is for settling, too
             most = most_requests(shown.to_send)
-            stopped, seen = _look_before(inventory, most, early)
+            stopped, seen = _list_baseline(inventory, most, early)
             not_compared = most if seen is None and stopped is None else 0
             checked = _compare(order, journal, opened, others, seen or [])
             if seen is not None:
@@ -91,10 +90,10 @@ def run(
         created_before = journal.states()["created"]
         if stopped is None:
             try:
-                stopped = _send_and_settle(inventory, folder, journal, order, call_options, watch.show)
+                stopped = _send_and_reconcile(inventory, folder, journal, order, call_options, watch.show)
             except KeyboardInterrupt:
                 stopped = INTERRUPTED
-        journal.bury(now=client.clock.now())
+        journal.mark_lost(now=client.clock.now())
         result = _result(
             client, order, checked, journal, stopped, requests=tally.sent, created_before=created_before
         )
@@ -107,7 +106,7 @@ def run(
 
 
 def _compare(
-    order: ImportOptions, journal: Journal, opened: Opened, others: OtherImports, seen: looks.Seen
+    order: ImportOptions, journal: Journal, opened: Opened, others: OtherImports, seen: lookup.Seen
 ) -> Checked:
     """
     Check a file once more, against the animals that exist.
@@ -129,7 +128,7 @@ def _take_in(order: ImportOptions, journal: Journal, checked: Checked, *, now: f
     if not table.rejects_of and order.from_journal is None:
         facts = {"reading": order.reading, "bad_rows": checked.bad_rows}
         about = {name: json.dumps(value) for name, value in facts.items()} | {"sheet": table.sheet}
-    journal.adopt(
+    journal.add_rows(
         checked.merged,
         now=now,
         titles=table.titles,
@@ -139,12 +138,12 @@ def _take_in(order: ImportOptions, journal: Journal, checked: Checked, *, now: f
     )
 
 
-def _look_before(
+def _list_baseline(
     inventory: Inventory, most: int, call_options: CallOptions
-) -> tuple[Stopped | None, looks.Seen | None]:
+) -> tuple[Stopped | None, lookup.Seen | None]:
     """List the inventory before the first create; say why that ended the run, and what was seen."""
     try:
-        return None, looks.look(inventory, call_options, most=most)
+        return None, lookup.list_inventory(inventory, call_options, most=most)
     except STOPS as error:
         return Stopped.of(error), None
     except KeyboardInterrupt:
@@ -153,7 +152,7 @@ def _look_before(
         inventory.client.gate.tell()
 
 
-def _send_and_settle(
+def _send_and_reconcile(
     inventory: Inventory,
     folder: Path,
     journal: Journal,
@@ -161,19 +160,19 @@ def _send_and_settle(
     call_options: CallOptions,
     progress: Callable[[Progress], None],
 ) -> Stopped | None:
-    """Send what is pending, settle what was lost, and go on with what a look proved absent."""
-    client, in_vain = inventory.client, 0
+    """Send what is unsent, settle what was lost, and go on with what a look proved absent."""
+    client, fruitless = inventory.client, 0
     while True:
         created = journal.states()["created"]
         stopped = _send(client, journal, order, call_options, progress)
         if stopped is not None and not stopped.sick:
             return stopped
         try:
-            if stopped is not None and not looks.is_well(client, call_options):
+            if stopped is not None and not lookup.has_recovered(client, call_options):
                 return stopped
             if _is_too_long(client, journal, order):
                 return stopped or _later(client, journal)
-            verdicts = looks.settle_lost(
+            verdicts = lookup.reconcile_unknown(
                 inventory, folder, journal, resend=order.resend, call_options=call_options
             )
         except STOPS as error:
@@ -181,23 +180,23 @@ def _send_and_settle(
         finally:
             client.gate.tell()
         states = journal.states()
-        if not states["pending"]:
+        if not states["unsent"]:
             return None
         # a row that a person must decide is out of the way: the others go on
         moved = states["created"] > created or not all(isinstance(v, Absent) for v in verdicts)
-        in_vain = 0 if moved else in_vain + 1
-        if in_vain == IN_VAIN or (stopped is not None and not moved):
+        fruitless = 0 if moved else fruitless + 1
+        if fruitless == MAX_FRUITLESS_ROUNDS or (stopped is not None and not moved):
             return stopped or Stopped("service", "answers were lost and nothing was created, again and again")
 
 
 def _is_too_long(client: Client, journal: Journal, order: ImportOptions) -> bool:
     """Say whether settling would wait longer than a call may that was not told to wait."""
-    return not order.wait and looks.settles_at(client, journal) - client.clock.now() > client.max_wait_s
+    return not order.wait and lookup.reconcilable_at(client, journal) - client.clock.now() > client.max_wait_s
 
 
 def _later(client: Client, journal: Journal) -> Stopped:
     """Say that unknown rows are left for a later call."""
-    at = looks.settles_at(client, journal)
+    at = lookup.reconcilable_at(client, journal)
     why = (
         f"what became of the unknown rows can be looked up from {utc_text(at)} on; run the same call again "
         f"then, or pass {option('wait=True')}"
@@ -231,7 +230,7 @@ def _send(
 ) -> Stopped | None:
     leaving = replace(call_options, leave_per_day=_leave(client, order))
     sender = Sender(client, journal, leaving, progress=progress)
-    return sender.run([e for e in journal.entries(wanted=2) if e.state == "pending"])
+    return sender.run([e for e in journal.entries(wanted=2) if e.state == "unsent"])
 
 
 def _leave(client: Client, order: ImportOptions) -> int:
@@ -266,7 +265,7 @@ def _result(
         rejected=counts["rejected"] + bad_rows,
         unknown=counts["unknown"],
         ambiguous=sum(bool(entry.candidates) for entry in entries),
-        pending=counts["pending"],
+        unsent=counts["unsent"],
         held=len(checked.merged.held),
         skipped=counts["skipped"] + checked.dropped,
         created_now=counts["created"] - created_before,

@@ -25,7 +25,7 @@ from petstore_tools.http import backoff as retry
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
 from petstore_tools.http.transport import Reply
-from petstore_tools.importing import row_states as fates
+from petstore_tools.importing import row_states
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.models import NewPet
@@ -105,7 +105,7 @@ class Progress:
 
 class Sender:
     """
-    One run over the pending rows of a journal.
+    One run over the unsent rows of a journal.
 
     Args:
         client: One key at one service.
@@ -188,7 +188,7 @@ class Sender:
                 while (entry := self._next()) is not None:
                     self._send(entry)
         except CallCancelled:
-            pass  # the run has ended; the row it waited for is still pending
+            pass  # the run has ended; the row it waited for is still unsent
         except STOPS as error:
             self._stop(Stopped.of(error))
         except BaseException as error:
@@ -211,21 +211,21 @@ class Sender:
                 reply = self._attempt(entry)
             except TransportError as error:
                 if error.may_have_left:
-                    self._record(entry, fates.Unknown(str(error)))
+                    self._record(entry, row_states.Unknown(str(error)))
                     return
-                self._move(entry, "pending")
+                self._transition(entry, "unsent")
                 failures += 1
                 if failures >= retry.ATTEMPTS:
                     raise
                 self._client.gate.pause(retry.backoff_s(failures, self._chance), self._manner)
                 continue
             except ProtocolError as error:
-                self._record(entry, fates.Unknown(str(error)))
+                self._record(entry, row_states.Unknown(str(error)))
                 raise
             if reply.status != HTTPStatus.TOO_MANY_REQUESTS:
-                self._record(entry, fates.judge(reply.status, reply.body, entry.content), reply)
+                self._record(entry, row_states.judge(reply.status, reply.body, entry.content), reply)
                 return
-            self._move(entry, "pending")  # a refused request created nothing (§8.4)
+            self._transition(entry, "unsent")  # a refused request created nothing (§8.4)
 
     def _attempt(self, entry: Entry) -> Reply:
         name, category_id, status = entry.content
@@ -236,41 +236,43 @@ class Sender:
             nonlocal left_at
             if self._ended:
                 raise CallCancelled
-            self._move(entry, "sending")
+            self._transition(entry, "sending")
             left_at = time.perf_counter()
 
         reply = self._client.attempt("POST", self._url, pet.wire(), call_options=self._manner, before=intend)
         self._latency_s = self._latency_s or time.perf_counter() - left_at
         return reply
 
-    def _record(self, entry: Entry, outcome: fates.Outcome, reply: Reply | None = None) -> None:
+    def _record(self, entry: Entry, outcome: row_states.Outcome, reply: Reply | None = None) -> None:
         match self._once(outcome):
-            case fates.Created(pet_id, status):
+            case row_states.Created(pet_id, status):
                 if entry.content[2] is None:
                     self._journal.learn_default(status)
-                self._move(entry, "created", pet_id=pet_id)
+                self._transition(entry, "created", pet_id=pet_id)
                 self._count("created")
-            case fates.Rejected(why):
-                self._move(entry, "rejected", detail=why)
+            case row_states.Rejected(why):
+                self._transition(entry, "rejected", detail=why)
                 self._count("rejected")
-            case fates.Unknown(why, pet_id):
+            case row_states.Unknown(why, pet_id):
                 candidates = () if pet_id is None else (pet_id,)
-                self._move(entry, "unknown", detail=why, candidates=candidates)
+                self._transition(entry, "unknown", detail=why, candidates=candidates)
                 self._count("unknown", why)
-            case fates.Refused():
-                self._move(entry, "pending")
+            case row_states.Refused():
+                self._transition(entry, "unsent")
                 assert reply is not None
                 expect(reply, HTTPStatus.CREATED, "POST", self._url)
             case _:
                 assert_never(outcome)
 
-    def _once(self, outcome: fates.Outcome) -> fates.Outcome:
+    def _once(self, outcome: row_states.Outcome) -> row_states.Outcome:
         """Doubt an answer whose id is another row's already."""
-        if not isinstance(outcome, fates.Created):
+        if not isinstance(outcome, row_states.Created):
             return outcome
         with self._changed:
             if outcome.pet_id in self._ids:
-                return fates.Unknown(f"201 with the id of another row ({outcome.pet_id})", outcome.pet_id)
+                return row_states.Unknown(
+                    f"201 with the id of another row ({outcome.pet_id})", outcome.pet_id
+                )
             self._ids.add(outcome.pet_id)
         return outcome
 
@@ -284,17 +286,17 @@ class Sender:
             said = f"{SICK_AFTER} rows in a row came to nothing sure: {why}"
             self._stop(Stopped("service", said, sick=True))
 
-    def _move(
+    def _transition(
         self,
         entry: Entry,
-        state: fates.State,
+        state: row_states.State,
         *,
         pet_id: int | None = None,
         detail: str = "",
         candidates: Sequence[int] = (),
     ) -> None:
         now = self._client.clock.now()
-        self._journal.move(entry, state, now=now, pet_id=pet_id, detail=detail, candidates=candidates)
+        self._journal.transition(entry, state, now=now, pet_id=pet_id, detail=detail, candidates=candidates)
 
     def _stop(self, stopped: Stopped) -> None:
         with self._changed:

@@ -94,7 +94,7 @@ def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox
         "created",
         "rejected",
         "unknown",
-        "pending",
+        "unsent",
         "held",
         "skipped",
         "resumes_at",

@@ -15,8 +15,8 @@ from proxy import FaultProxy, reply
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import JournalError, SheetError
-from petstore_tools.importing import manage
-from petstore_tools.importing.journals import kept
+from petstore_tools.importing import lookup
+from petstore_tools.importing.journals import list_journals
 from petstore_tools.plans import Plan
 
 DOGS = [(f"Dog {n}", 3) for n in range(10)]
@@ -182,7 +182,7 @@ def test_an_animal_that_the_service_changed_is_for_a_person(
         store = fast.connect(base_url=proxy.base_url)
         results = [store.import_pets(path) for _ in range(2)]
 
-    assert [(r.ambiguous, r.pending) for r in results] == [(1, 0)] * 2
+    assert [(r.ambiguous, r.unsent) for r in results] == [(1, 0)] * 2
     assert proxy.counts["POST"] == 1
     assert results[0].unknown_frame["candidates"].tolist() == ["1"]
 
@@ -226,12 +226,12 @@ def test_a_decision_needs_one_row_of_that_number(fast: Sandbox, tmp_path: Path) 
         store.import_pets(path)
         store.import_pets(csv(path, "Zoe,5"))
         folder = store.journals
-        manage.decide(store.client, folder, kept(folder)[0][0], 2, 2)
+        lookup.decide(store.client, folder, list_journals(folder)[0][0], 2, 2)
         result = store.import_pets(path)
 
     assert result.frame["id"].tolist() == [2]
     with pytest.raises(JournalError, match="not unknown"):
-        manage.decide(store.client, folder, kept(folder)[0][0], 9, 2)
+        lookup.decide(store.client, folder, list_journals(folder)[0][0], 9, 2)
 
 
 def test_an_inventory_that_was_too_long_to_compare_is_said(fast: Sandbox, tmp_path: Path) -> None:

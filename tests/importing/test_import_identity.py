@@ -16,7 +16,7 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.journal import peek
-from petstore_tools.importing.journals import kept
+from petstore_tools.importing.journals import list_journals
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.plans import Plan
 
@@ -184,7 +184,7 @@ def test_resume_reads_the_source_as_the_import_did(fast: Sandbox, tmp_path: Path
     store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
     options = {"sheet": "Cats", "columns": {"Tier": "name", "Art": "categoryId"}, "drop_duplicates": True}
     begun = store.import_pets(tmp_path / "pets.xlsx", reserve=3, **options)  # type: ignore[arg-type]
-    assert (begun.pending, begun.skipped) == (2, 1)
+    assert (begun.unsent, begun.skipped) == (2, 1)
 
     resumed = command("imports", "resume", begun.journal, "--yes")
 
@@ -315,5 +315,5 @@ def test_the_journal_of_a_run_that_was_killed_is_read_by_the_next(
 
 def peek_at(journal: Path) -> list[Entry]:
     """Read a journal as previews do."""
-    (found,) = kept(journal.parent)[0]
+    (found,) = list_journals(journal.parent)[0]
     return peek(journal.parent, found.target, journal_id=found.id)

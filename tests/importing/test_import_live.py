@@ -21,8 +21,7 @@ from python_calamine import CalamineWorkbook
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
-from petstore_tools.importing import Progress
-from petstore_tools.importing import lookup as looks
+from petstore_tools.importing import Progress, lookup
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.matching import merge
 from petstore_tools.importing.row_states import Entry
@@ -157,7 +156,7 @@ def test_a_429_never_marks_a_row_failed(fast: Sandbox, file: Path) -> None:
 def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(
     fast: Sandbox, tmp_path: Path, blind: bool
 ) -> None:
-    """Of 5,000 rows at most connections + 3 are lost; it stops, and where it can look, all are pending."""
+    """Of 5,000 rows at most connections + 3 are lost; it stops, and where it can look, all are unsent."""
     path = tmp_path / "many.csv"
     path.write_text(samples.animals_csv(5_000), encoding="utf-8")
     sick = reply(500)
@@ -170,8 +169,8 @@ def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(
     assert result.stopped.kind == "service"
     assert 3 <= proxy.counts["POST"] <= 16 + 3
     assert result.unknown == (proxy.counts["POST"] if blind else 0)
-    assert proxy.counts["GET"] == (1 + looks.PROBES if blind else 3)  # before, probes, after
-    assert result.pending == 5_000 - result.unknown
+    assert proxy.counts["GET"] == (1 + lookup.PROBES if blind else 3)  # before, probes, after
+    assert result.unsent == 5_000 - result.unknown
 
 
 @pytest.mark.case("P39a")
@@ -197,13 +196,13 @@ def test_a_service_without_the_operation_stops_after_the_first_request(
 def test_a_closed_port_or_an_unknown_host_makes_nothing_unknown(
     fast: Sandbox, file: Path, base_url: str
 ) -> None:
-    """It is proven that nothing left: all rows stay pending."""
+    """It is proven that nothing left: all rows stay unsent."""
     store = fast.connect(base_url=base_url)
 
     result = store.import_pets(file)
 
     assert result.stopped is not None
-    assert (result.stopped.kind, result.unknown, result.pending) == ("service", 0, ROWS)
+    assert (result.stopped.kind, result.unknown, result.unsent) == ("service", 0, ROWS)
 
 
 LOST = ["drop before", "drop after", reply(500), reply(504), reply(201, b"{}")]
@@ -243,7 +242,7 @@ def test_the_only_row_of_a_file_is_sent_again_but_not_for_ever(
     ) as proxy:
         result = through(fast, proxy).import_pets(path)
 
-    assert (result.created, result.pending, proxy.counts["POST"]) == (created, 1 - created, min(lost + 1, 3))
+    assert (result.created, result.unsent, proxy.counts["POST"]) == (created, 1 - created, min(lost + 1, 3))
     assert (result.stopped is None) == bool(created)
     assert sum(existing(fast).values()) == created
 
@@ -381,7 +380,7 @@ def test_an_import_stops_at_the_days_quota_and_goes_on_the_next_day(file: Path) 
         started = box.clock.now()
         first = box.store.import_pets(file, reserve=0)
         assert first.stopped is not None
-        assert (first.stopped.kind, first.created, first.pending) == ("quota", 39, 21)
+        assert (first.stopped.kind, first.created, first.unsent) == ("quota", 39, 21)
         assert box.clock.now() - started < 180
         assert first.resumes_at == started // 86_400 * 86_400 + 86_401
 
@@ -538,7 +537,7 @@ def test_a_ban_stops_an_import_with_its_time(fast: Sandbox, file: Path) -> None:
         result = replace_plan(through(fast, proxy), Plan(60, 100_000)).import_pets(file, wait=True)
 
     assert result.stopped is not None
-    assert (result.stopped.kind, result.created, result.pending) == ("banned", 4, ROWS - 4)
+    assert (result.stopped.kind, result.created, result.unsent) == ("banned", 4, ROWS - 4)
     assert proxy.counts["POST"] == 5
     assert result.resumes_at is not None
 
@@ -696,7 +695,7 @@ def _killed_often(file: Path, kills: int, seed: int) -> None:
         )
         for _ in range(40):
             result = store.import_pets(file)
-            if not result.pending:
+            if not result.unsent:
                 break
         store.close()
         found = existing(box)
@@ -747,16 +746,16 @@ BOUNDARIES = [
     ("journal", "_make", 1),  # the journal gets its name
     ("transport.Transport", "send", 1),  # the look before
     ("journal.Journal", "keep_baseline", 1),
-    ("journal.Journal", "adopt", 1),
-    ("journal.Journal", "move", 1),  # the first intent
+    ("journal.Journal", "add_rows", 1),
+    ("journal.Journal", "transition", 1),  # the first intent
     ("transport.Transport", "send", 2),  # the first create
-    ("journal.Journal", "move", 2),  # its answer is recorded
+    ("journal.Journal", "transition", 2),  # its answer is recorded
     ("transport.Transport", "send", 4),  # the one whose answer is lost
-    ("journal.Journal", "move", 8),
-    ("journal.Journal", "move", 40),
-    ("lookup", "look", 2),  # the look after
+    ("journal.Journal", "transition", 8),
+    ("journal.Journal", "transition", 40),
+    ("lookup", "list_inventory", 2),  # the look after
     ("journal.Journal", "settle", 1),
-    ("journal.Journal", "bury", 2),
+    ("journal.Journal", "mark_lost", 2),
     ("csv_files", "csv_bytes", 1),  # the created file
     ("atomic.os", "replace", 1),
 ]
@@ -841,14 +840,14 @@ def test_a_fault_of_the_journals_file_is_an_error_of_ours(tmp_path: Path) -> Non
     """A full disk, a file gone bad: named as the journal's, whatever the call."""
     target = Target("sandbox", "http://127.0.0.1/v1", tmp_path / "pets.csv")
     with open_journal(tmp_path / "imports", target, now=0.0) as journal:
-        journal.adopt(merge([], []), now=0.0)
+        journal.add_rows(merge([], []), now=0.0)
         assert journal._db is not None
         journal._db.close()
 
         for call in (
             journal.entries,
-            lambda: journal.bury(now=0.0),
-            lambda: journal.adopt(merge([], []), now=0.0),
+            lambda: journal.mark_lost(now=0.0),
+            lambda: journal.add_rows(merge([], []), now=0.0),
         ):
             with pytest.raises(JournalError, match="cannot be used"):
                 call()

@@ -16,8 +16,8 @@ from proxy import Fate, FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import JournalError
-from petstore_tools.importing import ImportResult, Progress, manage
-from petstore_tools.importing.journals import elsewhere, kept
+from petstore_tools.importing import ImportResult, Progress, lookup
+from petstore_tools.importing.journals import list_journals, other_imports
 from petstore_tools.importing.reconcile import LOST_ELSEWHERE
 from petstore_tools.importing.run_lock import Target, place_lock
 from petstore_tools.plans import Plan
@@ -107,13 +107,13 @@ def test_an_equal_row_that_another_import_lost_is_waited_for(
     ) as proxy:
         (a, b), (path, _) = _lost_in_both(fast, proxy, tmp_path)
         folder = a.journals
-        other = next(k for k in kept(folder)[0] if k.target.path.name == "b.csv")
+        other = next(k for k in list_journals(folder)[0] if k.target.path.name == "b.csv")
 
         def decide(progress: Progress) -> None:
             waits.update({progress.waits_until} if progress.waits_until else ())
             if len(waits) == 2 and decided and not progress.created:
                 waits.add(0.0)
-                manage.decide(b.client, folder, other, 2, None)
+                lookup.decide(b.client, folder, other, 2, None)
 
         result = a.import_pets(path, progress=decide)
 
@@ -219,10 +219,10 @@ def _round(box: Sandbox, folder: Path, seed: int) -> tuple[int, int]:
         store = PetStore(base_url=proxy.base_url, api_key=box.api_key, **settings)  # type: ignore[arg-type]
         for path in [*paths, *paths]:
             for _ in range(10):
-                if not store.import_pets(path, existing="send").pending:
+                if not store.import_pets(path, existing="send").unsent:
                     break
         store.close()
-    found, damaged = kept(state / "imports")
+    found, damaged = list_journals(state / "imports")
     entries = [(k.id, k.target) for k in found]
     assert (len(entries), damaged) == (3, {})
     return _judge(box, before, paths, state / "imports", entries)
@@ -238,11 +238,11 @@ def _judge(
         for line in path.read_text().splitlines()[1:]:
             name, category_id, status = line.split(",")
             wanted[name, int(category_id), status or None] += 1
-    owned = elsewhere(folder, journals[0][1], but="")
-    states: Counter[str] = sum((k.states for k in kept(folder)[0]), Counter())
+    owned = other_imports(folder, journals[0][1], but="")
+    states: Counter[str] = sum((k.states for k in list_journals(folder)[0]), Counter())
     unknown = owned.lost
     assert states["created"] == len(owned.owned), "an animal is the answer to two rows"
-    assert states["pending"] == states["sending"] == states["rejected"] == 0
+    assert states["unsent"] == states["sending"] == states["rejected"] == 0
     assert not made - wanted, "an animal exists twice"
     assert all(content in unknown for content in wanted - made), "a row is lost"
     return wanted.total(), states["unknown"] + states["ambiguous"]
@@ -292,7 +292,7 @@ def test_a_person_cannot_give_an_animal_to_two_imports(fast: Sandbox, tmp_path: 
         store.client.max_wait_s = 0.0
         second = store.import_pets(b, existing="send")
         folder = store.journals
-        (journal,) = [k for k in kept(folder)[0] if k.id == second.journal]
+        (journal,) = [k for k in list_journals(folder)[0] if k.id == second.journal]
 
         with pytest.raises(JournalError, match=f"id 1 belongs to a row of import {first.journal} already"):
-            manage.decide(store.client, folder, journal, 2, 1)
+            lookup.decide(store.client, folder, journal, 2, 1)

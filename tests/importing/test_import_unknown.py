@@ -100,7 +100,7 @@ def test_a_shuffled_file_with_duplicates_goes_on_beside_rows_that_a_person_must_
         path.write_text("\n".join(["name,categoryId", *rows, ""]))
         result = store.import_pets(path)
 
-    assert (result.pending, result.stopped) == (0, None)
+    assert (result.unsent, result.stopped) == (0, None)
     assert result.created + result.ambiguous == 32
     assert not existing(fast) - Counter((r.split(",")[0], int(r.split(",")[1]), None) for r in rows)
 
@@ -116,7 +116,7 @@ def test_three_equal_rows_that_are_lost_first_do_not_end_the_import(fast: Sandbo
     ) as proxy:
         result = through(fast, proxy).import_pets(path)
 
-    assert (result.created, result.ambiguous, result.pending, result.stopped) == (20, 3, 0, None)
+    assert (result.created, result.ambiguous, result.unsent, result.stopped) == (20, 3, 0, None)
 
 
 @pytest.mark.case("P33")

@@ -13,7 +13,7 @@ import pytest
 from inventories import existing_names
 
 from petstore_tools import Sandbox
-from petstore_tools.importing.journals import kept
+from petstore_tools.importing.journals import list_journals
 from petstore_tools.plans import Plan
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
@@ -78,7 +78,7 @@ def test_a_workbook_of_0_1_goes_on_under_its_sheet(fast: Sandbox, tmp_path: Path
     dogs = fast.store.import_pets(path, sheet="Dogs")
 
     assert (dogs.journal, dogs.created, dogs.ambiguous) == (name, 6, 1)
-    (journal,) = kept(fast.state_dir / "imports")[0]
+    (journal,) = list_journals(fast.state_dir / "imports")[0]
     assert journal.target.sheet == "Dogs"
 
 
@@ -87,7 +87,7 @@ def test_a_journal_of_0_1_is_listed(fast: Sandbox, tmp_path: Path) -> None:
     """Before any run of this version, and without a word of 1970."""
     name = journal_of_0_1(fast, tmp_path / "animals.csv")
 
-    ((journal,), errors) = kept(fast.state_dir / "imports")
+    ((journal,), errors) = list_journals(fast.state_dir / "imports")
 
     assert (journal.id, errors, journal.reading) == (name, {}, {})
     assert (journal.states["created"], journal.states["ambiguous"]) == (2, 1)

@@ -66,7 +66,7 @@ def test_an_interrupt_ends_the_loop_around_an_import(box: Sandbox, files: list[P
     assert isinstance(result, ImportResult)
     assert begun == ["january.csv"]
     assert 50 <= result.created < ROWS
-    assert result.created + result.unknown + result.pending == ROWS
+    assert result.created + result.unknown + result.unsent == ROWS
     assert [path.exists() for path in result.files] == [True]
     assert caught.value._render_traceback_() == [f"Interrupted: {result}; the same call goes on"]
     assert box.store.import_pets(files[0], existing="send").complete

@@ -122,7 +122,7 @@ def test_rows_between_unchanged_neighbours_are_edits(at: int) -> None:
         [row(n, name, 9 if name.startswith("New") else 3) for n, name in enumerate(changed, start=2)],
     )
 
-    assert [(h.stands_as.content[0], h.row.name) for h in merged.held] == [
+    assert [(h.exists_as.content[0], h.row.name) for h in merged.held] == [
         (f"Old {n}", f"New {n}") for n in (at, at + 1)
     ]
     assert merged.new == ()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.matching import merge
-from petstore_tools.importing.reconcile import settle
+from petstore_tools.importing.reconcile import find_outcomes
 from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.tabular.csv_files import records, write_csv
@@ -53,25 +53,25 @@ class World:
         """One process: open, adopt, send until done or dead."""
         target = Target("sandbox", "http://x/v1", folder / "pets.csv")
         with open_journal(folder, target, now=0.0) as journal:
-            journal.adopt(merge(journal.entries(), rows), now=0.0)
-            for entry in [e for e in journal.entries(wanted=True) if e.state == "pending"]:
+            journal.add_rows(merge(journal.entries(), rows), now=0.0)
+            for entry in [e for e in journal.entries(wanted=True) if e.state == "unsent"]:
                 fate = self.fates[self.requests % len(self.fates)]
                 death = self.deaths[self.requests % len(self.deaths)]
                 self.requests += 1
                 self._die(death, 0)
-                journal.move(entry, "sending", now=0.0)
+                journal.transition(entry, "sending", now=0.0)
                 self._die(death, 1)
                 if fate in ("created", "lost after"):
                     self.created[entry.content] += 1
                 self._die(death, 2)
                 if fate == "created":
-                    journal.move(entry, "created", now=0.0, pet_id=self.requests)
+                    journal.transition(entry, "created", now=0.0, pet_id=self.requests)
                 elif fate == "rejected":
-                    journal.move(entry, "rejected", now=0.0)
+                    journal.transition(entry, "rejected", now=0.0)
                 elif fate == "refused 429":
-                    journal.move(entry, "pending", now=0.0)
+                    journal.transition(entry, "unsent", now=0.0)
                 else:
-                    journal.move(entry, "unknown", now=0.0)
+                    journal.transition(entry, "unknown", now=0.0)
                 self._die(death, 3)
 
     @staticmethod
@@ -143,7 +143,7 @@ class Clerk:
         pet_id = self._add(content, self.now + late_s)
         return pet_id if fate == "answered" else None
 
-    def look(self) -> list[tuple[int, PetValues]]:
+    def list_inventory(self) -> list[tuple[int, PetValues]]:
         return [(pet_id, content) for pet_id, (content, at) in self.animals.items() if at <= self.now]
 
 
@@ -157,26 +157,26 @@ def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
     target = Target("sandbox", "http://x/v1", folder / "pets.csv")
     with open_journal(folder, target, now=clerk.now) as journal:
         if journal.is_new:
-            journal.keep_baseline([pet_id for pet_id, _ in clerk.look()], now=clerk.now)
+            journal.keep_baseline([pet_id for pet_id, _ in clerk.list_inventory()], now=clerk.now)
         may_die()
-        journal.adopt(merge(journal.entries(), rows), now=clerk.now)
-        for entry in [e for e in journal.entries(wanted=True) if e.state == "pending"]:
+        journal.add_rows(merge(journal.entries(), rows), now=clerk.now)
+        for entry in [e for e in journal.entries(wanted=True) if e.state == "unsent"]:
             clerk.pass_time()
-            journal.move(entry, "sending", now=clerk.now)
+            journal.transition(entry, "sending", now=clerk.now)
             may_die()
             pet_id = clerk.create(entry.content)
             may_die()
             clerk.now += 1
             if pet_id is None:
-                journal.move(entry, "unknown", now=clerk.now)
+                journal.transition(entry, "unknown", now=clerk.now)
             else:
-                journal.move(entry, "created", now=clerk.now, pet_id=pet_id)
+                journal.transition(entry, "created", now=clerk.now, pet_id=pet_id)
             may_die()
         lost = [e for e in journal.entries() if e.state == "unknown" and not e.candidates]
         if lost:
             clerk.now = max(clerk.now, max(e.changed_at for e in lost) + RECONCILE_AFTER_S)
             owned = {e.pet_id for e in journal.entries() if e.pet_id is not None}
-            verdicts = settle(lost, clerk.look(), baseline=journal.baseline, owned=owned)
+            verdicts = find_outcomes(lost, clerk.list_inventory(), baseline=journal.baseline, owned=owned)
             may_die()
             journal.settle(verdicts, now=clerk.now)
 

@@ -111,7 +111,7 @@ def ours(path: Path, base_url: str, key: str) -> int:
     store = PetStore(base_url=base_url, api_key=key, plan="100000/1000000", state_dir=path.parent / "state")
     for _ in range(10):
         result = store.import_pets(path)
-        if not result.pending:
+        if not result.unsent:
             break
     return result.created
 
