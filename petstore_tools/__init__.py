@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from petstore_tools.errors import SheetError as SheetError
     from petstore_tools.errors import TransportError as TransportError
     from petstore_tools.errors import UnauthorizedError as UnauthorizedError
-    from petstore_tools.importing import ImportPreview, ImportResult
+    from petstore_tools.importing.preview import ImportPreview
+    from petstore_tools.importing.results import ImportResult
     from petstore_tools.listing.completeness import Listing
     from petstore_tools.plans import Plan
     from petstore_tools.reporting.report import StatusReport, status_report
@@ -49,8 +50,8 @@ __all__ = [
 ]
 
 _HOME: Final = {
-    "ImportPreview": "importing",
-    "ImportResult": "importing",
+    "ImportPreview": "importing.preview",
+    "ImportResult": "importing.results",
     "Listing": "listing.completeness",
     "PetStore": "store",
     "Plan": "plans",

@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from petstore_tools.importing import Progress
 from petstore_tools.text import utc_text
 
-Show = Callable[[Progress], None]
-Progressing = bool | Show | None
+if TYPE_CHECKING:
+    from petstore_tools.importing.send import Progress
+
+Show: TypeAlias = "Callable[[Progress], None]"
+Progressing: TypeAlias = "bool | Show | None"
 
 
 def is_wanted(progress: Progressing) -> bool:

@@ -18,6 +18,7 @@ from petstore_tools.history.snapshots import Snapshot, Snapshots, SnapshotStore
 from petstore_tools.http.client import RECONCILE_AFTER_S, Client
 from petstore_tools.http.responses import first_fault
 from petstore_tools.http.transport import Transport
+from petstore_tools.importing.options import ImportOptions, takes_options
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.fetch import Fetcher
 from petstore_tools.listing.pages import Inventory, Pages
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from petstore_tools.doctor import Finding
-    from petstore_tools.importing import ImportPreview, ImportResult, Progress
-    from petstore_tools.importing.options import Existing
+    from petstore_tools.importing.preview import ImportPreview
+    from petstore_tools.importing.results import ImportResult
     from petstore_tools.reporting.report import StatusReport
     from petstore_tools.throttle.quota import Quota
 
@@ -365,26 +366,10 @@ class PetStore:
 
         return look(self.client.gate)
 
-    def preview_import(
-        self,
-        source: str | Path | pd.DataFrame,
-        *,
-        name: str | None = None,
-        sheet: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        allow_totals: bool = False,
-        strict: bool = False,
-        allow_bad: bool = False,
-        send_edited: bool = False,
-        drop_duplicates: bool = False,
-        existing: Existing = "ask",
-        baseline: bool = True,
-        reserve: int | None = None,
-    ) -> ImportPreview:
+    @takes_options(ImportOptions)
+    def preview_import(self, options: ImportOptions) -> ImportPreview:
         """
-        Check a spreadsheet offline and tell the price of its import; sends and writes nothing.
-
-        What can be given is described at `import_pets`.
+        Check a spreadsheet offline and estimate the cost of its import; sends and writes nothing.
 
         Raises:
             SheetError: The file cannot be used.
@@ -392,43 +377,12 @@ class PetStore:
 
         Spec: §2.1, §8.2.
         """
-        from petstore_tools import importing as bulk
+        from petstore_tools.importing.preview import preview
 
-        order = bulk.ImportOptions.of(
-            source,
-            name=name,
-            sheet=sheet,
-            columns=columns,
-            allow_totals=allow_totals,
-            strict=strict,
-            allow_bad=allow_bad,
-            send_edited=send_edited,
-            drop_duplicates=drop_duplicates,
-            existing=existing,
-            baseline=baseline,
-            reserve=reserve,
-        )
-        return bulk.preview(self.client, self.journals, order)
+        return preview(self.client, self.journals, options)
 
-    def import_pets(
-        self,
-        source: str | Path | pd.DataFrame,
-        *,
-        name: str | None = None,
-        sheet: str | None = None,
-        columns: Mapping[str, str] | None = None,
-        allow_totals: bool = False,
-        strict: bool = False,
-        allow_bad: bool = False,
-        send_edited: bool = False,
-        drop_duplicates: bool = False,
-        existing: Existing = "ask",
-        baseline: bool = True,
-        resend: bool = True,
-        reserve: int | None = None,
-        wait: bool = False,
-        progress: bool | Callable[[Progress], None] | None = None,
-    ) -> ImportResult:
+    @takes_options(ImportOptions)
+    def import_pets(self, options: ImportOptions) -> ImportResult:
         """
         Create the animals of a spreadsheet, each once; the same call goes on where it stopped.
 
@@ -438,26 +392,8 @@ class PetStore:
         a person changed is left alone, and the new one gets a number. A stop at the day's quota, a ban or
         a sick service is no exception: `stopped` tells.
 
-        Args:
-            source: .csv, .tsv, .xlsx or .ods, or a DataFrame; delimiter, encoding and header row are found.
-            name: What a DataFrame is called: the same name goes on with the same import.
-            sheet: Which sheet of a workbook; default: the visible one that has the columns.
-            columns: Field (`name`, `categoryId`, `status`) by column title, where titles do not tell.
-            allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
-            strict: Send nothing while a row has a problem.
-            allow_bad: Go on although more than half of the rows have problems.
-            send_edited: Send rows that look like created ones edited since, as further animals.
-            drop_duplicates: Of rows with the same three values, send one.
-            existing: New rows that match an animal which exists already, by another import or in the
-                inventory: `skip` or `send` them; `ask` refuses.
-            baseline: Look before the first create what stands, for at most a tenth of the requests.
-            resend: Send rows again that a look proved absent after their answer was lost.
-            reserve: Requests of each day kept for others; default 20, or a tenth of a smaller day.
-            wait: Wait for the next day's quota in place of stopping.
-            progress: False: nothing is printed; True: a bar; a function: called with Progress.
-
         Raises:
-            SheetError: The file cannot be used, or rows of it seem to stand already.
+            SheetError: The file cannot be used, or rows of it match animals that already exist.
             JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
             Interrupted: Ctrl-C, or the kernel was interrupted, so that nothing after this call runs; the
@@ -465,9 +401,10 @@ class PetStore:
 
         Spec: §4.2, §8.
         """
-        from petstore_tools import importing as bulk
+        from petstore_tools.importing.run import run
         from petstore_tools.notebook import import_progress
 
+        progress = options.progress
         quiet = progress is False or (progress is None and not self._prints)
 
         def announce(preview: ImportPreview) -> bool:
@@ -475,24 +412,8 @@ class PetStore:
                 print(preview)
             return True
 
-        order = bulk.ImportOptions.of(
-            source,
-            name=name,
-            sheet=sheet,
-            columns=columns,
-            allow_totals=allow_totals,
-            strict=strict,
-            allow_bad=allow_bad,
-            send_edited=send_edited,
-            drop_duplicates=drop_duplicates,
-            existing=existing,
-            baseline=baseline,
-            resend=resend,
-            reserve=reserve,
-            wait=wait,
-        )
         with import_progress(self.progress if progress is None else progress) as show:
-            result = bulk.run(self.inventory, self.journals, order, announce=announce, progress=show)
+            result = run(self.inventory, self.journals, options, announce=announce, progress=show)
         assert result is not None
         return result
 

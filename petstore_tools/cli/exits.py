@@ -19,7 +19,8 @@ from petstore_tools.errors import (
     SheetError,
     UnauthorizedError,
 )
-from petstore_tools.importing import ImportResult, Stopped
+from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.send import Stopped
 
 DONE: Final = 0
 PARTLY: Final = 1  # some rows rejected or unknown, or a listing that is not complete

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,14 +12,15 @@ from typing import cast
 
 import click
 
-from petstore_tools import importing
 from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT, EXISTING, JSON, NO_PROGRESS, WAIT, YES, mapping_of
 from petstore_tools.errors import Interrupted, SettingsError, SheetError
-from petstore_tools.importing import ImportOptions, ImportPreview, ImportResult
-from petstore_tools.importing.options import Existing
-from petstore_tools.importing.rows import Row
-from petstore_tools.importing.sheet import sheets_to_import
+from petstore_tools.importing.check import by_sheet
+from petstore_tools.importing.options import Existing, ImportOptions
+from petstore_tools.importing.preview import ImportPreview
+from petstore_tools.importing.preview import preview as preview_of
+from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.run import run
 from petstore_tools.notebook import import_progress
 from petstore_tools.store import PetStore
 from petstore_tools.text import local_text, pluralize, utc_text
@@ -85,7 +85,7 @@ def import_(
     """
     order = ImportOptions(
         file,
-        mapping_of(maps),
+        columns=mapping_of(maps),
         sheet=sheet,
         allow_totals=allow_totals,
         strict=strict,
@@ -99,10 +99,10 @@ def import_(
         wait=wait,
     )
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
-        orders = [order] if sheet != "all" else _by_sheet(order)
+        orders = [order] if sheet != "all" else by_sheet(order)
         if not dry_run:
             return import_each(store, orders, yes=yes, as_json=as_json)
-        previews = [importing.preview(store.client, store.journals, one) for one in orders]
+        previews = [preview_of(store.client, store.journals, one) for one in orders]
         for preview in previews:
             click.echo("\n".join(preview.lines(most=len(preview.problems))))
         if any(preview.refusal for preview in previews):
@@ -110,35 +110,11 @@ def import_(
         return exits.PARTLY if any(preview.problems for preview in previews) else exits.DONE
 
 
-def _by_sheet(order: ImportOptions) -> list[ImportOptions]:
-    """Return the imports of the sheets of a workbook; equal rows of two of them are duplicates."""
-    sheets = sheets_to_import(order.path, order.columns)
-    rows = {
-        sheet: Counter(
-            row.content for row in replace(order, sheet=sheet).read().rows() if isinstance(row, Row)
-        )
-        for sheet in sheets
-    }
-    orders = [
-        replace(
-            order,
-            sheet=sheet,
-            together=tuple(sheets),
-            earlier=frozenset().union(*(rows[other] for other in sheets[:at])),
-            beside=sum((rows[other] for other in sheets if other != sheet), Counter()),
-        )
-        for at, sheet in enumerate(sheets)
-    ]
-    if not orders:
-        raise SheetError(f"{order.path.name} has no visible sheet with the columns and rows below them")
-    return orders
-
-
 def import_each(store: PetStore, orders: list[ImportOptions], *, yes: bool, as_json: bool) -> int:
     """Import once it is agreed to, tell what became of it, and return the exit code."""
     agreed = len(orders) > 1
     if agreed:
-        previews = [importing.preview(store.client, store.journals, order) for order in orders]
+        previews = [preview_of(store.client, store.journals, order) for order in orders]
         agreed = _agreed(previews, yes=yes)
         for preview in previews:
             if preview.refusal:
@@ -184,7 +160,7 @@ def _run_import(
     store: PetStore, order: ImportOptions, announce: Callable[[ImportPreview], bool]
 ) -> ImportResult | None:
     with import_progress(store.progress) as show:
-        return importing.run(store.inventory, store.journals, order, announce=announce, progress=show)
+        return run(store.inventory, store.journals, order, announce=announce, progress=show)
 
 
 def _agreed(previews: list[ImportPreview], *, yes: bool) -> bool:

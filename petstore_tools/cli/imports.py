@@ -14,10 +14,10 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.import_ import import_each
 from petstore_tools.cli.options import ENVIRONMENT, EXISTING, JSON, NO_PROGRESS, SHOWN_ROWS, WAIT, YES
 from petstore_tools.errors import SettingsError
-from petstore_tools.importing import ImportOptions, journals, lookup
+from petstore_tools.importing import journals, lookup
 from petstore_tools.importing.journal import peek
 from petstore_tools.importing.journals import JournalInfo
-from petstore_tools.importing.options import Existing
+from petstore_tools.importing.options import Existing, ImportOptions
 from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
 from petstore_tools.text import utc_text

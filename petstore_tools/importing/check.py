@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 from petstore_tools.errors import JournalError, SheetError
@@ -16,7 +17,7 @@ from petstore_tools.importing.reconcile import Existing
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import PetValues, Row, RowProblem
 from petstore_tools.importing.run_lock import Target
-from petstore_tools.importing.sheet import Table
+from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,9 @@ def open_source(client: Client, folder: Path, order: ImportOptions) -> Opened:
         SheetError: It cannot be used, or has no rows.
         JournalError: It is a rejects file whose journal is not here.
     """
-    table = order.read()
-    target = order.target(client, table)
+    table = read(order)
+    path = order.path.resolve() if order.frame is None else order.path
+    target = Target(client.environment, client.base_url, path, table.sheet)
     rows: list[Row] = []
     problems: list[RowProblem] = []
     blank = 0
@@ -122,6 +124,32 @@ def open_source(client: Client, folder: Path, order: ImportOptions) -> Opened:
     )
 
 
+def read(order: ImportOptions) -> Table:
+    """Open what is to be imported."""
+    if order.frame is not None:
+        table = read_frame(order.frame, order.columns)
+    else:
+        table = read_table(order.path, order.columns, sheet=order.sheet)
+    return replace(table, allow_totals=order.allow_totals)
+
+
+def by_sheet(order: ImportOptions) -> list[ImportOptions]:
+    """
+    Return the imports of the sheets of a workbook; equal rows of two of them are duplicates.
+
+    Raises:
+        SheetError: No visible sheet has the columns and rows below them.
+    """
+    each = [replace(order, sheet=sheet) for sheet in sheets_to_import(order.path, order.columns)]
+    if not each:
+        raise SheetError(f"{order.path.name} has no visible sheet with the columns and rows below them")
+    together = {
+        one.sheet or "": Counter(row.content for row in read(one).rows() if isinstance(row, Row))
+        for one in each
+    }
+    return [replace(one, together=together) for one in each]
+
+
 def _journal(folder: Path, target: Target, table: Table, rows: list[Row]) -> str:
     """Return the journal of a file: its own, or that of a sheet that was renamed, whose rows it holds."""
     if found := current(folder, target):
@@ -150,11 +178,15 @@ def check(
         inventory: Animals that exist, those of its siblings left out; None where it was not listed.
     """
     # what a sibling created and still holds makes an equal row here a duplicate; else the animal exists
-    elsewhere = others.existing + (others.of_siblings - order.beside)
+    beside = sum(
+        (rows for sheet, rows in order.together.items() if sheet != order.sheet), Counter[PetValues]()
+    )
+    elsewhere = others.existing + (others.of_siblings - beside)
     existing = Existing(elsewhere | (inventory or Counter()), others.defaults)
     rows = list(opened.rows)
     own = {entry.content for entry in entries}
-    earlier = order.earlier | others.of_siblings.keys()
+    before = takewhile(lambda sheet: sheet != order.sheet, order.together)
+    earlier = others.of_siblings.keys() | {content for sheet in before for content in order.together[sheet]}
     twins, seen = [], set[PetValues]()
     for row in rows:
         if row.content in seen or (row.content in earlier and row.content not in own):

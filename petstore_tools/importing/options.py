@@ -1,59 +1,69 @@
-"""What a caller wants imported, and how."""
+"""What an import is asked to do: every option is spelled here, and passed on as one value."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from functools import wraps
+from inspect import cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, get_args
 
-from petstore_tools.errors import SheetError
-from petstore_tools.http.client import Client
-from petstore_tools.importing.journals import JournalInfo
-from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.rows import PetValues
-from petstore_tools.importing.run_lock import Target
-from petstore_tools.importing.sheet import Table, read_frame, read_table
+from petstore_tools.errors import ArgumentError, SheetError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from petstore_tools.importing.journals import JournalInfo
+    from petstore_tools.importing.row_states import Entry
+    from petstore_tools.importing.rows import PetValues
+    from petstore_tools.importing.send import Progress
+
 Existing = Literal["ask", "skip", "send"]
 _STORED: Final = ("columns", "sheet", "drop_duplicates", "allow_totals")
+_INTERNAL: Final = ("together", "from_journal")
+_RENAMED: Final = {
+    "mapping": "columns",
+    "drop_twins": "drop_duplicates",
+    "known": "existing",
+    "leave": "reserve",
+}
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ImportOptions:
     """
-    What the caller wants imported, and how.
+    What is imported, and how.
 
     Attributes:
-        path: The file.
-        columns: Field by column title, where the titles do not tell.
-        sheet: Which sheet of a workbook, None for the visible one that has the columns.
-        frame: Rows in place of the file's; the path only names them.
-        allow_totals: An animal may be called by a word for a total, such as `Summe`.
-        strict: Send nothing while the file has a problem.
+        source: A file (.csv, .tsv, .xlsx, .ods) or a DataFrame; delimiter, encoding and header row are found.
+        name: What a DataFrame is called: the same name goes on with the same import.
+        sheet: Which sheet of a workbook; None: the visible one that has the columns.
+        columns: Field (`name`, `categoryId`, `status`) by column title, where the titles do not tell.
+        allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
+        strict: Send nothing while a row has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
         drop_duplicates: Of rows with the same three values, send one.
-        existing: What to do with new rows whose animal seems to stand already, by another import or in the
-            inventory: `ask`: refuse; `skip` or `send` them.
-        baseline: Look before the first create what stands, where that is worth its price.
-        resend: Send rows again that a look proves absent.
-        reserve: Requests of each day kept for others, None for the default.
-        wait: Wait for the next day's quota in place of stopping.
-        together: Sheets of the workbook that are imported one after the other, this one among them.
-        earlier: Values of the rows of those before this one: equal rows are duplicates.
-        beside: Rows of all others of those, by their values.
-        from_journal: What a DataFrame is read back from, None for all else.
+        existing: What happens to new rows that match an animal which exists already, by another import or
+            in the inventory: `skip` leaves them out, `send` creates them anyway, `ask` refuses the import.
+        baseline: List the inventory before the first create, for at most a tenth of the requests.
+        resend: Send rows again whose answer was lost and that a later listing proves absent.
+        reserve: Requests of each day kept for others; default 20, or a tenth of a smaller day.
+        wait: Wait for the next day's quota instead of stopping.
+        progress: False: nothing is printed; True: a bar; a function: called with Progress.
     """
 
-    path: Path
-    columns: Mapping[str, str] | None = None
+    source: str | Path | pd.DataFrame
+    _: KW_ONLY
+    name: str | None = None
     sheet: str | None = None
-    frame: pd.DataFrame | None = None
+    columns: Mapping[str, str] | None = None
     allow_totals: bool = False
     strict: bool = False
     allow_bad: bool = False
@@ -64,31 +74,41 @@ class ImportOptions:
     resend: bool = True
     reserve: int | None = None
     wait: bool = False
-    together: tuple[str, ...] = ()
-    earlier: frozenset[PetValues] = frozenset()
-    beside: Counter[PetValues] = field(default_factory=Counter)
+    progress: bool | Callable[[Progress], None] | None = None
+    # set by the toolkit alone: values of the rows of all sheets that are imported one after the other, by
+    # sheet; and the journal that a DataFrame is read back from
+    together: Mapping[str, Counter[PetValues]] = field(default_factory=dict)
     from_journal: JournalInfo | None = None
 
-    @classmethod
-    def of(cls, source: str | Path | pd.DataFrame, *, name: str | None = None, **wishes: Any) -> Self:
-        """
-        Take a file, or a frame by its name.
-
-        Raises:
-            SheetError: A frame without a name, or a name for a file.
-        """
-        if isinstance(source, str | Path):
+    def __post_init__(self) -> None:
+        if self.existing not in get_args(Existing):
+            raise ArgumentError(f"existing must be 'ask', 'skip' or 'send', not {self.existing!r}")
+        name = self.name
+        if isinstance(self.source, str | Path):
             if name is not None:
-                raise SheetError(f"{Path(source).name} has a name already: name= is for a DataFrame")
-            return cls(Path(source), **wishes)
-        if not hasattr(source, "columns"):
-            raise SheetError(f"a path or a DataFrame can be imported, no {type(source).__name__}")
-        if not name or Path(name).name != name or not name.strip("."):
+                raise SheetError(f"name= is for a DataFrame; the file {self.path.name} has a name already")
+        elif not hasattr(self.source, "columns"):
+            raise SheetError(f"a path or a DataFrame can be imported, not {type(self.source).__name__}")
+        elif not name or Path(name).name != name or not name.strip("."):
             raise SheetError(
                 'give the DataFrame a name (import_pets(df, name="spring")): the same name goes on with the '
                 "same import, and the result files bear it"
             )
-        return cls(Path(name), frame=source, **wishes)
+
+    @property
+    def frame(self) -> pd.DataFrame | None:
+        """The DataFrame, None where a file is imported."""
+        return None if isinstance(self.source, str | Path) else self.source
+
+    @property
+    def path(self) -> Path:
+        """The file; of a DataFrame its name alone."""
+        return Path(self.source if isinstance(self.source, str | Path) else self.name or "")
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the source is read, as JSON values: what a later run needs to know."""
+        return {name: getattr(self, name) for name in _STORED}
 
     @classmethod
     def resumed(cls, kept: JournalInfo, entries: Sequence[Entry], *, wait: bool) -> Self:
@@ -100,7 +120,7 @@ class ImportOptions:
         Args:
             kept: Its journal.
             entries: The rows of the journal that its file holds.
-            wait: Wait for the next day's quota in place of stopping.
+            wait: Wait for the next day's quota instead of stopping.
 
         Raises:
             SheetError: A DataFrame that version 0.1 imported: its titles are not known.
@@ -113,25 +133,32 @@ class ImportOptions:
         titles = next((entry.titles for entry in entries if entry.titles), ())
         if not titles:
             raise SheetError(f"{path} is a DataFrame: call import_pets with it again")
-        return cls(path, frame=_frame_of(entries, titles), wait=wait, from_journal=kept, **options)
+        frame = _frame_of(entries, titles)
+        return cls(frame, name=str(path), wait=wait, from_journal=kept, **options)
 
-    @property
-    def reading(self) -> dict[str, Any]:
-        """How the source is read, as JSON values: what a later run needs to know."""
-        return {name: getattr(self, name) for name in _STORED}
 
-    def target(self, client: Client, table: Table) -> Target:
-        """Return what the import of a table through a client is for."""
-        path = self.path if self.frame is not None else self.path.resolve()
-        return Target(client.environment, client.base_url, path, table.sheet)
+def takes_options(make: Callable[P, T]) -> Callable[[Callable[[S, T], R]], Callable[Concatenate[S, P], R]]:
+    """
+    Let a method that takes options be called with their arguments, which its help shows.
 
-    def read(self) -> Table:
-        """Open what is to be imported."""
-        if self.frame is not None:
-            table = read_frame(self.frame, self.columns)
-        else:
-            table = read_table(self.path, self.columns, sheet=self.sheet)
-        return replace(table, allow_totals=self.allow_totals)
+    Args:
+        make: The class of the options.
+    """
+
+    def decorate(method: Callable[[S, T], R]) -> Callable[Concatenate[S, P], R]:
+        @wraps(method)
+        def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            for old in _RENAMED.keys() & kwargs.keys():
+                raise ArgumentError(f"{old}= is called {_RENAMED[old]}= since version 0.2")
+            return method(self, make(*args, **kwargs))
+
+        own, taken = signature(method), signature(make).parameters.values()
+        shown = [next(iter(own.parameters.values())), *(p for p in taken if p.name not in _INTERNAL)]
+        call.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
+        call.__doc__ = f"{cleandoc(method.__doc__ or '')}\n\n{cleandoc(make.__doc__ or '')}"
+        return call
+
+    return decorate
 
 
 def _frame_of(entries: Sequence[Entry], header: Sequence[str]) -> pd.DataFrame:

@@ -19,7 +19,6 @@ import pandas as pd
 import requests
 
 from petstore_tools import Sandbox
-from petstore_tools.importing import ImportOptions
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
@@ -94,7 +93,7 @@ def creating(box: Sandbox, folder: Path) -> None:
     def ours() -> None:
         path = folder / f"animals{next(runs)}.csv"
         path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
-        box.store._import(ImportOptions(path, wait=True, existing="send"), lambda preview: True, False)
+        box.store.import_pets(path, wait=True, existing="send", progress=False)
 
     def loop() -> None:
         for body in bodies:
@@ -130,7 +129,7 @@ def turned_clock(folder: Path) -> None:
     path.write_text(samples.animals_csv(2_000), encoding="utf-8")
     with Sandbox(plan="free", animals=0) as box:
         started, before = time.perf_counter(), box.clock.now()
-        box.store._import(ImportOptions(path, wait=True, existing="send"), lambda preview: True, False)
+        box.store.import_pets(path, wait=True, existing="send", progress=False)
         took, plan_s = time.perf_counter() - started, box.clock.now() - before
     print(f"\n2,000 rows on Free: {plan_s / 3_600:.1f} hours of the plan in {took:.1f} s")
 

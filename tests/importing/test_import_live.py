@@ -21,11 +21,12 @@ from python_calamine import CalamineWorkbook
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
-from petstore_tools.importing import Progress, lookup
+from petstore_tools.importing import lookup
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.matching import merge
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.run_lock import Target
+from petstore_tools.importing.send import Progress
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.tabular.workbooks import write_xlsx
@@ -634,7 +635,7 @@ from petstore_tools import PetStore
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.tabular.workbooks import write_xlsx
-from petstore_tools.importing import Progress, lookup
+from petstore_tools.importing import lookup
 from petstore_tools.importing.matching import merge
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.plans import Plan

@@ -16,10 +16,12 @@ from proxy import Fate, FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import JournalError
-from petstore_tools.importing import ImportResult, Progress, lookup
+from petstore_tools.importing import lookup
 from petstore_tools.importing.journals import list_journals, other_imports
 from petstore_tools.importing.reconcile import LOST_ELSEWHERE
+from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run_lock import Target, place_lock
+from petstore_tools.importing.send import Progress
 from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)

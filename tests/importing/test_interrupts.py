@@ -15,7 +15,8 @@ from jupyter_client.manager import start_new_kernel
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import Interrupted
-from petstore_tools.importing import ImportResult, Progress
+from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.send import Progress
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.testing import Fault

@@ -14,7 +14,7 @@ import pytest
 from commands import on_a_terminal
 
 from petstore_tools import Sandbox
-from petstore_tools.importing import Progress
+from petstore_tools.importing.send import Progress
 from petstore_tools.notebook import import_progress, page_progress
 
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")

@@ -243,7 +243,8 @@ def test_commands_and_options_of_the_readme_exist() -> None:
 
 def test_python_calls_of_the_readme_exist() -> None:
     """Each method of `store`, `report`, `result` and `preview` that it shows is there."""
-    from petstore_tools.importing import ImportPreview, ImportResult
+    from petstore_tools.importing.preview import ImportPreview
+    from petstore_tools.importing.results import ImportResult
     from petstore_tools.reporting.report import StatusReport
 
     kinds = {"store": PetStore, "report": StatusReport, "result": ImportResult, "preview": ImportPreview}
