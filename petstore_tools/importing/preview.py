@@ -16,6 +16,7 @@ from petstore_tools.importing.matching import Held
 from petstore_tools.importing.names import notes_on
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.rows import RowProblem
+from petstore_tools.listing.frames import text_dtype
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import column_letter, label_of
 from petstore_tools.tabular.frames import labels
@@ -96,7 +97,7 @@ class ImportPreview:
         names = ("column", "field", "value", "rule", "suggestion")
         data = {name: [getattr(problem, name) for problem in self.problems] for name in names}
         rows = labels([problem.row for problem in self.problems])
-        return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(names, "str"))
+        return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(names, text_dtype()))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

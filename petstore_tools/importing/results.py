@@ -20,6 +20,7 @@ from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import RowProblem
 from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.sheet import Table
+from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.frames import labels
 from petstore_tools.tabular.workbooks import LONGEST_CELL
@@ -125,7 +126,8 @@ class ImportResult:
         frame = pd.DataFrame(fates, columns=list(_FATES), dtype="object")
         frame["row"] = rows
         times = pd.to_datetime(frame.pop("at").astype("float64"), unit="s", utc=True)
-        frame = frame.astype({name: kind for name, kind in _FATES.items() if kind is not None})
+        kinds = {name: text_dtype() if kind == "str" else kind for name, kind in _FATES.items() if kind}
+        frame = frame.astype(kinds)
         status = pd.CategoricalDtype(list(spec.STATUSES), ordered=True)
         frame["status"] = frame["status"].astype(status)
         frame.insert(6, "at", times.dt.floor("s").dt.as_unit("s"))
@@ -178,7 +180,7 @@ class ImportResult:
         frame = self.frame
         lost = frame[frame["fate"] == "unknown"].reset_index(drop=True)
         candidates = [entry.may_be for entry in self.entries if entry.state == "unknown"]  # in the same order
-        return lost.assign(candidates=candidates).astype({"candidates": "str"})
+        return lost.assign(candidates=candidates).astype({"candidates": text_dtype()})
 
 
 def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import FrameError
@@ -14,6 +14,13 @@ from petstore_tools.models import PetRow
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def text_dtype() -> Literal["str", "string"]:
+    """Return the dtype of names and other text: `str`, with pandas 2 `string` (there `str` means object)."""
+    import pandas as pd
+
+    return "string" if pd.__version__.startswith("2.") else "str"
 
 
 class Columns:
@@ -46,8 +53,9 @@ class Columns:
         Build the frame of a listing.
 
         Returns:
-            Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category:
-            available < pending < sold, then values the document does not name; absent is missing).
+            Columns `id` (int64), `name` (`str`; `string` with pandas 2), `categoryId` (int64), `status`
+            (ordered category: available < pending < sold, then values the document does not name; absent is
+            missing).
             The same dtypes when empty. `attrs["listing"]` is the verdict as plain JSON values, with the rows
             and the digest of this frame.
 
@@ -62,7 +70,7 @@ class Columns:
         frame = pd.DataFrame(
             {
                 "id": np.array(self.ids, dtype="int64"),
-                "name": pd.array(self.names, dtype="str"),
+                "name": pd.array(self.names, dtype=text_dtype()),
                 "categoryId": np.array(self.categories, dtype="int64"),
                 "status": pd.Categorical.from_codes(
                     [codes[status] for status in self.statuses],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools import spec
 from petstore_tools.errors import FrameError, MissingExtraError
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import text_dtype
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,5 +84,7 @@ def read_frame(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFram
     except (OSError, ValueError) as error:
         raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
     frame: pd.DataFrame = table.to_pandas()
+    if "name" in frame:  # written with another version of pandas
+        frame["name"] = frame["name"].astype(text_dtype())
     frame.attrs["listing"] = listing.to_dict()
     return frame

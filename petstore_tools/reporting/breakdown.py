@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
+from petstore_tools.listing import frames
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +41,7 @@ def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
     bins = np.bincount(shifted, minlength=len(names))  # a missing status is -1, so the first bin
     counts = np.append(bins[1:], bins[0]).astype("int64")
     shares = counts / len(pets) if len(pets) else np.zeros(len(names))
-    index = pd.Index(names, name="status", dtype="str")
+    index = pd.Index(names, name="status", dtype=frames.text_dtype())
     return pd.DataFrame({"count": counts, "share": shares}, index=index)
 
 
@@ -61,19 +62,19 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     table["total"] = table.sum(axis=1)
     if labels:
         named = [labels.get(i, "") for i in ids.tolist()]
-        table.insert(0, "label", pd.Series(named, index=table.index, dtype="str"))
+        table.insert(0, "label", pd.Series(named, index=table.index, dtype=frames.text_dtype()))
     return table
 
 
 def changes(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     """Compare two breakdowns: `before`, `now`, `change` (int64), a row for each status of either."""
+    import pandas as pd
+
     names = [n for n in dict.fromkeys([*now.index, *before.index]) if n != UNSET]
-    told = {"before": before["count"], "now": now["count"]}
-    table = now.iloc[:, :0].reindex([*names, UNSET])
-    for name, counts in told.items():
-        table[name] = counts.reindex(table.index, fill_value=0).astype("int64")
+    index = pd.Index([*names, UNSET], name="status", dtype=frames.text_dtype())
+    table = pd.DataFrame({"before": before["count"], "now": now["count"]}, index=index)
+    table = table.fillna(0).astype("int64")
     table["change"] = table["now"] - table["before"]
-    table.index.name = "status"
     return table
 
 
@@ -91,23 +92,16 @@ def moved(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
         frame.assign(status=_names(frame)).set_index("id")[["name", "categoryId", "status"]]
         for frame in (before, now)
     )
-    stayed = later.index.intersection(then.index)
-    changed = stayed[(later.loc[stayed, "status"] != then.loc[stayed, "status"]).to_numpy()]
-    new, gone = later.index.difference(then.index), then.index.difference(later.index)
-    was, becomes = then["status"], later["status"]
-    parts = [
-        _moving(later.loc[changed], was[changed], becomes[changed]),
-        _moving(later.loc[new], NEW, becomes[new]),
-        _moving(then.loc[gone], was[gone], GONE),
-    ]
-    table = pd.concat(parts).drop(columns="status").rename_axis("id").sort_index().reset_index()
-    dtypes = {"id": "int64", "categoryId": "int64", "name": "str", "from": "str", "to": "str"}
+    ids = later.index.union(then.index)
+    origin = then["status"].reindex(ids, fill_value=NEW)
+    target = later["status"].reindex(ids, fill_value=GONE)
+    pets = pd.concat([later, then.loc[then.index.difference(later.index)]]).loc[ids]
+    table = pets.assign(status=origin, to=target).rename(columns={"status": "from"})
+    table = table[(origin != target).to_numpy()].rename_axis("id").reset_index()
+    text = frames.text_dtype()
+    dtypes = {"id": "int64", "categoryId": "int64", "name": text, "from": text, "to": text}
     typed: pd.DataFrame = table.astype(dtypes)
     return typed
-
-
-def _moving(pets: pd.DataFrame, origin: Any, target: Any) -> pd.DataFrame:
-    return pets.assign(**{"from": origin, "to": target})
 
 
 def moves(table: pd.DataFrame) -> list[tuple[str, str, int]]:
@@ -124,9 +118,9 @@ def history(listings: Iterable[tuple[float, pd.DataFrame]]) -> pd.DataFrame:
     names = [
         n for n in dict.fromkeys([*spec.STATUSES, *(n for _, c in counted for n in c.index)]) if n != UNSET
     ]
-    index = pd.to_datetime([int(at * 1e6) for at, _ in counted], unit="us", utc=True)
+    times = pd.to_datetime([int(at * 1e6) for at, _ in counted], unit="us", utc=True).as_unit("us")
     rows = [counts.reindex([*names, UNSET], fill_value=0).tolist() for _, counts in counted]
-    table = pd.DataFrame(rows, index=pd.DatetimeIndex(index, name="as_of"), columns=[*names, UNSET])
+    table = pd.DataFrame(rows, index=times.rename("as_of"), columns=[*names, UNSET])
     return table.astype("int64")
 
 
@@ -134,4 +128,4 @@ def _names(pets: pd.DataFrame) -> pd.Series:
     import pandas as pd
 
     found, names = codes(pets)
-    return pd.Series([names[code] for code in found.tolist()], index=pets.index, dtype="str")
+    return pd.Series([names[code] for code in found.tolist()], index=pets.index, dtype=frames.text_dtype())

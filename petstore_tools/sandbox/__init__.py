@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from petstore_tools import plans, spec
 from petstore_tools.clock import Clock, ManualClock, SystemClock
 from petstore_tools.errors import ArgumentError, MissingExtraError
+from petstore_tools.listing.frames import text_dtype
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.sandbox.shared_clock import ClockServer, RemoteClock
@@ -186,7 +187,9 @@ class Sandbox:
         import pandas as pd
 
         seen = pd.DataFrame(list(self._seen), columns=["at", "method", "path", "status"])
-        return seen.assign(at=pd.to_datetime(seen["at"].astype("float64"), unit="s", utc=True))
+        at = pd.to_datetime(seen["at"].astype("float64"), unit="s", utc=True).dt.as_unit("us")
+        text = text_dtype()
+        return seen.assign(at=at).astype({"method": text, "path": text})
 
     def invite(self) -> str:
         """

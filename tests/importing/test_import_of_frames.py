@@ -11,6 +11,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
+from petstore_tools.listing.frames import text_dtype
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +78,7 @@ def test_frames_without_problems_keep_their_types(sandbox: Sandbox) -> None:
 
     assert dict(preview.problems_frame.dtypes.astype(str)) == {
         "row": "int64",
-        **dict.fromkeys(("column", "field", "value", "rule", "suggestion"), "str"),
+        **dict.fromkeys(("column", "field", "value", "rule", "suggestion"), text_dtype()),
     }
     assert str(sandbox.store.import_pets(frame, name="spring").frame["row"].dtype) == "int64"
 

@@ -17,7 +17,7 @@ from petstore_tools import status_report
 from petstore_tools.errors import FrameError
 from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing, digest
-from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.frames import Columns, text_dtype
 from petstore_tools.listing.links import Ask, Page
 from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.remembered import RememberedServices
@@ -143,7 +143,7 @@ def test_a_frame_with_other_rows_says_how_many(
         lambda df: df.set_index("id", drop=False).sort_index(),
         lambda df: df.assign(label="Dog", weight=1.5),
         lambda df: df[["status", "name", "id", "categoryId"]],
-        lambda df: df.astype({"status": "str", "id": "Int64", "name": "object"}),
+        lambda df: df.astype({"status": text_dtype(), "id": "Int64", "name": "object"}),
         lambda df: df.copy().reset_index(),
     ],
     ids=[

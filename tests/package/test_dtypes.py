@@ -1,0 +1,87 @@
+"""Every frame that the toolkit returns has the same columns and dtypes with pandas 2.2 and with pandas 3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pytest
+
+from petstore_tools import Sandbox
+from petstore_tools.listing.frames import text_dtype
+
+TEXT = text_dtype()
+PET = {"id": "int64", "name": TEXT, "categoryId": "int64", "status": "category"}
+COUNTS = dict.fromkeys(("available", "pending", "sold", "unset"), "int64")
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    """Two days of an inventory."""
+    with Sandbox(animals=60, plan="pro") as made:
+        made.store.snapshot()
+        made.advance(days=1)
+        made.change(5, status="sold")
+        yield made
+
+
+def dtypes(frame: pd.DataFrame) -> dict[str, str]:
+    return {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
+
+
+def test_text_is_str_with_pandas_3_and_string_with_pandas_2() -> None:
+    """Never `object`, which `str` means in pandas 2."""
+    assert {"2": "string", "3": "str"}[pd.__version__[0]] == TEXT == str(pd.Series(["x"], dtype=TEXT).dtype)
+
+
+def test_listings_and_snapshots(box: Sandbox) -> None:
+    """The four columns of the document, also when empty and when read from a file."""
+    listed = box.store.list_pets()
+
+    assert dtypes(listed) == dtypes(listed.head(0)) == PET
+    assert dtypes(box.store.snapshots()[0].frame()) == PET
+    assert dtypes(box.traffic()) == {
+        "at": "datetime64[us, UTC]",
+        "method": TEXT,
+        "path": TEXT,
+        "status": "int64",
+    }
+
+
+def test_reports(box: Sandbox) -> None:
+    """Each table, and its index."""
+    report = box.store.status_report(since="1d", categories={1: "Dogs"})
+    tables = [report.breakdown, report.by_category, report.changes, report.moved, report.history]
+    assert all(table is not None for table in tables)
+
+    assert [dtypes(table) for table in tables if table is not None] == [
+        {"count": "int64", "share": "float64"},
+        {"label": TEXT, **COUNTS, "total": "int64"},
+        {"before": "int64", "now": "int64", "change": "int64"},
+        {"id": "int64", "name": TEXT, "categoryId": "int64", "from": TEXT, "to": TEXT},
+        COUNTS,
+    ]
+    assert [str(table.index.dtype) for table in tables if table is not None] == [
+        *(TEXT, "int64", TEXT, "int64", "datetime64[us, UTC]")
+    ]
+
+
+def test_imports(box: Sandbox) -> None:
+    """Problems and results."""
+    animals = pd.DataFrame({"name": ["Rex", "Mia", None], "categoryId": [3, 4, 5]})
+
+    preview = box.store.preview_import(animals, name="spring")
+    result = box.store.import_pets(animals, name="spring", progress=False)
+
+    texts = dict.fromkeys(("column", "field", "value", "rule", "suggestion"), TEXT)
+    assert dtypes(preview.problems_frame) == {"row": "int64", **texts}
+    found = dtypes(result.unknown_frame)
+    assert {name: found[name] for name in ("row", "name", "categoryId", "status", "id", "at")} == {
+        "row": "int64",
+        "name": TEXT,
+        "categoryId": "Int64",
+        "status": "category",
+        "id": "Int64",
+        "at": "datetime64[s, UTC]",
+    }
+    assert set(found.values()) == {"int64", TEXT, "Int64", "category", "datetime64[s, UTC]"}
