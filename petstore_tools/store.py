@@ -440,7 +440,7 @@ class PetStore:
         self.close()
 
     def _repr_html_(self) -> str:
-        from petstore_tools.render import html_table
+        from petstore_tools.text import html_table
 
         plan = "learnt from headers" if self.settings.plan is None else str(self.settings.plan)
         row = (self.settings.environment, self.client.host, plan, self.client.ledger.shared)

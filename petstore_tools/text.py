@@ -1,18 +1,23 @@
-"""How times, numbers and options are written for people."""
+"""How times, numbers, options and tables are written for people: plain text, Markdown and HTML."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from html import escape
+from typing import Final
 
+Rows = Sequence[Sequence[object]]
+
+_CELL_STYLE: Final = "padding:.25em .75em;border-bottom:1px solid #8886;text-align"  # readable in any theme
 _readers = ["python"]  # who reads the messages of this process
 
 
 @contextmanager
 def at_the_command_line() -> Iterator[None]:
-    """Word options as flags while the command line runs."""
+    """Write options as flags while the command line runs."""
     _readers.append("command line")
     try:
         yield
@@ -22,7 +27,7 @@ def at_the_command_line() -> Iterator[None]:
 
 def option(python: str, flag: str = "") -> str:
     """
-    Word an option for where it is read: `allow_bad=True` in Python, `--allow-bad` at the command line.
+    Write an option as its reader types it: `allow_bad=True` in Python, `--allow-bad` at the command line.
 
     Args:
         python: As an argument of a call.
@@ -42,32 +47,102 @@ def suggest(given: object, known: Sequence[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def utc_text(at: float) -> str:
-    """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
-    try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, OSError, ValueError):
-        return "a time beyond the calendar"
-
-
 def pluralize(number: int, noun: str) -> str:
     """Write a number with its noun: `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def utc_text(at: float) -> str:
+    """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
+    moment = _moment(at, UTC)
+    return "a time beyond the calendar" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def local_text(at: float) -> str:
     """Write Unix seconds by this machine's zone, "" where that is UTC."""
+    moment = _moment(at)
+    return moment.strftime("%Y-%m-%d %H:%M %Z") if moment and moment.utcoffset() else ""
+
+
+def _moment(at: float, zone: tzinfo | None = None) -> datetime | None:
     try:
-        here = datetime.fromtimestamp(at, UTC).astimezone()
+        return datetime.fromtimestamp(at, UTC).astimezone(zone)
     except (OverflowError, OSError, ValueError):
-        return ""
-    return here.strftime("%Y-%m-%d %H:%M %Z") if here.utcoffset() else ""
+        return None
 
 
 def parse_duration(age: str) -> float | None:
     """Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it is none."""
-    read = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE)
-    if read is None:
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE)
+    if found is None:
         return None
     units = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-    return float(read[1]) * units[read[2].lower()]
+    return float(found[1]) * units[found[2].lower()]
+
+
+def cell_text(value: object) -> str:
+    """Write a cell: whole numbers with separators, shares as percentages, nothing as a hyphen."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.1%}"
+    return "-" if value is None else str(value)
+
+
+def printable(text: str) -> str:
+    """Return text that moves no cursor and rings no bell: what is not printable is spelt out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def text_table(header: Sequence[str], rows: Rows) -> str:
+    """Return a table for a terminal: text to the left, numbers to the right."""
+    cells, numeric = _columns(header, rows)
+    lines = [list(header), *([printable(cell) for cell in row] for row in cells)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines.insert(1, ["-" * width for width in widths])
+
+    def written(line: Sequence[str]) -> str:
+        parts = zip(line, widths, numeric, strict=True)
+        return "  ".join(c.rjust(w) if n else c.ljust(w) for c, w, n in parts).rstrip()
+
+    return "\n".join(map(written, lines))
+
+
+def markdown_table(header: Sequence[str], rows: Rows) -> str:
+    """Return a Markdown table; pipes and line breaks in cells are made harmless."""
+    cells, numeric = _columns(header, rows)
+    lines = [[markdown_text(cell) for cell in row] for row in [header, *cells]]
+    lines.insert(1, ["---:" if n else "---" for n in numeric])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def markdown_text(text: str) -> str:
+    """Return a line of Markdown in which nothing is markup, and no HTML."""
+    safe = "".join("\\" + c if c in "\\`*_[]#|" else c for c in text)
+    return escape(" ".join(safe.splitlines()), quote=False)
+
+
+def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "") -> str:
+    """Return a small HTML table with a caption and a note; it needs no style sheet and suits any theme."""
+    cells, numeric = _columns(header, rows)
+    sides = ["right" if n else "left" for n in numeric]
+
+    def line(tag: str, values: Sequence[str]) -> str:
+        parts = zip(values, sides, strict=True)
+        made = [f'<{tag} style="{_CELL_STYLE}:{side}">{escape(text)}</{tag}>' for text, side in parts]
+        return f"<tr>{''.join(made)}</tr>"
+
+    body = "".join(line("td", row) for row in cells)
+    below = f"<p>{'<br>'.join(map(escape, note.splitlines()))}</p>" if note else ""
+    return (
+        f'<div><p><strong>{escape(caption)}</strong></p><table style="border-collapse:collapse">'
+        f"<thead>{line('th', header)}</thead><tbody>{body}</tbody></table>{below}</div>"
+    )
+
+
+def _columns(header: Sequence[str], rows: Rows) -> tuple[list[list[str]], list[bool]]:
+    """Return the cells as text, and which columns hold numbers."""
+    numeric = [all(isinstance(row[n], int | float | None) for row in rows) for n in range(len(header))]
+    return [[cell_text(value) for value in row] for row in rows], numeric

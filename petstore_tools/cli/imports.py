@@ -18,9 +18,8 @@ from petstore_tools.importing import journals, lookup
 from petstore_tools.importing.journal import peek
 from petstore_tools.importing.journals import JournalInfo
 from petstore_tools.importing.options import Existing, ImportOptions
-from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
-from petstore_tools.text import utc_text
+from petstore_tools.text import text_table, utc_text
 
 
 @click.group("imports", invoke_without_command=True)

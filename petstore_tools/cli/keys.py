@@ -11,8 +11,7 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.service_options import DATABASE, ENVIRONMENT, PORTS, open_database
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
-from petstore_tools.render import text_table
-from petstore_tools.text import utc_text
+from petstore_tools.text import text_table, utc_text
 
 
 @click.group("keys")

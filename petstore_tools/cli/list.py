@@ -11,9 +11,8 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT, SHOWN_ROWS, WAIT, YES, Status, check_output, confirm_cost
 from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.render import text_table
 from petstore_tools.store import PetStore
-from petstore_tools.text import pluralize, utc_text
+from petstore_tools.text import pluralize, text_table, utc_text
 
 
 @click.command("list")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from petstore_tools import render
 from petstore_tools.http.client import Client
 from petstore_tools.importing.check import Checked, check, open_source
 from petstore_tools.importing.journal import peek
@@ -20,7 +19,7 @@ from petstore_tools.listing.frames import text_dtype
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import column_letter, label_of
 from petstore_tools.tabular.frames import labels
-from petstore_tools.text import option, pluralize
+from petstore_tools.text import html_table, option, pluralize
 from petstore_tools.throttle.forecast import Forecast, forecast, leave_per_day
 
 if TYPE_CHECKING:
@@ -113,9 +112,7 @@ class ImportPreview:
         also = "".join(f" {count:,} {what}." for count, what in self._counts() if count)
         told = f"{self.columns}. {self.refusal or self.forecast}.{also}{more}"
         note = "\n".join([told, *self.notes, *_first(self.corrections, 3)])
-        return render.html_table(
-            self._title(), ("row", "column", "typed", "problem", "what helps"), rows, note=note
-        )
+        return html_table(self._title(), ("row", "column", "typed", "problem", "what helps"), rows, note=note)
 
     def _title(self) -> str:
         rows = f"{self.rows:,} rows: {self.to_send:,} to send, {self.bad_rows:,} with problems"

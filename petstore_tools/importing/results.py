@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools import render, spec
+from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.importing import sheet as sheets
 from petstore_tools.importing.check import Checked
@@ -24,7 +24,7 @@ from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.frames import labels
 from petstore_tools.tabular.workbooks import LONGEST_CELL
-from petstore_tools.text import pluralize, utc_text
+from petstore_tools.text import html_table, pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -167,7 +167,7 @@ class ImportResult:
         if self.ambiguous:
             note = f"{pluralize(self.ambiguous, 'row')} for a person to decide. {note}"
         title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
-        return render.html_table(title, ("fate", "rows"), self._fates(), note=note)
+        return html_table(title, ("fate", "rows"), self._fates(), note=note)
 
     @property
     def unknown_frame(self) -> pd.DataFrame:

@@ -9,15 +9,24 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools import render, spec
+from petstore_tools import spec
 from petstore_tools._version import __version__
 from petstore_tools.errors import FrameError
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import breakdown as compare
 from petstore_tools.reporting import excel as report_files
+from petstore_tools.reporting.page import page
 from petstore_tools.tabular.atomic import write_output
-from petstore_tools.text import option, pluralize, utc_text
+from petstore_tools.text import (
+    html_table,
+    markdown_table,
+    markdown_text,
+    option,
+    pluralize,
+    text_table,
+    utc_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,16 +99,16 @@ class StatusReport:
         facts = [self.face, self.listing.reason, *self.notes]
         parts = [
             "# Status report",
-            "  \n".join(map(render.markdown_text, facts)),
+            "  \n".join(map(markdown_text, facts)),
             f"As of {utc_text(self.listing.ended_at)}, {self.cost}.",
-            render.markdown_table(_HEADER, self._rows()),
-            render.markdown_table(self._category_header(), self._category_rows()),
+            markdown_table(_HEADER, self._rows()),
+            markdown_table(self._category_header(), self._category_rows()),
         ]
         if self.since is not None:
             parts += [
                 f"## Since {utc_text(self.since.ended_at)}",
-                render.markdown_table(_CHANGES, self._changes()),
-                render.markdown_table(_MOVES, self._moves()),
+                markdown_table(_CHANGES, self._changes()),
+                markdown_table(_MOVES, self._moves()),
             ]
         return self._write_text(path, "\n\n".join(parts) + "\n")
 
@@ -137,12 +146,12 @@ class StatusReport:
     def to_text(self) -> str:
         """Return the breakdown for a terminal, with what changed."""
         parts = [f"{self.face}\n{self.listing.reason}; as of {utc_text(self.listing.ended_at)}", *self.notes]
-        parts.append(render.text_table(_HEADER, self._rows()))
+        parts.append(text_table(_HEADER, self._rows()))
         if self.since is not None:
-            table = render.text_table(_CHANGES, self._changes())
+            table = text_table(_CHANGES, self._changes())
             parts.append(f"Since {utc_text(self.since.ended_at)}:\n\n{table}")
             if moves := self._moves():
-                parts.append(render.text_table(_MOVES, moves))
+                parts.append(text_table(_MOVES, moves))
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
@@ -157,7 +166,7 @@ class StatusReport:
             change = {name: text for name, _, _, text in self._changes()}
             header, rows = (*header, "change"), [(*row, change[row[0]]) for row in self._rows()]
             note += f"; change since {utc_text(self.since.ended_at)}"
-        return render.html_table(self.face, header, rows, note="; ".join([note, *self.notes]))
+        return html_table(self.face, header, rows, note="; ".join([note, *self.notes]))
 
     def _changes(self) -> list[tuple[str, int, int, str]]:
         if self.changes is None:
@@ -186,7 +195,7 @@ class StatusReport:
         moved = [] if self.moved is None else self.moved.head(TOP).to_numpy().tolist()
         whole = self._category_rows()
         most = sorted(whole, key=lambda row: -int(str(row[-1])))[:TOP]
-        return render.page(
+        return page(
             "report.html",
             title="Status report",
             face=self.face,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from petstore_tools import render
 from petstore_tools.plans import PERIODS, WindowName
-from petstore_tools.text import utc_text
+from petstore_tools.text import cell_text, html_table, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
 
 
@@ -83,7 +82,7 @@ class Quota:
 
     def to_text(self) -> str:
         """Return the quota for a terminal."""
-        return f"{self.plan}\n\n{render.text_table(_HEADER, self._rows())}\n\n{self.note}"
+        return f"{self.plan}\n\n{text_table(_HEADER, self._rows())}\n\n{self.note}"
 
     def _rows(self) -> list[tuple[object, ...]]:
         return [
@@ -92,12 +91,12 @@ class Quota:
         ]
 
     def __repr__(self) -> str:
-        parts = [f"{w.window} {render.shown(w.left)} of {render.shown(w.limit)} left" for w in self.windows]
+        parts = [f"{w.window} {cell_text(w.left)} of {cell_text(w.limit)} left" for w in self.windows]
         closed = "" if self.closed_until is None else f", closed until {utc_text(self.closed_until)}"
         return f"Quota({self.plan}: {', '.join(parts)}{closed})"
 
     def _repr_html_(self) -> str:
-        return render.html_table(self.plan, _HEADER, self._rows(), note=self.note)
+        return html_table(self.plan, _HEADER, self._rows(), note=self.note)
 
 
 _HEADER = ("window", "limit", "left", "this process", "others here", "strangers", "frees at", "told by")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -66,8 +67,9 @@ def test_reports(box: Sandbox) -> None:
     ]
 
 
-def test_imports(box: Sandbox) -> None:
+def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Problems and results."""
+    monkeypatch.chdir(tmp_path)
     animals = pd.DataFrame({"name": ["Rex", "Mia", None], "categoryId": [3, 4, 5]})
 
     preview = box.store.preview_import(animals, name="spring")
