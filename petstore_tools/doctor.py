@@ -62,7 +62,7 @@ def examine(client: Client, plan: Plan | None) -> Iterator[Finding]:
         "settings", "well", f"{client.environment} at {client.host}, {plan or 'plan learnt from headers'}"
     )
     try:
-        client.gate.room()
+        client.gate.read()
     except LedgerError as error:
         yield Finding("budget", "wrong", str(error), "see the message", error)
         return

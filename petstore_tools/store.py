@@ -362,9 +362,9 @@ class PetStore:
 
     def quota(self) -> Quota:
         """Say what is left of minute and day, and when more is; costs no request (§8)."""
-        from petstore_tools.throttle.quota import look
+        from petstore_tools.throttle.quota import read_quota
 
-        return look(self.client.gate)
+        return read_quota(self.client.gate)
 
     @takes_options(ImportOptions)
     def preview_import(self, options: ImportOptions) -> ImportPreview:

@@ -10,13 +10,13 @@ BASE_S: Final = 0.5
 LONGEST_S: Final = 30.0
 
 
-def backoff_s(attempt: int, chance: random.Random) -> float:
+def backoff_s(attempt: int, rng: random.Random) -> float:
     """
     Return seconds before the next attempt.
 
     Args:
         attempt: How many have failed, from 1.
-        chance: Source of the jitter, between half and the whole of the doubled time.
+        rng: Source of the jitter, between half and the whole of the doubled time.
     """
     ceiling = min(LONGEST_S, BASE_S * 2.0 ** (attempt - 1))
-    return ceiling * (1.0 + chance.random()) / 2.0
+    return ceiling * (1.0 + rng.random()) / 2.0

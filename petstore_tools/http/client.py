@@ -36,7 +36,7 @@ class Client:
         clock: Tells time and sleeps.
         max_wait_s: Longest wait of a call that was not told to wait.
         reconcile_after_s: How late after a lost answer a look may call its row absent.
-        chance: Jitter of backoff.
+        rng: Jitter of backoff.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class Client:
         clock: Clock,
         max_wait_s: float = MAX_WAIT_S,
         reconcile_after_s: float = RECONCILE_AFTER_S,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self.base_url, self.environment, self.clock = base_url, environment, clock
         self.max_wait_s, self.reconcile_after_s = max_wait_s, reconcile_after_s
         self.transport, self.ledger = transport, ledger
         self.gate, self._plan = Gate(ledger, plan, clock, max_wait_s=max_wait_s), plan
         self.sent, self._counting = 0, threading.Lock()
-        self._chance = chance or random.Random()
+        self._rng = rng or random.Random()
         self.needs: object = None  # what lives as long as this client: the sandbox whose service it asks
 
     @property
@@ -96,7 +96,7 @@ class Client:
     @property
     def plan(self) -> Plan:
         """The plan in force: what the headers show may rise."""
-        return self._plan or self.gate.room()[0]
+        return self._plan or self.gate.read()[0]
 
     def call(
         self,
@@ -152,7 +152,7 @@ class Client:
                     sick = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
                     if not sick or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         return reply
-                self.gate.pause(retry.backoff_s(failures, self._chance), call_options)
+                self.gate.pause(retry.backoff_s(failures, self._rng), call_options)
 
     def attempt(
         self,
@@ -173,7 +173,7 @@ class Client:
             call_options: How it waits.
             before: Called when the throttle has let the request go, before a byte leaves.
         """
-        token = self.gate.enter(call_options)
+        token = self.gate.acquire(call_options)
         try:
             before()
         except BaseException:

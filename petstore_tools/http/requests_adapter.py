@@ -65,23 +65,23 @@ class ThrottleAdapter(HTTPAdapter):
         super().__init__(max_retries=0)
         address, key = base_url.strip().rstrip("/"), SecretStr(api_key.get_secret_value().strip())
         kept = open_ledger(ledger, state_folder(state_dir), address, key, url=ledger_url())
-        self._admission = Gate(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
-        self._manner = CallOptions(wait=wait)
+        self._gate = Gate(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
+        self._call_options = CallOptions(wait=wait)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
         """Wait for the throttle, send once, and tell it what came back."""
-        token = self._admission.enter(self._manner)
+        token = self._gate.acquire(self._call_options)
         try:
             response = super().send(request, *args, **kwargs)
             refused = response.status_code == requests.codes.too_many
             code = error_code(response.content) if refused else ""
         except BaseException:
-            self._admission.failed(token, may_have_left=True)
+            self._gate.failed(token, may_have_left=True)
             raise
-        self._admission.answered(token, response.status_code, response.headers, code)
+        self._gate.answered(token, response.status_code, response.headers, code)
         return response
 
     def close(self) -> None:
         """Close connections and the budget file."""
         super().close()
-        self._admission.close()
+        self._gate.close()

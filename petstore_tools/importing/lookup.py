@@ -181,7 +181,7 @@ def reconcile_import(inventory: Inventory, folder: Path, kept: JournalInfo) -> l
     """
     with open_journal(folder, kept.target, journal_id=kept.id, now=inventory.client.clock.now()) as journal:
         return reconcile_unknown(
-            inventory, folder, journal, resend=True, call_options=CallOptions(busy=True), again=True
+            inventory, folder, journal, resend=True, call_options=CallOptions(), again=True
         )
 
 

@@ -20,7 +20,7 @@ from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import column_letter, label_of
 from petstore_tools.tabular.frames import labels
 from petstore_tools.text import html_table, option, pluralize
-from petstore_tools.throttle.forecast import Forecast, forecast, leave_per_day
+from petstore_tools.throttle.forecast import Forecast, forecast, reserve_per_day
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,8 +240,8 @@ def most_requests(rows: int) -> int:
 def price(client: Client, creates: int, reserve: int | None, *, looks: int) -> Forecast:
     """Forecast so many creates on what the client's key has left."""
     door = client.gate
-    plan, throttle = door.room()
-    rooms = [throttle.room(window, door.now()) for window in PERIODS]
-    minute, day = [replace(room, frees_at=door.here(room.frees_at)) for room in rooms]
-    leave_day, now = leave_per_day(plan, reserve), client.clock.now()
+    plan, throttle = door.read()
+    rooms = [throttle.state(window, door.now()) for window in PERIODS]
+    minute, day = [replace(room, frees_at=door.local_time(room.frees_at)) for room in rooms]
+    leave_day, now = reserve_per_day(plan, reserve), client.clock.now()
     return forecast(creates, plan, minute=minute, day=day, reserve=leave_day, now=now, looks=looks)

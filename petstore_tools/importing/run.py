@@ -23,7 +23,7 @@ from petstore_tools.importing.send import INTERRUPTED, STOPS, Progress, Sender, 
 from petstore_tools.listing.pages import Inventory, Tally
 from petstore_tools.tabular.cells import FrameRow
 from petstore_tools.text import option, utc_text
-from petstore_tools.throttle.forecast import leave_per_day
+from petstore_tools.throttle.forecast import reserve_per_day
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
 
@@ -72,13 +72,11 @@ def run(
         if shown.to_send:
             results.check_folder(order.path)
         tally, watch = Tally(), _Watch(progress, shown.to_send)
-        call_options = CallOptions(
-            bulk=True, wait=order.wait, busy=True, on_wait=watch.waits, on_sent=tally.count
-        )
+        call_options = CallOptions(bulk=True, wait=order.wait, on_wait=watch.waits, on_sent=tally.count)
         stopped, not_compared = None, 0
         if shown.to_send and order.baseline and journal.is_new:
             early = replace(
-                call_options, leave_per_day=_leave(client, order)
+                call_options, reserve_per_day=_leave(client, order)
             )  # what is left is for settling, too
             most = most_requests(shown.to_send)
             stopped, seen = _list_baseline(inventory, most, early)
@@ -148,8 +146,6 @@ def _list_baseline(
         return Stopped.of(error), None
     except KeyboardInterrupt:
         return INTERRUPTED, None
-    finally:
-        inventory.client.gate.tell()
 
 
 def _send_and_reconcile(
@@ -177,8 +173,6 @@ def _send_and_reconcile(
             )
         except STOPS as error:
             return Stopped.of(error)
-        finally:
-            client.gate.tell()
         states = journal.states()
         if not states["unsent"]:
             return None
@@ -228,14 +222,14 @@ def _send(
     call_options: CallOptions,
     progress: Callable[[Progress], None],
 ) -> Stopped | None:
-    leaving = replace(call_options, leave_per_day=_leave(client, order))
+    leaving = replace(call_options, reserve_per_day=_leave(client, order))
     sender = Sender(client, journal, leaving, progress=progress)
     return sender.run([e for e in journal.entries(wanted=2) if e.state == "unsent"])
 
 
 def _leave(client: Client, order: ImportOptions) -> int:
-    plan, _ = client.gate.room()
-    return leave_per_day(plan, order.reserve)
+    plan, _ = client.gate.read()
+    return reserve_per_day(plan, order.reserve)
 
 
 def _result(

@@ -168,7 +168,6 @@ class Sender:
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         finally:
             self._ended = True
-            self._client.gate.tell()
         if self._crash is not None:
             raise self._crash
         return self._stopped
@@ -178,7 +177,7 @@ class Sender:
         if self._latency_s is None:
             return 1
         if self._connections is None:
-            plan, _ = self._client.gate.room()
+            plan, _ = self._client.gate.read()
             self._connections = connections(plan.per_minute, self._latency_s)
         return self._connections
 

@@ -14,7 +14,7 @@ from petstore_tools.listing.pages import Checkpoint, CheckpointExpired, Inventor
 from petstore_tools.listing.query import ListQuery
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import CallOptions
-from petstore_tools.throttle.quota import look
+from petstore_tools.throttle.quota import read_quota
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ class Fetcher:
     def _ask(self, wanted: ListQuery, kept: int, confirm: Callable[[int, int], None]) -> None:
         """Ask before the last requests of a day are spent in vain, judged by the last complete listing."""
         animals = self._inventory.learnt.sizes.get(wanted.status or "")
-        left = look(self._client.gate).day.left
+        left = read_quota(self._client.gate).day.left
         if animals is None or left is None:
             return
         animals = min(animals, wanted.first or animals)
@@ -96,7 +96,7 @@ class Fetcher:
     ) -> pd.DataFrame:
         columns = Columns() if begun is None else Columns.of(begun[0])
         before = begun and Checkpoint(begun[1], columns.ids, Listing.as_listed(begun[0]))
-        call_options = CallOptions(wait=wait, busy=True)
+        call_options = CallOptions(wait=wait)
         listed = self._inventory.pages(wanted, call_options=call_options, begun=before or None)
         show(len(columns.ids), listed.size)
         kept_at = self._client.clock.now()
@@ -119,8 +119,6 @@ class Fetcher:
                     f"{kept} so far, in last_partial; the same call goes on from there."
                 ) from None
             raise
-        finally:
-            self._client.gate.tell()
         self.last_partial = None
         if wanted.first is None and wanted.max_requests is None:
             self._forget(wanted.status)

@@ -10,7 +10,7 @@ from petstore_tools import spec
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan, Window
 from petstore_tools.text import pluralize, utc_text
-from petstore_tools.throttle.throttle import Room
+from petstore_tools.throttle.throttle import WindowState
 
 MOST_CONNECTIONS: Final = 16
 WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number
@@ -60,7 +60,7 @@ class Forecast:
         )
 
 
-def leave_per_day(plan: Plan, wanted: int | None) -> int:
+def reserve_per_day(plan: Plan, wanted: int | None) -> int:
     """
     Return how much of a day a bulk run leaves; by default 20, or a tenth of a smaller day.
 
@@ -75,7 +75,14 @@ def leave_per_day(plan: Plan, wanted: int | None) -> int:
 
 
 def forecast(
-    creates: int, plan: Plan, *, minute: Room, day: Room, reserve: int, now: float, looks: int = 0
+    creates: int,
+    plan: Plan,
+    *,
+    minute: WindowState,
+    day: WindowState,
+    reserve: int,
+    now: float,
+    looks: int = 0,
 ) -> Forecast:
     """
     Say what so many creates will take from `now` on.

@@ -21,9 +21,9 @@ class WindowQuota:
         left: Requests that may go now, None where nobody told.
         here: Requests of this whole window that this process sent.
         others: Those that other processes on the same ledger sent.
-        strangers: Those the service counted beyond, sent by nobody we know; None while it did not tell.
+        other_programs: Those the service counted beyond, sent by nobody we know; None while it did not tell.
         frees_at: Unix seconds at which more is left, None while nothing is used or known.
-        told_by: `headers`: the service's last answer; `ledger`: our own count.
+        source: `headers`: the service's last answer; `ledger`: our own count.
     """
 
     window: WindowName
@@ -31,9 +31,9 @@ class WindowQuota:
     left: int | None
     here: int
     others: int
-    strangers: int | None
+    other_programs: int | None
     frees_at: float | None
-    told_by: str
+    source: str
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Quota:
     Attributes:
         plan: In words.
         windows: Minute and day.
-        closed_until: Unix seconds until which nothing goes after a 429 or a ban, None while open.
-        closed_why: Why, or "".
+        blocked_until: Unix seconds until which nothing goes after a 429 or a ban, None while open.
+        blocked_reason: Why, or "".
         in_flight: Requests without an answer yet; they count as spent.
         shared: Who shares the count, in words.
         as_of: Unix seconds.
@@ -53,8 +53,8 @@ class Quota:
 
     plan: str
     windows: tuple[WindowQuota, WindowQuota]
-    closed_until: float | None
-    closed_why: str
+    blocked_until: float | None
+    blocked_reason: str
     in_flight: int
     shared: str
     as_of: float
@@ -73,11 +73,11 @@ class Quota:
     def note(self) -> str:
         """What else there is to know, in a sentence or two."""
         told = []
-        if self.closed_until is not None:
-            told.append(f"Closed until {utc_text(self.closed_until)}: {self.closed_why}.")
+        if self.blocked_until is not None:
+            told.append(f"Closed until {utc_text(self.blocked_until)}: {self.blocked_reason}.")
         if self.in_flight:
             told.append(f"{self.in_flight} requests are under way.")
-        told.append(f"Counted {self.shared}; strangers use the key without this toolkit.")
+        told.append(f"Counted {self.shared}; other_programs use the key without this toolkit.")
         return " ".join(told)
 
     def to_text(self) -> str:
@@ -86,20 +86,29 @@ class Quota:
 
     def _rows(self) -> list[tuple[object, ...]]:
         return [
-            (w.window, w.limit, w.left, w.here, w.others, w.strangers, _time(w.frees_at), _TELLERS[w.told_by])
+            (
+                w.window,
+                w.limit,
+                w.left,
+                w.here,
+                w.others,
+                w.other_programs,
+                _time(w.frees_at),
+                _TELLERS[w.source],
+            )
             for w in self.windows
         ]
 
     def __repr__(self) -> str:
         parts = [f"{w.window} {cell_text(w.left)} of {cell_text(w.limit)} left" for w in self.windows]
-        closed = "" if self.closed_until is None else f", closed until {utc_text(self.closed_until)}"
+        closed = "" if self.blocked_until is None else f", closed until {utc_text(self.blocked_until)}"
         return f"Quota({self.plan}: {', '.join(parts)}{closed})"
 
     def _repr_html_(self) -> str:
         return html_table(self.plan, _HEADER, self._rows(), note=self.note)
 
 
-_HEADER = ("window", "limit", "left", "this process", "others here", "strangers", "frees at", "told by")
+_HEADER = ("window", "limit", "left", "this process", "others here", "other programs", "frees at", "source")
 _TELLERS = {"headers": "the service", "ledger": "our own count"}
 
 
@@ -107,17 +116,17 @@ def _time(at: float | None) -> str | None:
     return None if at is None else utc_text(at)
 
 
-def look(door: Gate) -> Quota:
+def read_quota(gate: Gate) -> Quota:
     """Say what a key has left, as its gate counts; costs no request."""
-    plan, throttle = door.room()
-    now, budget = door.now(), throttle.budget
+    plan, throttle = gate.read()
+    now, budget = gate.now(), throttle.budget
 
     service_now = budget.service_time(now)
 
     def window(name: WindowName) -> WindowQuota:
-        room = throttle.room(name, now)
+        room = throttle.state(name, now)
         spent = {who: known.of(name, service_now) for who, known in budget.spent.items()}
-        ours, here = sum(spent.values()), spent.get(door.name, 0)
+        ours, here = sum(spent.values()), spent.get(gate.name, 0)
         reading = budget.readings.get(name)
         flying = len(budget.in_flight)
         return WindowQuota(
@@ -126,20 +135,22 @@ def look(door: Gate) -> Quota:
             left=None if room.left == inf else max(0, int(room.left)),
             here=here,
             others=ours - here,
-            strangers=None if reading is None else max(0, reading.limit - reading.remaining + flying - ours),
-            frees_at=door.here(room.frees_at) if now < room.frees_at < inf else None,
-            told_by="headers" if room.by_headers else "ledger",
+            other_programs=None
+            if reading is None
+            else max(0, reading.limit - reading.remaining + flying - ours),
+            frees_at=gate.local_time(room.frees_at) if now < room.frees_at < inf else None,
+            source="headers" if room.by_headers else "ledger",
         )
 
-    closed_until = max(budget.gate_until, budget.banned_until)
-    closed = now < closed_until
+    blocked_until = max(budget.gate_until, budget.banned_until)
+    closed = now < blocked_until
     minute, day = (window(name) for name in PERIODS)
     return Quota(
         plan=str(plan),
         windows=(minute, day),
-        closed_until=door.here(closed_until) if closed else None,
-        closed_why=budget.gate_why if closed else "",
+        blocked_until=gate.local_time(blocked_until) if closed else None,
+        blocked_reason=budget.gate_why if closed else "",
         in_flight=len(budget.in_flight),
-        shared=door.ledger.shared,
-        as_of=door.here(now),
+        shared=gate.ledger.shared,
+        as_of=gate.local_time(now),
     )

@@ -45,16 +45,9 @@ TENTH: Final = 10  # the part of a minute that a bulk run leaves to people
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """
-    Send now, and tell what came back under `token`.
-
-    Attributes:
-        token: Names the request.
-        ample: So much is left that the answer may be told with the next question, unless it is a refusal.
-    """
+    """Send now, and report what came back under `token`."""
 
     token: str
-    ample: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +77,13 @@ class Requester:
     Attributes:
         name: One name per process.
         bulk: A bulk run lets people go first.
-        leave_per_day: Requests of the day that a bulk run leaves for others.
+        reserve_per_day: Requests of the day that a bulk run leaves for others.
         patience_s: Longest wait that it takes upon itself; told of a longer one it gives up its turn.
     """
 
     name: str = ""
     bulk: bool = False
-    leave_per_day: int = 0
+    reserve_per_day: int = 0
     patience_s: float = inf
 
     @property
@@ -100,7 +93,7 @@ class Requester:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class WindowState:
     """
     What one window has left.
 
@@ -169,7 +162,7 @@ class Throttle:
         b.in_flight[token] = Flight(requester.name, now, b.tokens, b.unsure, dict(b.unspoken))
         if b.unsure:
             b.scout_until = now + SCOUT_LEASE_S
-        return Go(token, ample=not b.unsure and all(checks))
+        return Go(token)
 
     def _ahead(self, now: float, requester: Requester) -> int:
         """Count the others whose turn is before the requester's: people first, then who waits longest."""
@@ -216,7 +209,7 @@ class Throttle:
         if flight.scout:
             b.unsure, b.excused = False, {}
 
-    def room(self, window: WindowName, now: float) -> Room:
+    def state(self, window: WindowName, now: float) -> WindowState:
         """Say what a window has left at `now`, without asking for it."""
         b, flying = self.budget, len(self.budget.in_flight)
         ceiling = self._ceiling(window)
@@ -225,9 +218,9 @@ class Throttle:
             over = 0 if ceiling is None else max(0, reading.limit - ceiling)
             frees_at = b.client_time(reading.reset) + GUARD_S
             left = reading.remaining - over - flying
-            return Room(reading.limit - over, left, frees_at, True)
+            return WindowState(reading.limit - over, left, frees_at, True)
         if ceiling is None:
-            return Room(None, inf, now, False)
+            return WindowState(None, inf, now, False)
         log = self._log(window)
         if window == "day" and b.utc_day:
             midnight = b.client_time(Window(ceiling, spec.DAY_S).start(b.service_time(now)))
@@ -236,19 +229,19 @@ class Throttle:
             used, ends_at = log.noted, None
         left = max(ceiling - used, b.excused.get(window, 0)) - flying
         frees_at = log.frees_at(max(1, 1 - left)) if ends_at is None else ends_at
-        return Room(ceiling, left, frees_at, False)
+        return WindowState(ceiling, left, frees_at, False)
 
     def _ceiling(self, window: WindowName) -> int | None:
         return self.plan.per_minute if window == "minute" else self.plan.per_day
 
-    def _check(self, window: WindowName, now: float, requester: Requester, ahead: int) -> Wait | bool:
-        """Return why a window holds a request back, else whether it has ample room."""
-        room = self.room(window, now)
+    def _check(self, window: WindowName, now: float, requester: Requester, ahead: int) -> Wait | None:
+        """Return why a window holds a request back, if it does."""
+        room = self.state(window, now)
         if room.limit is None:
-            return True
+            return None
         keep, keep_until = self._keep(window, room, now, requester)
         if room.left > keep + ahead:
-            return room.left > keep + ahead + max(10, room.limit / TENTH)
+            return None
         if room.left > keep:
             return Wait(now + POLL_S, "others that wait longer")
         if room.left + len(self.budget.in_flight) > keep:
@@ -258,24 +251,24 @@ class Throttle:
             return Wait(min(room.frees_at, keep_until), f"{why}, but for {room.left:.0f} kept for others")
         return Wait(room.frees_at, why)
 
-    def _check_either(self, now: float, ahead: int) -> Wait | bool:
+    def _check_either(self, now: float, ahead: int) -> Wait | None:
         b = self.budget
         reading = b.readings.get("either")
-        if reading is None:
-            return True
-        if reading.remaining - len(b.in_flight) > ahead:
-            return False
+        if reading is None or reading.remaining - len(b.in_flight) > ahead:
+            return None
         if reading.remaining > 0:
             return Wait(now + POLL_S, "the answers under way")
         until = b.client_time(reading.reset) + GUARD_S
         return Wait(until, f"the service's {reading.limit:,} requests are used")
 
-    def _keep(self, window: WindowName, room: Room, now: float, requester: Requester) -> tuple[int, float]:
+    def _keep(
+        self, window: WindowName, room: WindowState, now: float, requester: Requester
+    ) -> tuple[int, float]:
         """Return how many requests a bulk run leaves for people, and until when."""
         if not requester.bulk:
             return 0, inf
         if window == "day":
-            return requester.leave_per_day, inf
+            return requester.reserve_per_day, inf
         present = any(name != requester.name for name in self.budget.asked)
         tenth_begins = room.frees_at - PERIODS[window] / TENTH
         if not present or room.limit is None or (room.by_headers and now >= tenth_begins):

@@ -1,10 +1,9 @@
 """
 What the ledger costs: an acquire under contention, and a request through the throttle.
 
-An acquire asks for one request and tells the answer of the one before (`CallOptions.busy`, as imports and
-listings do), on a plan that never holds it back, as fast as the processes can; the bare lock beside it does
-nothing under the lock. CPU is compared on one thread against a service in another process. A peer that is not
-installed prints `not run`.
+An acquire asks for one request and records its answer, two transactions in all, on a plan that never holds it
+back, as fast as the processes can; the bare lock beside it does nothing under the lock. CPU is compared on
+one thread against a service in another process. A peer that is not installed prints `not run`.
 
 Run: python tests/benchmarks/ledger.py
 """
@@ -27,10 +26,9 @@ import requests
 from petstore_tools.clock import SystemClock
 from petstore_tools.http.requests_adapter import ThrottleAdapter
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.gate import CallOptions, Gate
+from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.ledger import SqliteLedger
 
-BUSY = CallOptions(busy=True)
 WIDE = Plan(10_000_000, 1_000_000_000)
 SECONDS, ROUNDS, CALLS = 3.0, 7, 400
 Acquire = Callable[[], object]
@@ -49,11 +47,11 @@ uvicorn.run(app, port=18_766, log_level="critical")
 
 
 def ours(folder: Path) -> Acquire:
-    """Ask and tell through a file, one transaction a request."""
-    door = Gate(SqliteLedger(folder / "budget.db", "key"), WIDE, SystemClock(), max_wait_s=90)
+    """Ask and tell through a file, two transactions a request."""
+    gate = Gate(SqliteLedger(folder / "budget.db", "key"), WIDE, SystemClock(), max_wait_s=90)
 
     def acquire() -> None:
-        token = door.enter(BUSY)
+        token = gate.acquire()
         now = time.time()
         said = {
             "X-RateLimit-Limit": "10000000",
@@ -61,7 +59,7 @@ def ours(folder: Path) -> Acquire:
             "X-RateLimit-Reset": str(int(now // 60 * 60 + 60)),
             "Date": formatdate(now, usegmt=True),
         }
-        door.answered(token, 200, said, b"")
+        gate.answered(token, 200, said, "")
 
     return acquire
 

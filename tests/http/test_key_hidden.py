@@ -114,7 +114,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PetStore]]
 
     def open_store(base_url: str, **more: object) -> PetStore:
         stores.append(PetStore(base_url=base_url, ledger="memory", plan="1000/1000", **more))  # type: ignore[arg-type]
-        stores[-1].client._chance.random = lambda: -1.0  # type: ignore[method-assign] - no backoff
+        stores[-1].client._rng.random = lambda: -1.0  # type: ignore[method-assign] - no backoff
         return stores[-1]
 
     yield open_store

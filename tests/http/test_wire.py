@@ -54,7 +54,7 @@ def store(tmp_path: Path) -> PetStore:
     found = PetStore.from_settings(
         Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path), clock=ManualClock(T0)
     )
-    found.client._chance = random.Random(1)
+    found.client._rng = random.Random(1)
     return found
 
 

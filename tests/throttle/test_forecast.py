@@ -6,16 +6,19 @@ import pytest
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.forecast import connections, forecast, leave_per_day
-from petstore_tools.throttle.throttle import Room
+from petstore_tools.throttle.forecast import connections, forecast, reserve_per_day
+from petstore_tools.throttle.throttle import WindowState
 
 FREE = Plan(60, 1_000, "free")
 NINE = 1_767_603_600.0  # 09:00 UTC
 MIDNIGHT = NINE + 15 * 3_600
 
 
-def rooms(minute_left: float, day_left: float) -> dict[str, Room]:
-    return {"minute": Room(60, minute_left, NINE + 60, True), "day": Room(1_000, day_left, MIDNIGHT, True)}
+def rooms(minute_left: float, day_left: float) -> dict[str, WindowState]:
+    return {
+        "minute": WindowState(60, minute_left, NINE + 60, True),
+        "day": WindowState(1_000, day_left, MIDNIGHT, True),
+    }
 
 
 def test_one_minute_is_enough_for_what_is_left_of_it() -> None:
@@ -44,8 +47,8 @@ def test_a_plan_that_leaves_nothing_never_ends() -> None:
     price = forecast(
         10,
         Plan(60, 10),
-        minute=Room(60, 60, NINE, False),
-        day=Room(10, 10, NINE, False),
+        minute=WindowState(60, 60, NINE, False),
+        day=WindowState(10, 10, NINE, False),
         reserve=10,
         now=NINE,
     )
@@ -56,7 +59,7 @@ def test_a_plan_that_leaves_nothing_never_ends() -> None:
 
 def test_without_numbers_the_headers_will_tell() -> None:
     """Enterprise without numbers: one day, as far as anyone knows."""
-    unknown = Room(None, inf, NINE, False)
+    unknown = WindowState(None, inf, NINE, False)
 
     assert forecast(10_000, Plan(), minute=unknown, day=unknown, reserve=20, now=NINE).days == 1
 
@@ -64,14 +67,14 @@ def test_without_numbers_the_headers_will_tell() -> None:
 def test_leaving_the_whole_day_is_refused() -> None:
     """It would wait for ever."""
     with pytest.raises(SettingsError, match="leaves none to send"):
-        leave_per_day(FREE, 1_000)
+        reserve_per_day(FREE, 1_000)
 
 
 def test_a_small_day_leaves_a_tenth() -> None:
     """20 by default, but never most of a small plan."""
-    assert leave_per_day(FREE, None) == 20
-    assert leave_per_day(Plan(1, 50), None) == 5
-    assert leave_per_day(FREE, 0) == 0
+    assert reserve_per_day(FREE, None) == 20
+    assert reserve_per_day(Plan(1, 50), None) == 5
+    assert reserve_per_day(FREE, 0) == 0
 
 
 def test_connections_follow_the_plan_and_the_latency() -> None:

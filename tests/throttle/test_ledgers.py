@@ -182,7 +182,7 @@ def test_a_process_killed_with_the_lock_or_a_lease_stops_nobody(where: str, held
     assert isinstance(ask(ledger, T0 + 4.9, per_minute=60), Wait)
     assert isinstance(ask(ledger, T0 + 5.0, per_minute=60), Go)
     assert ledger.update(lambda budget: len(budget.in_flight)) == 2
-    room = ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).room("day", T0 + 5.0))
+    room = ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).state("day", T0 + 5.0))
     assert room.left == 998
     ledger.close()
 
@@ -239,13 +239,13 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
         here = PetStore.from_settings(settings(box, url), clock=box.clock)
         there = PetStore.from_settings(settings(box, url), clock=other)
         there.client.ledger._wall = lambda: time.time() + 3_600  # type: ignore[attr-defined]
-        token = there.client.gate.enter()
+        token = there.client.gate.acquire()
         there.client.gate.answered(token, 429, {"Retry-After": "30"}, "")
 
-        closed = here.quota().closed_until
+        closed = here.quota().blocked_until
         assert closed is not None
         assert closed - box.clock.now() == pytest.approx(30.5, abs=0.5)
-        closed = there.quota().closed_until
+        closed = there.quota().blocked_until
         assert closed is not None
         assert closed - other.now() == pytest.approx(30.5, abs=0.5)
         here.close()

@@ -100,8 +100,8 @@ def test_whoever_shares_the_budget_keeps_the_pause(service: Pausing) -> None:
             two.list_pets()
 
         assert caught.value.resumes_at == pytest.approx(began_at + 200, abs=1)
-        closed_until = two.quota().closed_until
-        assert closed_until == pytest.approx(began_at + 200, abs=1)
+        blocked_until = two.quota().blocked_until
+        assert blocked_until == pytest.approx(began_at + 200, abs=1)
         assert len(service.came_at) == 1
         assert len(two.list_pets(wait=True)) == 1
         assert service.came_at[1] >= began_at + 200

@@ -139,4 +139,4 @@ def test_the_quota_tells_who_spent_it() -> None:
 
         minute = box.store.quota().minute
 
-    assert (minute.left, minute.here, minute.others, minute.strangers) == (51, 4, 2, 3)
+    assert (minute.left, minute.here, minute.others, minute.other_programs) == (51, 4, 2, 3)

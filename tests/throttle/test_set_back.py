@@ -150,16 +150,16 @@ class Jumping:
 def test_a_backoff_ends_early_rather_than_an_hour_late() -> None:
     """The pause between two attempts of a request."""
     clock = Jumping()
-    door = Gate(MemoryLedger(), FREE, clock, max_wait_s=90)  # type: ignore[arg-type]
+    gate = Gate(MemoryLedger(), FREE, clock, max_wait_s=90)  # type: ignore[arg-type]
 
-    door.pause(8.0)
+    gate.pause(8.0)
 
     assert clock.slept <= 8.0
 
 
 def test_a_withdrawn_pause_ends() -> None:
     """Nobody wants the answer any more."""
-    door = Gate(MemoryLedger(), FREE, Jumping(), max_wait_s=90)  # type: ignore[arg-type]
+    gate = Gate(MemoryLedger(), FREE, Jumping(), max_wait_s=90)  # type: ignore[arg-type]
 
     with pytest.raises(CallCancelled):
-        door.pause(8.0, CallOptions(cancelled=lambda: True))
+        gate.pause(8.0, CallOptions(cancelled=lambda: True))

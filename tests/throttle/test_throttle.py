@@ -153,11 +153,11 @@ def test_429s_of_requests_in_flight_together_count_once() -> None:
 def test_a_429_costs_the_day_nothing() -> None:
     """Requests that were refused or never sent are not taken off the day."""
     throttle = warm()
-    before = throttle.room("day", T0).left
+    before = throttle.state("day", T0).left
 
     throttle.answered(go(throttle.ask(T0)), T0, Answer(429, retry_after_s=1))
 
-    assert throttle.room("day", T0).left == before
+    assert throttle.state("day", T0).left == before
 
 
 @pytest.mark.case("P29")
@@ -281,7 +281,7 @@ def test_a_bulk_run_leaves_what_it_was_told_of_the_day() -> None:
     """The last 20 of the day are for settling and a listing."""
     throttle = Throttle(Plan(1_000, 30), Budget())
     granted = 0
-    while isinstance(decision := throttle.ask(T0 + granted, Requester(bulk=True, leave_per_day=20)), Go):
+    while isinstance(decision := throttle.ask(T0 + granted, Requester(bulk=True, reserve_per_day=20)), Go):
         throttle.answered(decision.token, T0 + granted, Answer(200))
         granted += 1
 
@@ -377,15 +377,4 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
     throttle.answered(token, T0 + 62, minute(7, at=T0 + 62))
 
     assert throttle.budget.day.noted == before
-    assert throttle.room("minute", T0 + 62).left == 7
-
-
-def test_only_with_ample_room_an_answer_may_be_told_late() -> None:
-    """Close to the end of a window each answer may free another's request, so it is told at once."""
-    plenty, scarce = warm(remaining=50), warm(remaining=9)
-
-    first, last = plenty.ask(T0), scarce.ask(T0)
-
-    assert isinstance(first, Go)
-    assert isinstance(last, Go)
-    assert (first.ample, last.ample) == (True, False)
+    assert throttle.state("minute", T0 + 62).left == 7

@@ -1,0 +1,76 @@
+"""The gate between callers and the ledger."""
+
+import pytest
+
+from petstore_tools.clock import ManualClock
+from petstore_tools.errors import LedgerError, QuotaError
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.gate import CallOptions, Gate
+from petstore_tools.throttle.ledger import MemoryLedger
+
+T0 = 1_800_000_000.0
+
+
+@pytest.fixture
+def gates() -> tuple[Gate, Gate]:
+    """Two clients of one key, whose probe has come back with ample room."""
+    ledger, clock = MemoryLedger(), ManualClock(T0)
+    one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
+    said = {"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "59", "X-RateLimit-Reset": f"{T0 + 60:.0f}"}
+    one.answered(one.acquire(), 200, said, "")
+    return one, two
+
+
+def in_flight(gate: Gate) -> int:
+    return len(gate.read()[1].budget.in_flight)
+
+
+def test_an_answer_is_recorded_when_it_comes(gates: tuple[Gate, Gate]) -> None:
+    """Everybody who shares the budget sees at once that the request is no longer in flight."""
+    one, two = gates
+
+    token = one.acquire(CallOptions(bulk=True))
+    assert in_flight(two) == 1
+    one.answered(token, 200, {}, "")
+
+    assert in_flight(two) == 0
+    assert two.read()[1].state("minute", T0).left == 58
+
+
+@pytest.mark.case("P14")
+def test_a_429_is_recorded_at_once_for_all(gates: tuple[Gate, Gate]) -> None:
+    """The gate is closed for every client before anything else happens."""
+    one, two = gates
+
+    one.answered(one.acquire(CallOptions(bulk=True)), 429, {"Retry-After": "30"}, "")
+
+    with pytest.raises(QuotaError, match="refused a request"):
+        two.acquire()
+
+
+def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
+    gates: tuple[Gate, Gate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is not lost to the caller, and the request counts as in flight until it is given up."""
+    one, two = gates
+    token = one.acquire()
+
+    def fail(_: object) -> None:
+        raise LedgerError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(one.ledger, "update", fail)
+        one.answered(token, 200, {}, "")
+
+    assert in_flight(two) == 1
+
+
+def test_who_gives_up_keeps_no_turn(gates: tuple[Gate, Gate]) -> None:
+    """Its wait would be too long, so it raises an error: the others need not let it go first."""
+    one, _ = gates
+    one.answered(one.acquire(), 429, {"Retry-After": "30"}, "")
+
+    with pytest.raises(QuotaError):
+        one.acquire()
+
+    assert one.read()[1].budget.waiting == {}
