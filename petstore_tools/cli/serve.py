@@ -58,7 +58,7 @@ def serve_(
     except ImportError as error:
         raise MissingExtraError("server", "the service") from error
     where = database_address(database, environment)
-    from petstore_tools.service.engines import POSTGRES
+    from petstore_tools.service.database import POSTGRES
 
     if workers > 1 and not where.startswith(POSTGRES):
         raise click.UsageError("--workers needs a postgresql:// database: SQLite serves one process")

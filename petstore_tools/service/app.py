@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from math import ceil
 from typing import Final
-from urllib.parse import parse_qsl, urlencode
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
@@ -25,36 +23,33 @@ from petstore_tools.service import bodies, openapi
 from petstore_tools.service.batches import Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
-from petstore_tools.service.limiter import Usage, Verdict, free_windows, take
+from petstore_tools.service.limiter import Decision, Usage, consume, free_windows
 from petstore_tools.service.messages import (
-    BODY_LONGEST,
-    WHOLE,
-    Answer,
-    Asked,
+    COMPLETE,
+    MAX_BODY_BYTES,
     Disconnected,
     Receive,
+    Request,
+    Response,
     Scope,
     Send,
     error,
     read_body,
     read_head,
+    too_many,
+    unauthorized,
+    wrong_method,
 )
+from petstore_tools.service.operations import Operations
 
-DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
-RETRY_AFTER_S: Final = 5  # told with a 503
+RETRY_AFTER_S: Final = 5  # sent with a 503
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
-MOST_BYTES, MOST_PAGES = 64 << 20, 10_000  # of pages that are kept
-MOST_VERDICTS: Final = 1_000  # last verdicts kept for answers that could not be counted
+MAX_DECISIONS: Final = 1_000  # last decisions kept, for responses to what could not be counted
 REPORT_EVERY_S: Final = 10.0  # an outage fails thousands of requests: each kind is logged this often
-PATH_LOGGED: Final = 200  # characters of a path in a log
-_LIST, _PETS = spec.PATH_PREFIX + spec.PETS_PATH, spec.PATH_PREFIX + spec.PETS_PATH + "/"
-_LIMIT, _REMAINING, _RESET = (
-    name.lower().encode() for name in (spec.HEADER_LIMIT, spec.HEADER_REMAINING, spec.HEADER_RESET)
-)
-_WHOLE = re.compile(r"-?[0-9]{1,19}")
+MAX_PATH_LOGGED: Final = 200  # characters
 _log = logging.getLogger(__name__)
 _access = logging.getLogger("petstore_tools.access")
 
@@ -65,8 +60,8 @@ class Service:
 
     Args:
         database: Animals, keys, counters.
-        clock: Tells the service's time; `Date` headers follow it.
-        on_answer: Called with each answer's time, method, path and status.
+        clock: The service's time; `Date` headers follow it.
+        on_response: Called with each response's time, method, path and status.
         without_key: Requests a minute and a day of a caller without a key; default: Free-sized.
     """
 
@@ -74,62 +69,62 @@ class Service:
         self,
         database: Database,
         clock: Clock,
-        on_answer: Callable[[float, str, str, int], None] = lambda *_: None,
+        on_response: Callable[[float, str, str, int], None] = lambda *_: None,
         *,
         without_key: tuple[Window, Window] | None = None,
     ) -> None:
-        self._database, self._clock, self._on_answer = database, clock, on_answer
+        self._database, self._clock, self._on_response = database, clock, on_response
         self._without_key = without_key or free_windows()
-        self._batches = Batches(self._answers, self._failed, local=lambda: database.local)
-        self._pages: dict[bytes, Answer] = {}  # with a next one: creates come behind them
-        self._ends: dict[bytes, Answer] = {}  # without: as they are until the next create
-        self._state, self._kept_bytes = [-1, -1], 0
-        self._last: dict[str, tuple[float, Verdict]] = {}  # when, and what
+        self._batches = Batches(self._respond_to, self._failed, local=lambda: database.local)
+        self._operations = Operations(database)
+        self._decisions: dict[str, tuple[float, Decision]] = {}  # the last of each key, and when
         self._failures, self._quiet_until = 0, dict[type[Exception], float]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        asked, answer = read_head(scope), None
-        unread = asked.length > 0 and WHOLE not in scope
-        if unread and (asked.length > BODY_LONGEST or asked.key not in self._last):
-            answer = await self._ask(asked)  # without its body: the key comes first
-        if answer is None:
+        request, response = read_head(scope), None
+        unread = request.length > 0 and COMPLETE not in scope
+        if unread and (request.length > MAX_BODY_BYTES or request.key not in self._decisions):
+            response = await self._respond(request)  # without its body: the key comes first
+        if response is None:
             try:
-                if asked.body is None:
-                    asked.body, unread = await read_body(receive)
-                    asked.length = len(asked.body)
+                if request.body is None:
+                    request.body, unread = await read_body(receive)
+                    request.length = len(request.body)
             except Disconnected:
                 return
-            answer = await self._ask(asked)
-        assert answer is not None
-        await (answer.send_and_leave(receive, send) if unread else answer.send(send))
+            response = await self._respond(request)
+        assert response is not None
+        await response.send(send, unread=receive if unread else None)
 
-    async def _ask(self, asked: Asked) -> Answer | None:
+    async def _respond(self, request: Request) -> Response | None:
         """
         Have a request answered: at once where the database is not needed, else in the next commit.
 
         None: its body is needed for that.
         """
-        if asked.path == OPENAPI_PATH or (asked.path == HEALTH_PATH and asked.method != "GET"):
-            answer, now = self._free(asked), self._clock.now()
-            self._tell(asked, self._finish(asked, answer, now, None, None), now, None)
-            return answer
-        at_once = asked.path == HEALTH_PATH or self._refusal(asked) is not None
-        return await self._batches.answer(asked, at_once=at_once)
+        if request.path == OPENAPI_PATH or (request.path == HEALTH_PATH and request.method != "GET"):
+            is_get, now = request.method == "GET", self._clock.now()
+            response = Response(200, openapi.document()) if is_get else wrong_method("GET")
+            self._finish(response, now, None)
+            self._record(request, response, now)
+            return response
+        at_once = request.path == HEALTH_PATH or self._refusal(request) is not None
+        return await self._batches.respond(request, at_once=at_once)
 
-    def _refusal(self, asked: Asked) -> Answer | None:
+    def _refusal(self, request: Request) -> Response | None:
         """Return how a request is refused without the database: it has no key, or its window is closed."""
-        if not asked.key:
-            return _unauthorized()
-        at, verdict = self._last.get(asked.key) or (0.0, None)
-        if verdict is None or verdict.allowed:
+        if not request.key:
+            return unauthorized()
+        at, decision = self._decisions.get(request.key) or (0.0, None)
+        if decision is None or decision.allowed:
             return None
-        left_s = ceil(at + verdict.retry_after_s - self._clock.now())
-        return _too_many(verdict.banned, left_s) if 0 < left_s <= verdict.retry_after_s else None
+        left_s = ceil(at + decision.retry_after_s - self._clock.now())
+        return too_many(decision.banned, left_s) if 0 < left_s <= decision.retry_after_s else None
 
-    def _answers(self, batch: Sequence[Asked], here: bool) -> list[Answer | None] | None:
+    def _respond_to(self, batch: Sequence[Request], here: bool) -> list[Response | None] | None:
         """
         Answer requests together, or each alone where one of them is at fault.
 
@@ -141,239 +136,154 @@ class Service:
         except UnavailableError as failed:
             if here and failed.reason == LOCKED:
                 return None
-            return [self._failed(asked, failed) for asked in batch]
+            return [self._failed(request, failed) for request in batch]
         except Exception:
-            answers: list[Answer | None] = []
-            for asked in batch:
+            responses: list[Response | None] = []
+            for request in batch:
                 try:
-                    answers += self._together([asked], within_s)
+                    responses += self._together([request], within_s)
                 except UnavailableError as failed:  # by now for all of them
-                    return answers + [self._failed(one, failed) for one in batch[len(answers) :]]
+                    return responses + [self._failed(one, failed) for one in batch[len(responses) :]]
                 except Exception as failed:
-                    answers.append(self._failed(asked, failed))
-            return answers
+                    responses.append(self._failed(request, failed))
+            return responses
 
-    def _failed(self, asked: Asked, why: Exception) -> Answer:
+    def _failed(self, request: Request, why: Exception) -> Response:
         """Answer a request that could not be counted."""
-        self._report(asked, why)
-        now, verdict, refusal = self._clock.now(), None, None
-        if asked.path != HEALTH_PATH:
-            _, verdict = self._last.get(asked.key) or take(Usage(), *self._without_key, now)
-            refusal = self._refusal(asked)
-        if refusal is not None:
-            failed = refusal
-        elif not isinstance(why, UnavailableError):
-            failed = error(500, "internal_error", "the service failed; nothing was changed")
-        elif why.unknown:
-            failed = error(500, "internal_error", "the service failed; whether it was done is not known")
-        else:
-            told = f"the database {why.reason}; nothing was changed; wait {RETRY_AFTER_S} s and try again"
-            failed = error(503, "unavailable", told).add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
-        answer = self._finish(asked, failed, now, verdict, None)
-        if not asked.answer.done():
-            self._tell(asked, answer, now, None)
-        return answer
+        self._report(request, why)
+        now, decision, response = self._clock.now(), None, None
+        if request.path != HEALTH_PATH:
+            _, decision = self._decisions.get(request.key) or consume(Usage(), *self._without_key, now)
+            response = self._refusal(request)
+        if response is None:
+            response = _failure(why)
+        self._finish(response, now, decision)
+        if not request.response.done():
+            self._record(request, response, now)
+        return response
 
-    def _report(self, asked: Asked, why: Exception) -> None:
+    def _report(self, request: Request, why: Exception) -> None:
         """Log a failure with its traceback, unless one of its kind was logged a moment ago."""
         self._failures += 1
         if time.monotonic() < self._quiet_until.get(type(why), 0.0):
             return
         self._quiet_until[type(why)] = time.monotonic() + REPORT_EVERY_S
-        path = ascii(asked.path[:PATH_LOGGED])  # a line break in it begins no line of the log
-        _log.error(
-            "%s %s failed (%d failed since the last such line)",
-            asked.method,
-            path,
-            self._failures,
-            exc_info=why,
-        )
+        path = ascii(request.path[:MAX_PATH_LOGGED])  # a line break in it begins no line of the log
+        text = "%s %s failed (%d failed since the last such line)"
+        _log.error(text, request.method, path, self._failures, exc_info=why)
         self._failures = 0
 
-    def _together(self, batch: Sequence[Asked], within_s: float) -> list[Answer | None]:
+    def _together(self, batch: Sequence[Request], within_s: float) -> list[Response | None]:
         """Count requests and answer them; all that they change is committed together."""
-        creates = any(asked.method == "POST" and asked.body is not None for asked in batch)
-        digests = {asked.key: digest_of(asked.key) for asked in batch if asked.key}
-        answers: list[Answer | None] = []
+        creates = any(request.method == "POST" and request.body is not None for request in batch)
+        responses: list[Response | None] = []
         try:
             with self._database.transaction(durable=creates, within_s=within_s):
-                keys = self._database.find_keys(digests.values())
-                callers = [keys.get(digests.get(asked.key, "")) for asked in batch]
-                subjects = [
-                    f"key {key[0]}" if key else subject_of(asked.address)
-                    for asked, key in zip(batch, callers, strict=True)
-                ]
+                callers = self._callers(batch)
                 usages = self._database.usages(
-                    subject for asked, subject in zip(batch, subjects, strict=True) if not _is_free(asked)
+                    subject
+                    for request, (subject, _) in zip(batch, callers, strict=True)
+                    if request.path != HEALTH_PATH
                 )
                 *state, shared_time = self._database.state()  # now that nobody else counts for them
                 now = self._clock.now() if shared_time is None else shared_time
-                self._forget_pages(state)
-                for asked, key, subject in zip(batch, callers, subjects, strict=True):
-                    if _is_free(asked):
-                        self._database.try_writing()
-                        answers.append(self._finish(asked, self._free(asked), now, None, None))
-                        continue
-                    windows = key[1:] if key else self._without_key
-                    usage, verdict = take(usages[subject], *windows, now)
-                    answer = self._judge(asked, verdict, now, known=key is not None)
-                    if answer is None:  # it comes again with its body, and counts then
-                        answers.append(None)
-                        continue
-                    usages[subject] = usage
-                    answers.append(self._finish(asked, answer, now, verdict, key and key[0]))
+                self._operations.forget_pages(state)
+                for request, (subject, windows) in zip(batch, callers, strict=True):
+                    responses.append(self._count(request, subject, windows, usages, now))
                 self._database.save(usages, now)
-                if creates and elapsed() - min(asked.since for asked in batch) > LATEST_S:
-                    raise UnavailableError(SILENT)  # their callers have gone, and may look for them soon
+                if creates and elapsed() - min(request.since for request in batch) > LATEST_S:
+                    raise UnavailableError(SILENT)  # their callers have gone, and may search for them soon
         except Exception as failed:
-            self._state = [-1, -1]  # pages may hold what was not committed
+            self._operations.forget_pages([-1, -1])  # they may hold what was not committed
             if not isinstance(failed, UnavailableError) or not failed.unknown:
                 raise
             known = UnavailableError(failed.reason)
             return [
-                self._failed(asked, failed if answer is not None and answer.status == 201 else known)
-                for asked, answer in zip(batch, answers, strict=True)
+                self._failed(request, failed if response is not None and response.status == 201 else known)
+                for request, response in zip(batch, responses, strict=True)
             ]
-        for asked, answer, key in zip(batch, answers, callers, strict=True):
-            if answer is not None and not asked.answer.done():  # done: it did not wait so long
-                self._tell(asked, answer, now, key and key[0])
-        return answers
+        for request, response in zip(batch, responses, strict=True):
+            if response is not None and not request.response.done():  # done: it did not wait so long
+                self._record(request, response, now)
+        return responses
 
-    def _tell(self, asked: Asked, answer: Answer, now: float, key_id: str | None) -> None:
-        """Write down an answer: after the commit, since until then another may take its place."""
-        self._on_answer(now, asked.method, asked.path, answer.status)
-        if _access.isEnabledFor(logging.INFO):
-            told = {"at": round(now, 3), "method": asked.method, "path": asked.path[:PATH_LOGGED]}
-            told |= {"status": answer.status, "bytes": len(answer.body), "key": key_id, "from": asked.address}
-            _access.info(json.dumps(told))
+    def _callers(self, batch: Sequence[Request]) -> list[tuple[str, tuple[Window, Window]]]:
+        """Return under what name each request is counted, and its windows; note the id of its key."""
+        digests = {request.key: digest_of(request.key) for request in batch if request.key}
+        keys = self._database.find_keys(digests.values())
+        callers = []
+        for request in batch:
+            key = keys.get(digests.get(request.key, ""))
+            request.key_id = key[0] if key else None
+            subject = f"key {key[0]}" if key else subject_of(request.address)
+            callers.append((subject, key[1:] if key else self._without_key))
+        return callers
 
-    def _forget_pages(self, state: list[int]) -> None:
-        """Drop the bytes of pages that are no longer so."""
-        too_many = self._kept_bytes > MOST_BYTES or len(self._pages) + len(self._ends) > MOST_PAGES
-        if state[0] != self._state[0] or too_many:
-            self._pages.clear()
-            self._kept_bytes = 0
-        if state != self._state or too_many:
-            self._ends.clear()
-        self._state = state
-
-    def _finish(
-        self, asked: Asked, answer: Answer, now: float, verdict: Verdict | None, key_id: str | None
-    ) -> Answer:
-        """Add what every answer carries."""
-        answer.headers.append((b"date", _date(int(now))))
-        if verdict is not None:
-            answer.headers += (
-                (_LIMIT, b"%d" % verdict.limit),
-                (_REMAINING, b"%d" % verdict.remaining),
-                (_RESET, b"%d" % verdict.reset),
-            )
-            if asked.key and key_id:
-                if len(self._last) >= MOST_VERDICTS:
-                    self._last.clear()
-                self._last[asked.key] = now, verdict
-        return answer
-
-    def _free(self, asked: Asked) -> Answer:
-        """Answer what is not in the document, costs nothing and needs no key."""
-        if asked.method != "GET":
-            return _wrong_method("GET")
-        if asked.path == HEALTH_PATH:
-            return Answer(200, bodies.dump({"status": "ok", "database": "ok"}))
-        return Answer(200, openapi.document())
-
-    def _judge(self, asked: Asked, verdict: Verdict, now: float, *, known: bool) -> Answer | None:
-        """Answer a request that was counted; None: its body has to be read for that."""
-        if not verdict.allowed:
-            return _too_many(verdict.banned, verdict.retry_after_s)
-        if not known:
-            return _unauthorized()
-        if asked.length > BODY_LONGEST:
-            return error(413, "body_too_large", f"a body has at most {BODY_LONGEST:,} bytes")
-        if asked.body is None:
+    def _count(
+        self,
+        request: Request,
+        subject: str,
+        windows: tuple[Window, Window],
+        usages: dict[str, Usage],
+        now: float,
+    ) -> Response | None:
+        """Count a request in `usages` and answer it; None: it comes again with its body, and counts then."""
+        if request.path == HEALTH_PATH:
+            self._database.try_writing()
+            response = Response(200, bodies.dump({"status": "ok", "database": "ok"}))
+            return self._finish(response, now, None)
+        usage, decision = consume(usages[subject], *windows, now)
+        counted = self._judge(request, decision, now)
+        if counted is None:
             return None
-        try:
-            return self._route(asked, now)
-        except bodies.InvalidError as invalid:
-            return error(400, invalid.code, str(invalid))
+        usages[subject] = usage
+        if request.key_id:
+            if len(self._decisions) >= MAX_DECISIONS:
+                self._decisions.clear()
+            self._decisions[request.key] = now, decision
+        return self._finish(counted, now, decision)
 
-    def _route(self, asked: Asked, now: float) -> Answer:
-        path = asked.path
-        if path == _LIST:
-            if asked.method == "GET":
-                return self._list(asked)
-            return self._create(asked) if asked.method == "POST" else _wrong_method("GET, POST")
-        if path.startswith(_PETS) and "/" not in path.removeprefix(_PETS) and path != _PETS:
-            return self._get(asked, now) if asked.method == "GET" else _wrong_method("GET")
-        if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
-            return error(501, "not_implemented", "store orders are not shown in the document")
-        if not path.startswith(spec.PATH_PREFIX + "/"):
-            return error(404, "not_found", f"all paths begin with {spec.PATH_PREFIX}")
-        return error(404, "not_found", "there is no such path")
+    def _record(self, request: Request, response: Response, now: float) -> None:
+        """Log a response: after the commit, since until then another may take its place."""
+        self._on_response(now, request.method, request.path, response.status)
+        if _access.isEnabledFor(logging.INFO):
+            line = {"at": round(now, 3), "method": request.method, "path": request.path[:MAX_PATH_LOGGED]}
+            line |= {"status": response.status, "bytes": len(response.body)}
+            _access.info(json.dumps(line | {"key": request.key_id, "from": request.address}))
 
-    def _list(self, asked: Asked) -> Answer:
-        if (known := self._pages.get(asked.query) or self._ends.get(asked.query)) is not None:
-            return Answer(200, known.body, known.headers.copy())
-        query = dict(parse_qsl(asked.query.decode("latin-1"), keep_blank_values=True))
-        limit = bodies.read_limit(query.get("limit"))
-        status = bodies.read_status(query.get("status"))
-        after = bodies.read_cursor(query.get("cursor"), status)
-        pets = self._database.page(after=after, limit=limit + 1, status=status)
-        page = pets[:limit]
-        first = {"limit": limit} | ({} if status is None else {"status": status})
-        links = [f'<?{urlencode(first)}>; rel="first"']
-        answer, kept = Answer(200, bodies.pets_json(page)), self._ends
-        if len(pets) > len(page):
-            onward = first | {"cursor": bodies.write_cursor(page[-1][0], status)}
-            links.append(f'<?{urlencode(onward)}>; rel="next"')
-            kept = self._pages
-        answer.add("Link", ", ".join(links))
-        self._kept_bytes += len(answer.body) + len(asked.query)
-        kept[asked.query] = Answer(200, answer.body, answer.headers.copy())
-        return answer
+    def _finish(self, response: Response, now: float, decision: Decision | None) -> Response:
+        """Add what every response carries."""
+        response.add("Date", _date(int(now)))
+        if decision is not None:
+            response.add(spec.HEADER_LIMIT, decision.limit)
+            response.add(spec.HEADER_REMAINING, decision.remaining)
+            response.add(spec.HEADER_RESET, decision.reset)
+        return response
 
-    def _create(self, asked: Asked) -> Answer:
-        pet = bodies.read_new_pet(asked.body or b"", asked.content_type)
-        (pet_id,) = self._database.add([pet])
-        self._ends.clear()
-        return Answer(201, bodies.pet_json((pet_id, *pet)))
-
-    def _get(self, asked: Asked, now: float) -> Answer:
-        text = asked.path.removeprefix(_PETS)
-        number = int(text) if _WHOLE.fullmatch(text) else None
-        pet = None
-        if now >= spec.REMOVAL_OF_GET_PET_AT:
-            answer = error(410, "gone", "removed; use GET /pets with the status filter")
-        else:
-            if number is not None and spec.INT64_MIN <= number <= spec.INT64_MAX:
-                pet = self._database.pet(number)
-            if pet is None:
-                answer = error(404, "not_found", "there is no such animal")
-            else:
-                answer = Answer(200, bodies.pet_json(pet))
-        answer.add("Deprecation", f"@{DEPRECATED_SINCE}")
-        answer.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
-        return answer.add("Link", '<../pets>; rel="successor-version"')
+    def _judge(self, request: Request, decision: Decision, now: float) -> Response | None:
+        """Answer a request that was counted; None: its body has to be read for that."""
+        if not decision.allowed:
+            return too_many(decision.banned, decision.retry_after_s)
+        if request.key_id is None:
+            return unauthorized()
+        if request.length > MAX_BODY_BYTES:
+            return error(413, "body_too_large", f"a body has at most {MAX_BODY_BYTES:,} bytes")
+        if request.body is None:
+            return None
+        return self._operations.respond(request, now)
 
 
-def _too_many(banned: bool, wait_s: int) -> Answer:
-    code, what = ("key_banned", "this key is banned") if banned else ("rate_limited", "too many requests")
-    return error(429, code, f"{what}; wait {wait_s} s").add(spec.HEADER_RETRY_AFTER, wait_s)
-
-
-def _unauthorized() -> Answer:
-    refused = error(401, "unauthorized", "the API key is missing or invalid")
-    return refused.add("WWW-Authenticate", "Bearer")
+def _failure(why: Exception) -> Response:
+    """Answer what failed: 503 only where it is safe to send it again."""
+    if not isinstance(why, UnavailableError):
+        return error(500, "internal_error", "the service failed; nothing was changed")
+    if why.unknown:
+        text = "the service failed; it is not known whether the animal was created"
+        return error(500, "internal_error", text)
+    text = f"the database {why.reason}; nothing was changed; wait {RETRY_AFTER_S} s and try again"
+    return error(503, "unavailable", text).add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
 
 
 @lru_cache(maxsize=2)
-def _date(second: int) -> bytes:
-    return formatdate(second, usegmt=True).encode()
-
-
-def _wrong_method(allowed: str) -> Answer:
-    return error(405, "method_not_allowed", f"use {allowed}").add("Allow", allowed)
-
-
-def _is_free(asked: Asked) -> bool:
-    return asked.path in (HEALTH_PATH, OPENAPI_PATH)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

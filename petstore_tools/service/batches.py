@@ -16,12 +16,12 @@ from contextlib import suppress
 from typing import Final
 
 from petstore_tools.service.engine import SILENT, UnavailableError
-from petstore_tools.service.messages import Answer, Asked
+from petstore_tools.service.messages import Request, Response
 
-MOST_AT_ONCE: Final = 256  # requests in one commit
-LONGEST_S: Final = 10.0  # a request waits at most so long, and two seconds more
+MAX_AT_ONCE: Final = 256  # requests in one commit
+MAX_WAIT_S: Final = 10.0  # a request waits at most so long, and two seconds more
 AT_ONCE_S: Final = 0.5  # what can be answered without the database waits so long for it
-BEAT_S: Final = 1.0
+TICK_S: Final = 1.0
 QUICK_S: Final = 0.05
 _log = logging.getLogger(__name__)
 
@@ -45,102 +45,97 @@ class Batches:
 
     def __init__(
         self,
-        work: Callable[[Sequence[Asked], bool], list[Answer | None] | None],
-        refuse: Callable[[Asked, UnavailableError], Answer],
+        work: Callable[[Sequence[Request], bool], list[Response | None] | None],
+        refuse: Callable[[Request, UnavailableError], Response],
         *,
         local: Callable[[], bool],
     ) -> None:
         self._work, self._refuse, self._local = work, refuse, local
-        self._pending: list[Asked] = []
-        self._under_way: list[Asked] = []
+        self._pending: list[Request] = []
+        self._under_way: list[Request] = []
         self._begun_at = self._took_s = 0.0
-        self._beats = (0.0, 0.0)
+        self._ticks = (0.0, 0.0)  # the last but one, and the last
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
-    async def answer(self, asked: Asked, *, at_once: bool = False) -> Answer | None:
+    async def respond(self, request: Request, *, at_once: bool = False) -> Response | None:
         """
         Have a request answered in the next batch.
 
         Args:
-            asked: The request; None comes back where its body is needed.
+            request: The request; None comes back where its body is needed.
             at_once: It can be refused without the database, and is where that is slow.
         """
         loop = asyncio.get_running_loop()
         if loop is not self._loop:
-            self._begin(loop)
-        if asked.answer.done():  # it was asked without its body
-            asked.answer = loop.create_future()
+            self._loop, self._ticks = loop, (elapsed(), elapsed())
+            self._pending, self._under_way = [], []
+            loop.call_later(TICK_S, self._tick)
+        if request.response.done():  # it was asked without its body
+            request.response = loop.create_future()
         if at_once and self._under_way and time.monotonic() - self._begun_at > AT_ONCE_S:
-            return self._refuse(asked, UnavailableError(SILENT))
-        asked.since = self._beats[0]
-        self._pending.append(asked)
+            return self._refuse(request, UnavailableError(SILENT))
+        request.since = self._ticks[0]
+        self._pending.append(request)
         if len(self._pending) == 1 and not self._under_way:
             loop.call_soon(self._next)  # what else comes in this turn of the loop joins it
-        if at_once and not (await asyncio.wait((asked.answer,), timeout=AT_ONCE_S))[0]:
-            asked.answer.set_result(self._refuse(asked, UnavailableError(SILENT)))
-        return await asked.answer
-
-    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop, self._beats = loop, (elapsed(), elapsed())
-        self._pending, self._under_way = [], []
-        loop.call_later(BEAT_S, self._beat)
+        if at_once and not (await asyncio.wait((request.response,), timeout=AT_ONCE_S))[0]:
+            request.response.set_result(self._refuse(request, UnavailableError(SILENT)))
+        return await request.response
 
     def _next(self) -> None:
         """Have what is pending answered."""
         assert self._loop is not None
-        waiting = [asked for asked in self._pending if not asked.answer.done()]
-        self._under_way, self._pending = waiting[:MOST_AT_ONCE], waiting[MOST_AT_ONCE:]
+        waiting = [request for request in self._pending if not request.response.done()]
+        self._under_way, self._pending = waiting[:MAX_AT_ONCE], waiting[MAX_AT_ONCE:]
         if not self._under_way:
             return
         if self._local() and self._took_s < QUICK_S:
-            answers = self._attempt(self._under_way, here=True)
-            if answers is not None:
-                self._done(self._under_way, answers)
+            responses = self._attempt(self._under_way, here=True)
+            if responses is not None:
+                self._done(self._under_way, responses)
                 return
         self._begun_at = time.monotonic()
         self._thread.submit(self._run, self._under_way, self._loop)
 
-    def _run(self, batch: Sequence[Asked], loop: asyncio.AbstractEventLoop) -> None:
-        answers = self._attempt(batch, here=False)
+    def _run(self, batch: Sequence[Request], loop: asyncio.AbstractEventLoop) -> None:
+        responses = self._attempt(batch, here=False)
         with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(self._done, batch, answers or [])
+            loop.call_soon_threadsafe(self._done, batch, responses or [])
 
-    def _attempt(self, batch: Sequence[Asked], *, here: bool) -> list[Answer | None] | None:
+    def _attempt(self, batch: Sequence[Request], *, here: bool) -> list[Response | None] | None:
         begun_at = time.monotonic()
         try:
             return self._work(batch, here)
         except Exception:
             _log.exception("a batch of requests failed")
-            return [self._refuse(asked, UnavailableError("failed", unknown=True)) for asked in batch]
+            return [self._refuse(request, UnavailableError("failed", unknown=True)) for request in batch]
         finally:
             self._took_s = time.monotonic() - begun_at
 
-    def _done(self, batch: Sequence[Asked], answers: Sequence[Answer | None]) -> None:
-        for asked, answer in zip(batch, answers, strict=True):
-            if not asked.answer.done():
-                asked.answer.set_result(answer)
+    def _done(self, batch: Sequence[Request], responses: Sequence[Response | None]) -> None:
+        for request, response in zip(batch, responses, strict=True):
+            if not request.response.done():
+                request.response.set_result(response)
         self._under_way = []
         if self._pending:
             assert self._loop is not None
             self._loop.call_soon(self._next)
 
-    def _beat(self) -> None:
+    def _tick(self) -> None:
         """
         Refuse what has waited too long, each second.
 
-        A request that is read now may have come at any time since the last beat but one: this process may
-        have been stopped meanwhile, and its caller be gone for long.
+        A request that is read now may have come at any time since the last tick but one: this process may
+        have been stopped meanwhile, and its caller may have gone long ago.
         """
         assert self._loop is not None
-        self._loop.call_later(BEAT_S, self._beat)
-        self._beats = self._beats[1], elapsed()
-        before = self._beats[0] - LONGEST_S
-        for asked in self._under_way:
-            if asked.since < before and not asked.answer.done():
-                late = UnavailableError(SILENT, unknown=asked.method == "POST" and asked.body is not None)
-                asked.answer.set_result(self._refuse(asked, late))
-        for asked in self._pending:
-            if asked.since < before and not asked.answer.done():
-                asked.answer.set_result(self._refuse(asked, UnavailableError(SILENT)))
-        self._pending = [asked for asked in self._pending if not asked.answer.done()]
+        self._loop.call_later(TICK_S, self._tick)
+        self._ticks = self._ticks[1], elapsed()
+        for requests, begun in ((self._under_way, True), (self._pending, False)):
+            for request in requests:
+                if request.since < self._ticks[0] - MAX_WAIT_S and not request.response.done():
+                    unknown = begun and request.method == "POST" and request.body is not None
+                    late = UnavailableError(SILENT, unknown=unknown)
+                    request.response.set_result(self._refuse(request, late))
+        self._pending = [request for request in self._pending if not request.response.done()]

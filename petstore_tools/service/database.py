@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from pydantic import SecretStr
 
 from petstore_tools import spec, sqlite
-from petstore_tools.errors import SettingsError
+from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.plans import Plan, Window
-from petstore_tools.service.engine import Engine
-from petstore_tools.service.engines import engine
+from petstore_tools.service.engine import Engine, Rows
 from petstore_tools.service.limiter import Usage
+from petstore_tools.service.schema import USAGE_COLUMNS
+from petstore_tools.service.sqlite_engine import SqliteEngine
 
-MOST_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
-_COLUMNS: Final = [field.name for field in fields(Usage)]
-_READ_USAGE: Final = f"SELECT subject, {', '.join(_COLUMNS)} FROM usage WHERE subject IN "
-_SAVE_USAGE: Final = (
-    f"INSERT INTO usage (subject, {', '.join(_COLUMNS)}) VALUES (?{', ?' * len(_COLUMNS)})"
-    f" ON CONFLICT (subject) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _COLUMNS)}"
+MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
+POSTGRES: Final = ("postgresql://", "postgres://")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
+_KEYWORDS = re.compile(r"(?:^|\s)(host|hostaddr|port|dbname|user|password|service)\s*=")
+_READ_USAGE: Final = f"SELECT subject, {', '.join(USAGE_COLUMNS)} FROM usage WHERE subject IN "
+_ADD_USAGE: Final = (
+    f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES (?{', ?' * len(USAGE_COLUMNS)})"
+    " ON CONFLICT (subject) DO "
 )
-_ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?)"
+_SAVE_USAGE: Final = (
+    f"{_ADD_USAGE}UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in USAGE_COLUMNS)}"
+)
+_ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 _PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
 
-StoredPet = tuple[int, str, int, str | None]
+NewPet = tuple[str, int, str | None]  # name, category id, status
+StoredPet = tuple[int, str, int, str | None]  # with the id in front
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,29 @@ def subject_of(address: str) -> str:
     return f"address {parsed}"
 
 
+def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: bool) -> Engine:
+    """
+    Open the database that a path or a `postgresql://` address names.
+
+    Raises:
+        SettingsError: It is an address of another kind, which would be taken for the name of a file.
+        MissingExtraError: The extra `postgres` is not installed.
+    """
+    text = where if isinstance(where, str) else ""
+    if text.startswith(POSTGRES):
+        try:
+            from petstore_tools.service.postgres_engine import PostgresEngine
+        except ImportError as error:
+            raise MissingExtraError("postgres", "the service on PostgreSQL") from error
+        return PostgresEngine(SecretStr(text), own_time=own_time)
+    if _ADDRESS.match(text) or _KEYWORDS.search(text):
+        raise SettingsError(
+            "the address of the service's database is not known: it is the path of an SQLite file, or an "
+            "address that begins with postgresql:// (in small letters, without +psycopg or the like)"
+        )
+    return SqliteEngine(Path(where), durability=durability)
+
+
 class Database:
     """
     The service's memory; use it from one thread at a time.
@@ -84,7 +117,7 @@ class Database:
     def __init__(
         self, where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True
     ) -> None:
-        self._db: Engine = engine(where, durability=durability, own_time=own_time)
+        self._db = open_engine(where, durability=durability, own_time=own_time)
         self._in_use = threading.Lock()
         self._addresses = 0
 
@@ -95,7 +128,7 @@ class Database:
 
     @property
     def local(self) -> bool:
-        """Whether only other programs and a slow disk can hold it up."""
+        """Whether only other programs and a slow disk can hold it up (`Engine.local`)."""
         return self._db.local
 
     @contextmanager
@@ -120,7 +153,7 @@ class Database:
 
     def state(self) -> tuple[int, int, float | None]:
         """
-        Return what is so now.
+        Return what tells whether the animals have changed, and the time.
 
         Returns:
             A number that grows with each change of an animal that existed already; the newest id; the
@@ -154,22 +187,20 @@ class Database:
         wanted = sorted(set(subjects))
         if not wanted:
             return {}
-        reading = f"{_READ_USAGE}({_marks(wanted)}) ORDER BY subject{self._db.locking}"
-        found = {subject: Usage(*used) for subject, *used in self._db.execute(reading, wanted)}
-        if new := [subject for subject in wanted if subject not in found]:
-            if self._db.locking:  # so that there is a row to hold
-                empty = [(subject, *astuple(Usage())) for subject in new]
-                for row in empty:
-                    self._db.execute(f"{_SAVE_USAGE.partition(' DO UPDATE')[0]} DO NOTHING", row)
-                found |= {subject: Usage(*used) for subject, *used in self._db.execute(reading, wanted)}
+        reading = f"{_READ_USAGE}({_marks(wanted)}) ORDER BY subject{self._db.row_lock}"
+        rows = self._db.execute(reading, wanted)
+        if new := sorted(set(wanted) - {row[0] for row in rows}):
+            for subject in new:  # so that there is a row to hold
+                self._db.execute(f"{_ADD_USAGE}NOTHING", (subject, *astuple(Usage())))
             self._addresses += len(new)
-        return {subject: found.get(subject, Usage()) for subject in wanted}
+            rows = self._db.execute(reading, wanted)
+        return {subject: Usage(*used) for subject, *used in rows}
 
     def save(self, usages: Mapping[str, Usage], now: float) -> None:
         """Store what subjects have used; forget addresses that did not come today, and the oldest of many."""
         for subject in sorted(usages):
             self._db.execute(_SAVE_USAGE, (subject, *astuple(usages[subject])))
-        if self._addresses > MOST_ADDRESSES // 100:  # sorting them for each new one would hold all others up
+        if self._addresses > MAX_ADDRESSES // 100:  # sorting them for each new one would hold all others up
             self._addresses = 0
             self._db.execute(
                 "DELETE FROM usage WHERE (day_start <= ? OR minute_start > ?) AND subject LIKE 'address %'",
@@ -177,20 +208,22 @@ class Database:
             )
             self._db.execute(
                 "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE 'address %'"
-                f" ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET {MOST_ADDRESSES})"
+                f" ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET {MAX_ADDRESSES})"
             )
 
-    def add(self, pets: Iterable[tuple[str, int, str | None]]) -> list[int]:
+    def add(self, pets: Iterable[NewPet]) -> list[int]:
         """Add animals; return their ids, each higher than any before."""
-        self._db.serialise_ids()
-        return [self._db.execute(f"{_ADD} RETURNING id", self._row(pet))[0][0] for pet in pets]
+        if self._db.id_lock:
+            self._db.execute(self._db.id_lock)
+        rows = (
+            ((name.encode(), *rest) if self._db.bytes_for_names else (name, *rest)) for name, *rest in pets
+        )
+        return [self._db.execute(_ADD, row)[0][0] for row in rows]
 
-    def add_many(self, pets: Iterable[tuple[str, int, str | None]]) -> None:
-        """Add many animals at once, in order: for samples."""
-        rows = [self._row(pet) for pet in pets]
+    def add_many(self, pets: Iterable[NewPet]) -> None:
+        """Add many animals in a transaction of its own, in order."""
         with self.transaction():
-            self._db.serialise_ids()
-            self._db.execute_many(_ADD, rows)
+            self.add(pets)
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""
@@ -204,11 +237,11 @@ class Database:
         return found[0] if found else None
 
     def change(self, pet_id: int, status: str | None) -> bool:
-        """Set the status of an animal, as the store's staff does; say whether it was there."""
+        """Set the status of an animal, outside the interface; say whether it was there."""
         return self._changed("UPDATE pet SET status = ? WHERE id = ? RETURNING id", status, pet_id)
 
     def remove(self, pet_id: int) -> bool:
-        """Remove an animal, as the store's staff does; say whether it was there."""
+        """Remove an animal, outside the interface; say whether it was there."""
         return self._changed("DELETE FROM pet WHERE id = ? RETURNING id", pet_id)
 
     def create_key(self, plan: Plan, *, label: str, now: float) -> tuple[str, str]:
@@ -242,10 +275,7 @@ class Database:
         with self.transaction():
             return bool(self._db.execute(statement, values))
 
-    def _row(self, pet: tuple[str, int, str | None]) -> tuple[object, ...]:
-        return (pet[0].encode(), *pet[1:]) if self._db.bytes_for_names else pet
-
-    def _named(self, rows: list[tuple[Any, ...]]) -> list[StoredPet]:
+    def _named(self, rows: Rows) -> list[StoredPet]:
         return [(r[0], r[1].decode(), r[2], r[3]) for r in rows] if self._db.bytes_for_names else rows
 
 

@@ -1,4 +1,4 @@
-"""The service's quotas: whole minutes and whole UTC days, and a ban for those who keep knocking (§8)."""
+"""Pure: the service's quotas, whole minutes and whole UTC days, and a ban for who ignores a 429 (§8)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from petstore_tools import spec
 from petstore_tools.plans import Window
 
-KNOCKS: Final = 10  # §8.4.3 names no number, no length: both are our choice
-GRACE_S: Final = 2.0  # what was in flight when the 429 left is no knock
+RETRIES_BEFORE_BAN: Final = 10  # §8.4.3 names no number and no length: both are our choice
+GRACE_S: Final = 2.0  # what was in flight when the 429 left is not counted
 BAN_S: Final = 900.0
 
 
@@ -23,7 +23,7 @@ class Usage:
         minute_start, day_start: Windows that the counts belong to.
         minute_used, day_used: Requests accepted in them.
         refused_at, refused_until: The first 429 of a closed window, and its end.
-        knocks: Requests that came inside it all the same.
+        retries_during_block: Requests that came between the two all the same.
         banned_until: End of a ban.
     """
 
@@ -33,14 +33,14 @@ class Usage:
     day_used: int = 0
     refused_at: float = 0.0
     refused_until: float = 0.0
-    knocks: int = 0
+    retries_during_block: int = 0
     banned_until: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Decision:
     """
-    What becomes of a request, and the numbers of the headers (§8.3).
+    Whether a request is answered, and the numbers of the headers (§8.3).
 
     Attributes:
         allowed: It is answered; else it gets a 429.
@@ -57,7 +57,7 @@ class Verdict:
     banned: bool = False
 
 
-def take(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usage, Verdict]:
+def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usage, Decision]:
     """
     Count a request that arrives at `now`; a refused one costs nothing (our choice, §8.4).
 
@@ -65,24 +65,23 @@ def take(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usage, 
     the ban that is waited for: one that lies ahead, because the clock was set back, goes on from `now`.
     """
     usage = _roll(usage, minute, day, now)
-    room = (minute.limit - usage.minute_used, day.limit - usage.day_used)
-    if now >= usage.banned_until and min(room) > 0:
-        usage = replace(usage, minute_used=usage.minute_used + 1, day_used=usage.day_used + 1, knocks=0)
-        return usage, _verdict(usage, minute, day)
+    left = (minute.limit - usage.minute_used, day.limit - usage.day_used)
+    if now >= usage.banned_until and min(left) > 0:
+        used = {"minute_used": usage.minute_used + 1, "day_used": usage.day_used + 1}
+        usage = replace(usage, **used, retries_during_block=0)
+        return usage, _decide(usage, minute, day)
     ends = (usage.minute_start + minute.period_s, usage.day_start + day.period_s)
-    closed_until = max((end for end, left in zip(ends, room, strict=True) if left <= 0), default=0)
+    closed_until = max((end for end, requests in zip(ends, left, strict=True) if requests <= 0), default=0)
     if now >= usage.banned_until:
-        usage = _knock(usage, closed_until, now)
-    until = max(usage.banned_until, closed_until)
-    shown = _verdict(usage, minute, day)
-    wait_s = max(1, ceil(until - now))
-    return usage, replace(shown, allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until)
+        usage = _retry_during_block(usage, closed_until, now)
+    wait_s = max(1, ceil(max(usage.banned_until, closed_until) - now))
+    decision = _decide(usage, minute, day)
+    return usage, replace(decision, allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until)
 
 
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
-    minute_start, day_start = _begun(usage.minute_start, minute, now), _begun(usage.day_start, day, now)
-    if (minute_start, day_start) == (usage.minute_start, usage.day_start) and not usage.banned_until:
-        return usage
+    """Return what was used of the windows that hold `now`."""
+    minute_start, day_start = _start(usage.minute_start, minute, now), _start(usage.day_start, day, now)
     return replace(
         usage,
         minute_start=minute_start,
@@ -93,7 +92,7 @@ def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
     )
 
 
-def _begun(start: int, window: Window, now: float) -> int:
+def _start(start: int, window: Window, now: float) -> int:
     """Return when the window began that holds `now`: whole ones, but none before the last one has ended."""
     if now < start:
         return floor(now)
@@ -101,21 +100,22 @@ def _begun(start: int, window: Window, now: float) -> int:
     return start if now < end else max(window.start(now), end)
 
 
-def _knock(usage: Usage, closed_until: float, now: float) -> Usage:
+def _retry_during_block(usage: Usage, closed_until: float, now: float) -> Usage:
+    """Count a request that came while its window was closed; too many are a ban (§8.4.3)."""
     if not usage.refused_at <= now < usage.refused_until:
-        return replace(usage, refused_at=now, refused_until=closed_until, knocks=0)
+        return replace(usage, refused_at=now, refused_until=closed_until, retries_during_block=0)
     if now - usage.refused_at < GRACE_S:
         return usage
-    if usage.knocks + 1 < KNOCKS:
-        return replace(usage, knocks=usage.knocks + 1)
-    return replace(usage, knocks=0, banned_until=now + BAN_S)
+    if usage.retries_during_block + 1 < RETRIES_BEFORE_BAN:
+        return replace(usage, retries_during_block=usage.retries_during_block + 1)
+    return replace(usage, retries_during_block=0, banned_until=now + BAN_S)
 
 
-def _verdict(usage: Usage, minute: Window, day: Window) -> Verdict:
+def _decide(usage: Usage, minute: Window, day: Window) -> Decision:
     of_minute = (minute.limit - usage.minute_used, -usage.minute_start - minute.period_s, minute.limit)
     of_day = (day.limit - usage.day_used, -usage.day_start - day.period_s, day.limit)
     remaining, negative_reset, limit = min(of_minute, of_day)
-    return Verdict(True, limit, max(0, remaining), -negative_reset)
+    return Decision(True, limit, max(0, remaining), -negative_reset)
 
 
 def free_windows() -> tuple[Window, Window]:

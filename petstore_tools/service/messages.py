@@ -1,4 +1,4 @@
-"""A request as it was asked and an answer as it goes out: plain values on both sides of ASGI."""
+"""A request as it came and a response as it goes out: plain values on both sides of ASGI."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from petstore_tools import spec
 from petstore_tools.service import bodies
 
 Scope = MutableMapping[str, Any]
@@ -16,19 +17,19 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-BODY_LONGEST: Final = 1 << 20
-WHOLE: Final = "petstore_tools.whole"  # in a scope: the body came with the head (`connection`)
-LEAVE_WITHIN_S: Final = 2.0
+MAX_BODY_BYTES: Final = 1 << 20
+COMPLETE: Final = "petstore_tools.complete"  # in a scope: the body came with the head (`connection`)
+CLOSE_AFTER_S: Final = 2.0
 _TYPE: Final = (b"content-type", b"application/json")
 _WITHOUT_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 
 
 class Disconnected(Exception):  # noqa: N818 - no fault of ours
-    """The caller went away before its request was whole."""
+    """The caller disconnected before its request was complete."""
 
 
 @dataclass(slots=True)
-class Asked:
+class Request:
     """
     A request.
 
@@ -39,9 +40,10 @@ class Asked:
         content_type: As it came.
         body: Up to one byte more than is allowed; None: not read yet.
         address: Of the caller.
-        answer: Where its answer is put; None where its body is needed for one.
+        response: Where its response is put; None where its body is needed for one.
         length: Of the body as its head announces it; 1 where it announces a body without a length.
         since: No later than it was sent, by the clock of `batches`.
+        key_id: Public id of a valid key, known when the request is counted.
     """
 
     method: str
@@ -51,15 +53,16 @@ class Asked:
     content_type: str
     body: bytes | None
     address: str
-    answer: asyncio.Future[Answer | None]
+    response: asyncio.Future[Response | None]
     length: int = 0
     since: float = math.inf
+    key_id: str | None = None
 
 
 @dataclass(slots=True)
-class Answer:
+class Response:
     """
-    An answer.
+    A response.
 
     Attributes:
         status: HTTP status code.
@@ -71,42 +74,57 @@ class Answer:
     body: bytes
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
-    def add(self, name: str, value: object) -> Answer:
+    def add(self, name: str, value: object) -> Response:
         """Add a header."""
         self.headers.append((name.lower().encode(), str(value).encode()))
         return self
 
-    async def send(self, send: Send) -> None:
-        """Send it."""
-        await self._send(send, more=False)
-
-    async def send_and_leave(self, receive: Receive, send: Send) -> None:
+    async def send(self, send: Send, *, unread: Receive | None = None) -> None:
         """
-        Send it before the request was read, and close the connection.
+        Send it.
 
-        Not at once: a connection that is closed with unread bytes in it is reset, and the answer may be lost.
+        Args:
+            send: Of ASGI.
+            unread: Of a request that is not read to its end: what still comes is dropped, and the connection
+                is closed. Not at once: closed with unread bytes in it, a connection is reset, and the
+                response may be lost.
         """
-        self.add("Connection", "close")
-        await self._send(send, more=True)
-        with suppress(TimeoutError, Disconnected):
-            async with asyncio.timeout(LEAVE_WITHIN_S):
-                while (await _part(receive))[1]:
-                    pass
-        await send({"type": "http.response.body", "body": b""})
-
-    async def _send(self, send: Send, *, more: bool) -> None:
         headers = [_TYPE, (b"content-length", b"%d" % len(self.body)), *self.headers]
+        headers += [(b"connection", b"close")] if unread else []
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body, "more_body": more})
+        await send({"type": "http.response.body", "body": self.body, "more_body": unread is not None})
+        if unread:
+            with suppress(TimeoutError, Disconnected):
+                async with asyncio.timeout(CLOSE_AFTER_S):
+                    while (await _part(unread))[1]:
+                        pass
+            await send({"type": "http.response.body", "body": b""})
 
 
-def error(status: int, code: str, message: str) -> Answer:
+def error(status: int, code: str, message: str) -> Response:
     """Return an Error (§2.5)."""
-    return Answer(status, bodies.dump({"code": code, "message": message, "status": status}))
+    return Response(status, bodies.dump({"code": code, "message": message, "status": status}))
 
 
-def read_head(scope: Scope) -> Asked:
-    """Read all of a request but its body; a body that nobody looks at counts as empty."""
+def too_many(banned: bool, wait_s: int) -> Response:
+    """Return a 429 (§8.4)."""
+    code, what = ("key_banned", "this key is banned") if banned else ("rate_limited", "too many requests")
+    return error(429, code, f"{what}; wait {wait_s} s").add(spec.HEADER_RETRY_AFTER, wait_s)
+
+
+def unauthorized() -> Response:
+    """Return a 401 (§5)."""
+    refused = error(401, "unauthorized", "the API key is missing or invalid")
+    return refused.add("WWW-Authenticate", "Bearer")
+
+
+def wrong_method(allowed: str) -> Response:
+    """Return a 405."""
+    return error(405, "method_not_allowed", f"use {allowed}").add("Allow", allowed)
+
+
+def read_head(scope: Scope) -> Request:
+    """Read all of a request but its body; a body that the method does not use counts as empty."""
     content_type, keys, length = "", [], 0
     headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
     for name, value in headers:
@@ -120,16 +138,16 @@ def read_head(scope: Scope) -> Asked:
         elif name == b"transfer-encoding":
             length = 1
     client = scope.get("client")
-    return Asked(
-        scope["method"],
-        scope["path"],
-        scope["query_string"],
-        keys[0] if len(keys) == 1 else "",  # of two, no one knows which is meant
-        content_type,
-        None if length and scope["method"] not in _WITHOUT_BODY else b"",
-        client[0] if client else "unknown",
-        asyncio.get_running_loop().create_future(),
-        length,
+    return Request(
+        method=scope["method"],
+        path=scope["path"],
+        query=scope["query_string"],
+        key=keys[0] if len(keys) == 1 else "",  # of two, no one knows which is meant
+        content_type=content_type,
+        body=None if length and scope["method"] not in _WITHOUT_BODY else b"",
+        address=client[0] if client else "unknown",
+        response=asyncio.get_running_loop().create_future(),
+        length=length,
     )
 
 
@@ -141,13 +159,13 @@ async def read_body(receive: Receive) -> tuple[bytes, bool]:
         The body, and whether more of it is to come.
 
     Raises:
-        Disconnected: The caller went away.
+        Disconnected: The caller disconnected.
     """
     body, more = bytearray(), True
-    while more and len(body) <= BODY_LONGEST:
+    while more and len(body) <= MAX_BODY_BYTES:
         part, more = await _part(receive)
         body += part
-    return bytes(body[: BODY_LONGEST + 1]), more
+    return bytes(body[: MAX_BODY_BYTES + 1]), more
 
 
 async def _part(receive: Receive) -> tuple[bytes, bool]:

@@ -14,31 +14,33 @@ VERSION: Final = 2
 APPLICATION_ID: Final = 0x50455453  # "PETS", in the header of an SQLite file
 LAST_UNMARKED: Final = 2  # files of version 0.1 do not bear it
 TABLES: Final = frozenset({"pet", "key", "usage"})  # of every version
+_AS_IN_0_1: Final = {"retries_during_block": "knocks"}  # a column is called as version 0.1 called it
 _TYPES: Final = {"int": "BIGINT", "float": "DOUBLE PRECISION"}
-_USAGE: Final = ", ".join(f"{field.name} {_TYPES[str(field.type)]} NOT NULL" for field in fields(Usage))
+_USAGE: Final = {_AS_IN_0_1.get(field.name, field.name): _TYPES[str(field.type)] for field in fields(Usage)}
+USAGE_COLUMNS: Final = tuple(_USAGE)
 
 
 def _first(pet_id: str, text: str) -> tuple[str, ...]:
+    usage = ", ".join(f"{name} {kind} NOT NULL" for name, kind in _USAGE.items())
     return (
         f"CREATE TABLE pet (id {pet_id}, name {text} NOT NULL, category_id BIGINT NOT NULL, status TEXT)",
         "CREATE INDEX pet_by_status ON pet (status, id)",
         "CREATE TABLE key (id TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, label TEXT NOT NULL,"
         " plan TEXT NOT NULL, per_minute BIGINT NOT NULL, per_day BIGINT NOT NULL,"
         " created_at DOUBLE PRECISION NOT NULL, revoked_at DOUBLE PRECISION)",
-        f"CREATE TABLE usage (subject TEXT PRIMARY KEY, {_USAGE})",
+        f"CREATE TABLE usage (subject TEXT PRIMARY KEY, {usage})",
         "CREATE INDEX usage_by_day ON usage (day_start)",
     )
 
 
 _COUNTER: Final = ("CREATE TABLE inventory (changes BIGINT NOT NULL)", "INSERT INTO inventory VALUES (0)")
+_COUNT_ONE: Final = "UPDATE inventory SET changes = changes + 1;"
 SQLITE: Final = (
     _first("INTEGER PRIMARY KEY AUTOINCREMENT", "TEXT"),
     (
         *_COUNTER,
-        "CREATE TRIGGER pet_updated AFTER UPDATE ON pet"
-        " BEGIN UPDATE inventory SET changes = changes + 1; END",
-        "CREATE TRIGGER pet_deleted AFTER DELETE ON pet"
-        " BEGIN UPDATE inventory SET changes = changes + 1; END",
+        f"CREATE TRIGGER pet_updated AFTER UPDATE ON pet BEGIN {_COUNT_ONE} END",
+        f"CREATE TRIGGER pet_deleted AFTER DELETE ON pet BEGIN {_COUNT_ONE} END",
     ),
 )
 POSTGRES: Final = (
@@ -46,7 +48,7 @@ POSTGRES: Final = (
     (
         *_COUNTER,
         "CREATE FUNCTION pet_changed() RETURNS trigger LANGUAGE plpgsql"
-        " AS 'BEGIN UPDATE inventory SET changes = changes + 1; RETURN NULL; END'",
+        f" AS 'BEGIN {_COUNT_ONE} RETURN NULL; END'",
         "CREATE TRIGGER pet_changed AFTER UPDATE OR DELETE OR TRUNCATE ON pet"
         " FOR EACH STATEMENT EXECUTE FUNCTION pet_changed()",
     ),
@@ -67,7 +69,7 @@ def check(tables: AbstractSet[str], name: str) -> None:
         )
 
 
-def missing(version: int, name: str, steps: Sequence[Sequence[str]]) -> list[str]:
+def upgrades(version: int, name: str, steps: Sequence[Sequence[str]]) -> list[str]:
     """
     Return the statements that lead from a version to this program's.
 
@@ -76,6 +78,7 @@ def missing(version: int, name: str, steps: Sequence[Sequence[str]]) -> list[str
     """
     if version > VERSION:
         raise SettingsError(
-            f"the service's database {name} has schema {version}, this program knows {VERSION}: upgrade it"
+            f"the service's database {name} has schema {version}, but this program knows only {VERSION}: "
+            "upgrade petstore-tools"
         )
     return [statement for step in steps[version:] for statement in step]

@@ -31,7 +31,7 @@ from petstore_tools.service import database as databases
 from petstore_tools.service import schema
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
-from petstore_tools.service.messages import Asked
+from petstore_tools.service.messages import Request
 
 
 @pytest.mark.case("P57")
@@ -64,7 +64,7 @@ def test_names_come_back_as_they_were_on_either_store(where: str, name: str) -> 
 
 def test_staff_changes_show_at_once_on_either_store(where: str) -> None:
     """Full pages are kept as bytes; a change or removal drops them, whichever connection made it."""
-    staff = Database(where, own_time=False)
+    admin = Database(where, own_time=False)
     with served(where) as (database, base_url):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
         _, key = database.create_key(WIDE, label="", now=NOON)
@@ -72,15 +72,15 @@ def test_staff_changes_show_at_once_on_either_store(where: str) -> None:
         before = client(key).get(pets, timeout=5)
         assert client(key).get(pets, timeout=5).content == before.content
 
-        assert staff.change(5, "sold")
+        assert admin.change(5, "sold")
         changed = client(key).get(pets, timeout=5).json()
-        assert staff.remove(6)
+        assert admin.remove(6)
         removed = client(key).get(pets, timeout=5).json()
 
-    staff.close()
+    admin.close()
     assert (changed[4]["status"], changed[5]["id"]) == ("sold", 6)
     assert removed[5]["id"] == 7
-    assert staff.__class__ is not None
+    assert admin.__class__ is not None
 
 
 def test_requests_that_wait_for_a_commit_share_the_next_one(
@@ -185,18 +185,18 @@ def test_a_database_that_restarts_costs_an_error_and_no_more() -> None:
     assert (back.status_code, back.json()["id"] >= 2) == (201, True)
 
 
-def test_the_stores_staff_and_a_busy_service_do_not_lock_each_other_out(tmp_path: Path) -> None:
+def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_path: Path) -> None:
     """A second connection waits its turn."""
-    staff = Database(tmp_path / "service.db")
+    admin = Database(tmp_path / "service.db")
     with served(str(tmp_path / "service.db")) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
         post(client(key), base_url)
         with ThreadPoolExecutor(4) as pool:
             busy = [pool.submit(lambda: [post(client(key), base_url) for _ in range(15)]) for _ in range(3)]
-            made = [staff.create_key(WIDE, label="", now=NOON) for _ in range(30)]
-            changed = [staff.change(1, "sold") for _ in range(30)]
+            made = [admin.create_key(WIDE, label="", now=NOON) for _ in range(30)]
+            changed = [admin.change(1, "sold") for _ in range(30)]
             assert all(answer.status_code == 201 for future in busy for answer in future.result())
-    staff.close()
+    admin.close()
 
     assert len(made) == 30
     assert all(changed)
@@ -211,8 +211,8 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
     async def ask(*asked: tuple[str, bytes]) -> list[bytes]:
         made = asyncio.get_running_loop().create_future
         pets, kind = "/v1/pets", "application/json"
-        batch = [Asked(m, pets, b"limit=9", key, kind, body, "h", made()) for m, body in asked]
-        return [answer.body for answer in service._answers(batch, True) or ()]
+        batch = [Request(m, pets, b"limit=9", key, kind, body, "h", made()) for m, body in asked]
+        return [answer.body for answer in service._respond_to(batch, True) or ()]
 
     rex = b'{"name":"Rex","categoryId":1}'
     before, _, after = asyncio.run(ask(("GET", b""), ("POST", rex), ("GET", b"")))
@@ -257,7 +257,7 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
     later = sqlite3.connect(path)
     later.execute("PRAGMA user_version = 99")
     later.close()
-    with pytest.raises(SettingsError, match="upgrade it"):
+    with pytest.raises(SettingsError, match="upgrade petstore-tools"):
         Database(path)
 
 
@@ -265,7 +265,7 @@ def test_callers_without_a_key_are_counted_each_for_itself_in_bounded_memory(
     where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest of many are forgotten, those of yesterday all; a key's counters never."""
-    monkeypatch.setattr(databases, "MOST_ADDRESSES", 50)
+    monkeypatch.setattr(databases, "MAX_ADDRESSES", 50)
     database = Database(where, own_time=False)
     with database.transaction():
         database.save(database.usages(["key a"]), NOON)
@@ -294,7 +294,7 @@ def test_callers_without_a_key_are_counted_each_for_itself_in_bounded_memory(
     ],
 )
 def test_an_ipv6_network_is_one_caller(address: str, subject: str) -> None:
-    """Each has 2^64 addresses to knock from."""
+    """Each has 2^64 addresses to send from."""
     assert databases.subject_of(address) == subject
 
 

@@ -11,21 +11,21 @@ import pytest
 from petstore_tools.service import batches
 from petstore_tools.service.batches import Batches
 from petstore_tools.service.engine import UnavailableError
-from petstore_tools.service.messages import Answer, Asked
+from petstore_tools.service.messages import Request, Response
 
 
-def asked(method: str = "GET") -> Asked:
+def a_request(method: str = "GET") -> Request:
     future = asyncio.get_running_loop().create_future()
-    return Asked(method, "/v1/pets", b"", "key", "", b"", "h", future)
+    return Request(method, "/v1/pets", b"", "key", "", b"", "h", future)
 
 
-def refuse(request: Asked, why: UnavailableError) -> Answer:
-    return Answer(500 if why.unknown else 503, b"")
+def refuse(request: Request, why: UnavailableError) -> Response:
+    return Response(500 if why.unknown else 503, b"")
 
 
 def run(made: Batches, *methods: str, at_once: bool = False) -> list[int]:
     async def ask() -> list[int]:
-        answers = [made.answer(asked(method), at_once=at_once) for method in methods]
+        answers = [made.respond(a_request(method), at_once=at_once) for method in methods]
         return [answer.status for answer in await asyncio.gather(*answers)]
 
     return asyncio.run(ask())
@@ -40,13 +40,13 @@ class Work:
         self.free.set()
         self._busy = busy
 
-    def __call__(self, batch: Sequence[Asked], here: bool) -> list[Answer] | None:
+    def __call__(self, batch: Sequence[Request], here: bool) -> list[Response] | None:
         if here and self._busy:
             self._busy -= 1
             return None
         assert self.free.wait(10)
         self.sizes.append((len(batch), threading.current_thread() is not threading.main_thread()))
-        return [Answer(200, b"") for _ in batch]
+        return [Response(200, b"") for _ in batch]
 
 
 def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() -> None:
@@ -81,19 +81,19 @@ def test_who_waits_too_long_is_refused_and_only_a_create_under_way_is_not_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The rest was never begun, and never is."""
-    monkeypatch.setattr(batches, "BEAT_S", 0.02)
-    monkeypatch.setattr(batches, "LONGEST_S", 0.1)
+    monkeypatch.setattr(batches, "TICK_S", 0.02)
+    monkeypatch.setattr(batches, "MAX_WAIT_S", 0.1)
     work = Work()
     work.free.clear()
     made = Batches(work, refuse, local=lambda: False)
 
     async def ask() -> list[int]:
-        first = [asyncio.create_task(made.answer(asked(method))) for method in ("GET", "POST")]
+        first = [asyncio.create_task(made.respond(a_request(method))) for method in ("GET", "POST")]
         await asyncio.sleep(0.02)
-        rest = [asyncio.create_task(made.answer(asked(method))) for method in ("GET", "POST")]
+        rest = [asyncio.create_task(made.respond(a_request(method))) for method in ("GET", "POST")]
         statuses = [answer.status for answer in await asyncio.gather(*first, *rest)]
         work.free.set()
-        statuses.append((await made.answer(asked())).status)
+        statuses.append((await made.respond(a_request())).status)
         return statuses
 
     assert asyncio.run(ask()) == [503, 500, 503, 503, 200]
@@ -108,8 +108,8 @@ def test_what_can_be_refused_without_the_database_is_refused_at_once(monkeypatch
     made = Batches(work, refuse, local=lambda: False)
 
     async def ask() -> list[int]:
-        patient = asyncio.create_task(made.answer(asked()))
-        statuses = [(await made.answer(asked(), at_once=True)).status for _ in range(2)]
+        patient = asyncio.create_task(made.respond(a_request()))
+        statuses = [(await made.respond(a_request(), at_once=True)).status for _ in range(2)]
         assert not made._pending  # the second was not even asked
         work.free.set()
         return [*statuses, (await patient).status]
@@ -123,7 +123,7 @@ def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(caplog: pytes
     failures = [RuntimeError("a fault of ours")]
     work = Work()
 
-    def fails(batch: Sequence[Asked], here: bool) -> list[Answer] | None:
+    def fails(batch: Sequence[Request], here: bool) -> list[Response] | None:
         if failures:
             raise failures.pop()
         return work(batch, here)
@@ -136,11 +136,11 @@ def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(caplog: pytes
     caplog.clear()
 
 
-def test_a_request_is_as_old_as_the_beat_before_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_is_as_old_as_the_tick_before_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """It may have come while this process was stopped: so long ago its caller may have gone."""
     now = 100.0
     monkeypatch.setattr(batches, "elapsed", lambda: now)
-    monkeypatch.setattr(batches, "BEAT_S", 60.0)
+    monkeypatch.setattr(batches, "TICK_S", 60.0)
     made = Batches(Work(), refuse, local=lambda: True)
     ages = []
 
@@ -149,9 +149,9 @@ def test_a_request_is_as_old_as_the_beat_before_the_last(monkeypatch: pytest.Mon
         for seconds in (0.0, 1.0, 76.0, 1.0, 1.0):
             now += seconds
             if seconds:
-                made._beat()
-            request = asked()
-            await made.answer(request)
+                made._tick()
+            request = a_request()
+            await made.respond(request)
             ages.append(now - request.since)
 
     asyncio.run(ask())

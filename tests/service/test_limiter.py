@@ -3,34 +3,34 @@
 import pytest
 
 from petstore_tools.plans import Window
-from petstore_tools.service.limiter import Usage, Verdict, take
+from petstore_tools.service.limiter import Decision, Usage, consume
 
 MINUTE, DAY = Window(3, 60), Window(5, 86_400)
 T0 = 1_800_000_000.0
 
 
-def send(times: list[float], usage: Usage | None = None) -> tuple[Usage, list[Verdict]]:
-    usage, verdicts = usage or Usage(), []
+def send(times: list[float], usage: Usage | None = None) -> tuple[Usage, list[Decision]]:
+    usage, decisions = usage or Usage(), []
     for at in times:
-        usage, verdict = take(usage, MINUTE, DAY, at)
-        verdicts.append(verdict)
-    return usage, verdicts
+        usage, decision = consume(usage, MINUTE, DAY, at)
+        decisions.append(decision)
+    return usage, decisions
 
 
 def test_exactly_the_plan_is_allowed_in_a_whole_minute() -> None:
     """Three of four; the next minute is fresh."""
-    _, verdicts = send([T0, T0 + 1, T0 + 2, T0 + 59, T0 + 60])
+    _, decisions = send([T0, T0 + 1, T0 + 2, T0 + 59, T0 + 60])
 
-    assert [v.allowed for v in verdicts] == [True, True, True, False, True]
-    assert [v.remaining for v in verdicts] == [2, 1, 0, 0, 1]
+    assert [d.allowed for d in decisions] == [True, True, True, False, True]
+    assert [d.remaining for d in decisions] == [2, 1, 0, 0, 1]
 
 
 @pytest.mark.case("P59")
 def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> None:
     """Minute first; when both have two left, the day, which resets later."""
-    _, verdicts = send([T0, T0 + 60])
+    _, decisions = send([T0, T0 + 60])
 
-    assert (verdicts[0].limit, verdicts[0].reset) == (3, T0 + 60)
+    assert (decisions[0].limit, decisions[0].reset) == (3, T0 + 60)
     day_end = DAY.end(T0)
     _, later = send([T0 + 60], Usage(T0, 0, DAY.start(T0), 2))
     assert (later[0].limit, later[0].remaining, later[0].reset) == (5, 2, day_end)
@@ -39,10 +39,10 @@ def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later()
 @pytest.mark.case("P59")
 def test_retry_after_leads_to_the_reset_of_the_closed_window() -> None:
     """Whole seconds, never too short."""
-    _, verdicts = send([T0 + 0.25] * 4)
+    _, decisions = send([T0 + 0.25] * 4)
 
-    assert verdicts[3].retry_after_s == 60
-    assert T0 + 0.25 + verdicts[3].retry_after_s >= verdicts[3].reset
+    assert decisions[3].retry_after_s == 60
+    assert T0 + 0.25 + decisions[3].retry_after_s >= decisions[3].reset
 
 
 def test_a_refused_request_costs_nothing() -> None:
@@ -52,25 +52,25 @@ def test_a_refused_request_costs_nothing() -> None:
     assert (usage.minute_used, usage.day_used) == (3, 3)
 
 
-def test_ten_knocks_are_a_ban_of_fifteen_minutes() -> None:
-    """Requests two seconds and more after the 429 are knocks; the tenth bans."""
-    usage, verdicts = send([T0] * 4 + [T0 + 2 + n for n in range(10)])
+def test_ten_retries_during_a_block_are_a_ban_of_fifteen_minutes() -> None:
+    """Requests two seconds and more after the 429 count; the tenth bans."""
+    usage, decisions = send([T0] * 4 + [T0 + 2 + n for n in range(10)])
 
-    assert [v.banned for v in verdicts[4:]] == [False] * 9 + [True]
+    assert [d.banned for d in decisions[4:]] == [False] * 9 + [True]
     assert usage.banned_until == T0 + 11 + 900
     _, after = send([T0 + 120, T0 + 912], usage)
-    assert [v.allowed for v in after] == [False, True]
+    assert [d.allowed for d in after] == [False, True]
 
 
-def test_what_was_in_flight_when_the_429_left_is_no_knock() -> None:
+def test_what_was_in_flight_when_the_429_left_is_not_counted() -> None:
     """Fifty requests within two seconds earn 429s and no ban."""
     usage, _ = send([T0] * 3 + [T0 + 1.9] * 50)
 
-    assert usage.knocks == 0
+    assert usage.retries_during_block == 0
 
 
-def test_a_new_closed_window_begins_a_new_count_of_knocks() -> None:
-    """Five knocks in each of two minutes are no ban."""
+def test_a_new_closed_window_begins_a_new_count_of_retries() -> None:
+    """Five retries in each of two minutes are no ban."""
     times = [T0] * 4 + [T0 + 3] * 5 + [T0 + 60] * 2 + [T0 + 61] + [T0 + 64] * 5
 
     usage, _ = send(times)
@@ -84,7 +84,7 @@ def test_a_clock_set_back_over_a_border_grants_no_minute_twice() -> None:
     usage, _ = send([border + 1] * 3)
 
     usage, back = send([border - 1, border + 1], usage)
-    assert [v.allowed for v in back] == [False, False]
+    assert [d.allowed for d in back] == [False, False]
     assert back[0].retry_after_s <= 60
     assert back[0].reset - (border - 1) <= 60
 
@@ -113,18 +113,18 @@ def test_a_ban_lasts_no_longer_than_a_ban_whatever_the_clock_does() -> None:
     usage, banned = send([ahead] * 4 + [ahead + 2 + n for n in range(10)])
     assert banned[-1].banned
 
-    usage, verdicts = send([T0], usage)
-    assert (verdicts[0].allowed, verdicts[0].retry_after_s) == (False, 900)
+    usage, decisions = send([T0], usage)
+    assert (decisions[0].allowed, decisions[0].retry_after_s) == (False, 900)
     assert send([T0 + 900], usage)[1][0].allowed
 
 
 def test_a_ban_names_the_end_of_the_day_where_the_day_is_used_up() -> None:
     """Who waits exactly as long as was told is served, and earns no new ban."""
-    usage, verdicts = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
-    assert verdicts[-1].banned
-    assert T0 + 66 + verdicts[-1].retry_after_s == DAY.end(T0)
+    usage, decisions = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
+    assert decisions[-1].banned
+    assert T0 + 66 + decisions[-1].retry_after_s == DAY.end(T0)
 
-    _, after = send([T0 + 66 + verdicts[-1].retry_after_s], usage)
+    _, after = send([T0 + 66 + decisions[-1].retry_after_s], usage)
     assert after[0].allowed
 
 
@@ -132,9 +132,9 @@ def test_who_comes_after_a_ban_into_a_window_that_is_still_closed_is_not_banned_
     """Nine more may come before the next ban."""
     usage, _ = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
 
-    _, verdicts = send([T0 + 970 + n for n in range(10)], usage)
+    _, decisions = send([T0 + 970 + n for n in range(10)], usage)
 
-    assert [v.banned for v in verdicts] == [False] * 9 + [True]
+    assert [d.banned for d in decisions] == [False] * 9 + [True]
 
 
 def test_windows_are_whole_again_once_a_pause_has_passed() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from petstore_tools.plans import Window
-from petstore_tools.service.limiter import BAN_S, Usage, take
+from petstore_tools.service.limiter import BAN_S, Usage, consume
 
 MINUTE, DAY = Window(3, 60), Window(7, 86_400)
 T0 = 1_800_000_000.0
@@ -28,8 +28,8 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
     accepted: list[float] = []
     for waited, back in steps:
         real, clock = real + waited, clock + waited - back
-        usage, verdict = take(usage, MINUTE, DAY, clock)
-        accepted += [real] * verdict.allowed
+        usage, decision = consume(usage, MINUTE, DAY, clock)
+        accepted += [real] * decision.allowed
 
     for period_s, limit in ((60, 3), (86_400, 7)):
         for n, at in enumerate(accepted[2 * limit :]):
@@ -45,10 +45,10 @@ def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
     usage, clock = Usage(), T0
     for waited, back in (step for w, b, count in bursts for step in [(w, b)] + [(0.3, 0.0)] * (count - 1)):
         clock += waited - back
-        usage, verdict = take(usage, MINUTE, DAY, clock)
-        assert verdict.reset - clock <= 86_400
-        if not verdict.allowed:
+        usage, decision = consume(usage, MINUTE, DAY, clock)
+        assert decision.reset - clock <= 86_400
+        if not decision.allowed:
             day_is_used_up = usage.day_used >= DAY.limit
-            longest_s = max(86_400 if day_is_used_up else 60, BAN_S if verdict.banned else 0)
-            assert 0 < verdict.retry_after_s <= longest_s
-            assert take(usage, MINUTE, DAY, clock + verdict.retry_after_s)[1].allowed
+            longest_s = max(86_400 if day_is_used_up else 60, BAN_S if decision.banned else 0)
+            assert 0 < decision.retry_after_s <= longest_s
+            assert consume(usage, MINUTE, DAY, clock + decision.retry_after_s)[1].allowed

@@ -14,6 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import requests
 
+from petstore_tools import spec
+from petstore_tools.service import bodies, openapi
+
 # typed from INTERFACE.md: place in the document -> what stands there (§ of the interface)
 TABLE = {
     "info > version": "1.0.0",  # §9
@@ -181,8 +184,27 @@ def test_a_generated_client_creates_lists_and_pages(
     client.get_httpx_client().close()
 
 
-def test_the_document_is_json_that_repeats() -> None:
-    """Made once, from the same models."""
-    from petstore_tools.service import openapi
+def test_the_document_has_the_numbers_that_the_service_checks() -> None:
+    """Those of `spec`, and those of the model that reads a body: what is announced is what is allowed."""
+    tree = json.loads(openapi.document())
+    schemas = tree["components"]["schemas"]
+    made = bodies.NewPet.model_json_schema()["properties"]
+    limit, pet_id = (
+        tree["paths"][path]["get"]["parameters"][0]["schema"] for path in ("/pets", "/pets/{petId}")
+    )
+    int64 = {"type": "integer", "minimum": spec.INT64_MIN, "maximum": spec.INT64_MAX, "format": "int64"}
 
-    assert json.loads(openapi.document()) == openapi.tree()
+    for schema in (schemas["NewPet"], schemas["Pet"]):
+        properties = dict(schema["properties"])
+        assert properties.pop("id", int64) == properties["categoryId"] == pet_id == int64
+        assert {**made["categoryId"], "title": "", "format": "int64"} == int64 | {"title": ""}
+        assert {**properties["name"], "title": "Name"} == made["name"]
+        assert list(properties) == list(made) == list(spec.COLUMNS[1:])
+    assert schemas["NewPet"]["required"] == list(spec.REQUIRED)
+    assert schemas["NewPet"]["additionalProperties"] is False
+    assert schemas["PetStatus"]["enum"] == made["status"]["enum"] == list(spec.STATUSES)
+    assert schemas["Pets"]["maxItems"] == limit["maximum"] == spec.LIMIT_MAX
+    assert (limit["minimum"], limit["default"]) == (spec.LIMIT_MIN, spec.LIMIT_DEFAULT)
+    assert spec.REMOVAL_OF_GET_PET in json.dumps(tree["paths"]["/pets/{petId}"])
+    assert all(server["url"] == "{base}" + spec.PATH_PREFIX for server in tree["servers"])
+    assert set(tree["paths"]) == {spec.PETS_PATH, f"{spec.PETS_PATH}/{{petId}}"}

@@ -23,8 +23,7 @@ from services import NOON, WIDE, client, post, processes, served, until
 from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox.shared_clock import ClockServer
-from petstore_tools.service import app
-from petstore_tools.service import postgres as on_postgres
+from petstore_tools.service import app, postgres_engine
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
 
@@ -251,7 +250,7 @@ def test_a_commit_that_reaches_a_server_late_is_not_made(
 ) -> None:
     """The server was paused when it came: the caller is told that it is not known, and it never stands."""
     monkeypatch.setattr(app, "DATABASE_S", 0.5)
-    monkeypatch.setattr(on_postgres, "IDLE_S", 0.5)
+    monkeypatch.setattr(postgres_engine, "IDLE_S", 0.5)
     url = postgres.database()
     with served(url) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)

@@ -236,7 +236,7 @@ def test_a_429_names_its_seconds_and_agrees_with_the_reset() -> None:
     assert int(answers[2].headers["X-RateLimit-Reset"]) == now + 45
 
 
-def test_ten_knocks_ban_the_key_and_time_lifts_it() -> None:
+def test_ten_retries_ban_the_key_and_time_lifts_it() -> None:
     """The ban is a 429 with its own code and its own time (§8.4.3)."""
     with Sandbox(plan="1/100", animals=0) as box:
         ask(box, "GET", "/pets")

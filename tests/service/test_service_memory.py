@@ -9,8 +9,8 @@ import requests
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
-from petstore_tools.service import app
 from petstore_tools.service import database as databases
+from petstore_tools.service import operations
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
@@ -22,7 +22,7 @@ def test_pages_of_many_different_queries_are_not_all_kept(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However small they are: at most so many, and those of one batch."""
-    monkeypatch.setattr(app, "MOST_PAGES", 100)
+    monkeypatch.setattr(operations, "MAX_PAGES", 100)
     database = Database(tmp_path / "service.db", durability="OFF")
     _, key = database.create_key(Plan(1_000_000, 1_000_000), label="", now=NOON)
     service = Service(database, ManualClock(NOON))
@@ -32,7 +32,7 @@ def test_pages_of_many_different_queries_are_not_all_kept(
         kept = []
         for n in range(300):
             session.get(f"{server.base_url}/pets?x={n}", timeout=5)
-            kept.append(len(service._pages) + len(service._ends))
+            kept.append(len(service._operations._pages) + len(service._operations._last_pages))
     server.stop()
     database.close()
 
@@ -57,11 +57,11 @@ def test_a_new_address_among_ten_thousand_costs_no_more_than_among_ten(tmp_path:
                 database.usages([subject])
                 database.save({subject: databases.Usage(day_start=start)}, NOON)
 
-    come(0, databases.MOST_ADDRESSES)
+    come(0, databases.MAX_ADDRESSES)
     database._db.execute = execute  # type: ignore[method-assign]
-    come(databases.MOST_ADDRESSES, databases.MOST_ADDRESSES + 1_000)
+    come(databases.MAX_ADDRESSES, databases.MAX_ADDRESSES + 1_000)
     (rows,) = real("SELECT count(*) FROM usage")[0]
     database.close()
 
     assert sum(statement.startswith("DELETE") for statement in statements) <= 20
-    assert rows <= databases.MOST_ADDRESSES + 101
+    assert rows <= databases.MAX_ADDRESSES + 101

@@ -29,7 +29,7 @@ WORKER: Final = """
     from petstore_tools.service.server import bind, serve
     from petstore_tools.sandbox.shared_clock import RemoteClock
     if "LATEST_S" in os.environ:
-        app.LATEST_S, batches.BEAT_S = float(os.environ["LATEST_S"]), 0.2
+        app.LATEST_S, batches.TICK_S = float(os.environ["LATEST_S"]), 0.2
     listener = bind("127.0.0.1", 0)
     listener.listen()
     print(listener.getsockname()[1], flush=True)

@@ -1,27 +1,28 @@
-"""PostgreSQL behind the seam of `engine`; the extra `postgres`."""
+"""PostgreSQL as an engine, for any number of workers; the extra `postgres`."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
 import psycopg
 from psycopg import errors
+from psycopg.pq import TransactionStatus
 from pydantic import SecretStr
 
 from petstore_tools.service import schema
-from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine
+from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine, Rows
 
 # A session that was paused lets go of its rows before those who wait for them give up.
 IDLE_S: Final = 2.0
 LOCK_S, STATEMENT_S = 3.0, 3.5
 CONNECT_S: Final = 2
 SCHEMA_LOCK_S: Final = 60.0
-_ORDER: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
+_LOCKS: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
 
 
 class _Connection(psycopg.Connection[Any]):
@@ -57,56 +58,34 @@ class PostgresEngine(Engine):
         SettingsError: It cannot be reached, is no database of this service, or is of a newer version.
     """
 
-    locking, bytes_for_names = " FOR UPDATE", True
-    _faults = (psycopg.Error, OSError)
+    row_lock, id_lock = " FOR UPDATE", f"SELECT pg_advisory_xact_lock({_LOCKS}, 2)"
+    bytes_for_names = True
+    _db_errors = (psycopg.Error, OSError)
     _db: _Connection | None
 
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
         self._url, self.name = url, "PostgreSQL"
-        self.clock = "extract(epoch FROM clock_timestamp())::float8" if own_time else "NULL"
-        advice = ": check that it runs, and host, port, name, user and password in its address"
+        if own_time:
+            self.clock = "extract(epoch FROM clock_timestamp())::float8"
+        advice = ". Check that it runs, and the host, port, name, user and password in its address"
         with self._starting("on PostgreSQL", advice), self.transaction(durable=True):
             self._bring_up_to_date()
 
-    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute a statement for each row."""
-        try:
-            with self._connection().cursor() as cursor:
-                cursor.executemany(_percent(statement), rows)
-        except self._faults as error:
-            self._fail(error)
-            raise
-
-    @contextmanager
-    def transaction(self, *, durable: bool, within_s: float | None = None) -> Iterator[None]:
-        """Make what happens inside happen as one; `within_s` includes all waiting for the server."""
-        try:
-            with super().transaction(durable=durable, within_s=within_s):
-                yield
-        finally:
-            if self._db is not None:
-                self._db.until = math.inf
-
-    def serialise_ids(self) -> None:
-        """Let nobody else assign an id until this transaction ends: a keyset reader misses none."""
-        self.execute("SELECT pg_advisory_xact_lock(?, 2)", (_ORDER,))
-
-    def _run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        cursor = self._connection().execute(_percent(statement), values)
+    def _run(self, statement: str, values: Sequence[object] = ()) -> Rows:
+        db = self._connection()
+        if db.info.transaction_status == TransactionStatus.IDLE:
+            db.until = math.inf  # that of the last transaction has passed
+        cursor = db.execute(_percent(statement), values)
         return cursor.fetchall() if cursor.description else []
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
         until = math.inf if within_s is None else time.monotonic() + within_s
-        try:
-            db = self._connection()
-            db.until = until
-            db.execute("BEGIN" if durable else "BEGIN; SET LOCAL synchronous_commit = off")
-            told = (b"default_transaction_read_only", b"in_hot_standby")
-            if any(db.pgconn.parameter_status(name) == b"on" for name in told):
-                raise errors.ReadOnlySqlTransaction  # as its first write would
-        except self._faults as error:
-            self._fail(error)
-            raise
+        db = self._connection()
+        db.until = until
+        db.execute("BEGIN" if durable else "BEGIN; SET LOCAL synchronous_commit = off")
+        reported = (b"default_transaction_read_only", b"in_hot_standby")
+        if any(db.pgconn.parameter_status(name) == b"on" for name in reported):
+            raise errors.ReadOnlySqlTransaction  # as its first write would
 
     def _reason(self, error: Exception) -> str | None:
         if isinstance(error, (errors.DataError, errors.IntegrityError, errors.ProgrammingError)):
@@ -147,14 +126,14 @@ class PostgresEngine(Engine):
     def _bring_up_to_date(self) -> None:
         self.execute("SET LOCAL statement_timeout = 0")
         self.execute(f"SET LOCAL lock_timeout = '{SCHEMA_LOCK_S}s'")
-        self.execute("SELECT pg_advisory_xact_lock(?, 1)", (_ORDER,))  # many workers start at once
+        self.execute(f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)")  # many workers start at once
         visible = "SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)"
         tables = {name for (name,) in self.execute(visible)} & (schema.TABLES | {"schema_version"})
         if tables:
             schema.check(tables, "on PostgreSQL")
         self.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
         version = self.execute("SELECT coalesce(max(version), 0) FROM schema_version")[0][0]
-        for statement in schema.missing(version, "on PostgreSQL", schema.POSTGRES):
+        for statement in schema.upgrades(version, "on PostgreSQL", schema.POSTGRES):
             self.execute(statement)
         if version != schema.VERSION:
             self.execute("INSERT INTO schema_version VALUES (?)", (schema.VERSION,))

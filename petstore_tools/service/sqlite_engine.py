@@ -1,51 +1,23 @@
-"""The file or the PostgreSQL that an address names; SQLite behind the seam of `engine`."""
+"""SQLite as an engine: one file, and proof before each commit that it is still the same one."""
 
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import sqlite3
 import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
-
-from pydantic import SecretStr
+from typing import Final
 
 from petstore_tools import sqlite
-from petstore_tools.errors import MissingExtraError, SettingsError
+from petstore_tools.errors import SettingsError
 from petstore_tools.service import schema
-from petstore_tools.service.engine import LOCKED, READ_ONLY, Engine, UnavailableError
+from petstore_tools.service.engine import LOCKED, READ_ONLY, Engine, Rows, UnavailableError
 
-POSTGRES: Final = ("postgresql://", "postgres://")
 GONE: Final = "was removed or replaced while it was in use; start the service again with the right file"
-LOG_SEEN_EVERY_S: Final = 1.0  # SQLite's log is written all the time, and slow to ask for
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
-_KEYWORDS = re.compile(r"(?:^|\s)(host|hostaddr|port|dbname|user|password|service)\s*=")
-
-
-def engine(where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True) -> Engine:
-    """
-    Open the database that a path or a `postgresql://` address names.
-
-    Raises:
-        SettingsError: It is an address of another kind, which would be taken for the name of a file.
-    """
-    if isinstance(where, str):
-        if where.startswith(POSTGRES):
-            try:
-                from petstore_tools.service.postgres import PostgresEngine
-            except ImportError as error:
-                raise MissingExtraError("postgres", "the service on PostgreSQL") from error
-            return PostgresEngine(SecretStr(where), own_time=own_time)
-        if _ADDRESS.match(where) or _KEYWORDS.search(where):
-            raise SettingsError(
-                "the address of the service's database is not known: it is the path of an SQLite file, or an "
-                "address that begins with postgresql:// (in small letters, without +psycopg or the like)"
-            )
-    return SqliteEngine(Path(where), durability=durability)
+LOG_CHECKED_EVERY_S: Final = 1.0  # SQLite's log is written all the time, and slow to ask for
 
 
 class SqliteEngine(Engine):
@@ -60,73 +32,49 @@ class SqliteEngine(Engine):
         SettingsError: It is no database of this service, was emptied, or is of a newer version.
     """
 
-    locking, clock, bytes_for_names = "", "NULL", False
-    _faults = (sqlite3.Error, OSError)
+    _db_errors = (sqlite3.Error, OSError)
+    _db: sqlite3.Connection | None
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
         self.name, self._path, self._durability = str(path), path, durability
-        self._real, self._now_durable = path.resolve(), True
+        self._real = path.resolve()
         self._log_path = self._real.with_name(self._real.name + "-wal")
         self._file: tuple[int, ...] = ()
         self._log: tuple[int, ...] = ()
-        self._log_seen_at = 0.0
+        self._log_checked_at, self._now_durable = 0.0, True
         with self._starting(f"(--database) {path.name or path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
-                self._recognise()
+                self._require_ours()
             else:
                 self._make()
             self._file = _identity(path, least=1)
             with self.transaction(durable=True):
-                _bring_up_to_date(self._db, path.name)
+                _bring_up_to_date(self._connection(), path.name)
 
     @property
     def local(self) -> bool:
         """Whether it is open."""
         return self._db is not None
 
-    def execute_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """Execute a statement for each row."""
-        try:
-            self._connection().executemany(statement, rows)
-        except self._faults as error:
-            self._fail(error)
-            raise
-
-    def serialise_ids(self) -> None:
-        """Let nobody else assign an id: SQLite has one writer at a time."""
-
-    def close(self) -> None:
-        """Close the file; the next use opens it again."""
-        super().close()
-        self._log = ()
-
-    def _run(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def _run(self, statement: str, values: Sequence[object] = ()) -> Rows:
         return self._connection().execute(statement, values).fetchall()
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
-        try:
-            db = self._connection()
-            if durable != self._now_durable and self._durability == "FULL":
-                db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-                self._now_durable = durable
-            sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
-        except self._faults as error:
-            self._fail(error)
-            raise
+        db = self._connection()
+        if durable != self._now_durable and self._durability == "FULL":
+            db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._now_durable = durable
+        sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
         self._log = self._log or _identity(self._log_path)
 
     def _check(self) -> None:
         same = self._file == _identity(self._path, least=1)
-        if same and time.monotonic() >= self._log_seen_at + LOG_SEEN_EVERY_S:
-            self._log_seen_at = time.monotonic()
+        if same and time.monotonic() >= self._log_checked_at + LOG_CHECKED_EVERY_S:
+            self._log_checked_at = time.monotonic()
             same = self._log in ((), _identity(self._log_path))
         if not same:
             raise UnavailableError(GONE)
-
-    def _roll_back(self) -> None:
-        if self._db.in_transaction:  # SQLite has rolled back by itself where the disk is full
-            self.execute("ROLLBACK")
 
     def _reason(self, error: Exception) -> str | None:
         if isinstance(error, (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError)):
@@ -134,7 +82,7 @@ class SqliteEngine(Engine):
         reasons = {
             sqlite3.SQLITE_BUSY: LOCKED,
             sqlite3.SQLITE_READONLY: READ_ONLY,
-            sqlite3.SQLITE_FULL: "has no room left on its disk",
+            sqlite3.SQLITE_FULL: "has no space left on its disk",
         }
         return reasons.get(_code(error), f"cannot be used: {getattr(error, 'strerror', error)}")
 
@@ -143,12 +91,12 @@ class SqliteEngine(Engine):
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
+            self._log = ()
             self._check()  # no file is made in the place of one that is gone
             self._db, self._now_durable = sqlite.connect(self._real, durability=self._durability), True
-        db: sqlite3.Connection = self._db
-        return db
+        return self._db
 
-    def _recognise(self) -> None:
+    def _require_ours(self) -> None:
         """Read whose file this is, before anything is written to it."""
         if not self._path.stat().st_size:
             raise SettingsError(
@@ -156,13 +104,13 @@ class SqliteEngine(Engine):
                 "copy of it back. If it is to be a new database, delete the file and start again"
             )
         with closing(sqlite3.connect(self._path, timeout=sqlite.BUSY_S)) as db:
-            (bears,) = db.execute("PRAGMA application_id").fetchone()
+            (marked,) = db.execute("PRAGMA application_id").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        of_0_1 = not bears and 0 < version <= schema.LAST_UNMARKED and tables >= schema.TABLES
-        if bears != schema.APPLICATION_ID and not of_0_1:
+        of_0_1 = not marked and 0 < version <= schema.LAST_UNMARKED and tables >= schema.TABLES
+        if marked != schema.APPLICATION_ID and not of_0_1:
             raise SettingsError(
-                f"{self._path.name} is no database of this service, and nothing in it was changed: name "
+                f"{self._path.name} is no database of this service. Nothing in it was changed. Name "
                 "another file with --database"
             )
         schema.check(tables, self._path.name)
@@ -191,7 +139,7 @@ class SqliteEngine(Engine):
 
 def _bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    for statement in schema.missing(version, name, schema.SQLITE):
+    for statement in schema.upgrades(version, name, schema.SQLITE):
         db.execute(statement)
     db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {schema.VERSION}")
