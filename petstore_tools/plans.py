@@ -9,6 +9,7 @@ from typing import Final, Literal
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
 
+MAX_WAIT_S: Final = 90.0  # of a call that was not told to wait
 MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
 MOST_DIGITS: Final = 100
 LONGEST_SHOWN: Final = 20  # of what is no plan: it may be a key, pasted in the wrong place

@@ -8,28 +8,16 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
-from pydantic import ValidationError
-
 from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import ArgumentError
-from petstore_tools.history.snapshots import Snapshot, Snapshots, SnapshotStore
-from petstore_tools.http.client import RECONCILE_AFTER_S, Client
-from petstore_tools.http.responses import first_fault
-from petstore_tools.http.transport import Transport
 from petstore_tools.importing.options import ImportOptions, takes_options
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.fetch import Fetcher
-from petstore_tools.listing.pages import Inventory, Pages
 from petstore_tools.listing.query import ListQuery, check_status, parse_age
-from petstore_tools.listing.remembered import RememberedServices
-from petstore_tools.models import NewPet, Pet, whole
 from petstore_tools.notebook import page_progress
-from petstore_tools.plans import Plan
+from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
-from petstore_tools.throttle.gate import MAX_WAIT_S, CallOptions
-from petstore_tools.throttle.ledger import open_ledger
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +25,11 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from petstore_tools.doctor import Finding
+    from petstore_tools.history.snapshots import Snapshot, Snapshots
     from petstore_tools.importing.preview import ImportPreview
     from petstore_tools.importing.results import ImportResult
+    from petstore_tools.listing.pages import Pages
+    from petstore_tools.models import Pet
     from petstore_tools.reporting.report import StatusReport
     from petstore_tools.throttle.quota import Quota
 
@@ -130,6 +121,14 @@ class PetStore:
         *,
         progress: bool | None,
     ) -> None:
+        from petstore_tools.history.snapshots import SnapshotStore  # the class alone loads in a moment
+        from petstore_tools.http.client import RECONCILE_AFTER_S, Client
+        from petstore_tools.http.transport import Transport
+        from petstore_tools.listing.fetch import Fetcher
+        from petstore_tools.listing.pages import Inventory
+        from petstore_tools.listing.remembered import RememberedServices
+        from petstore_tools.throttle.ledger import open_ledger
+
         key, self.settings, self.progress = settings.api_key, settings, progress
         self.client = Client(
             base_url=settings.base_url,
@@ -228,6 +227,8 @@ class PetStore:
 
         Spec: §4.1, §8.1.
         """
+        from petstore_tools.throttle.gate import CallOptions
+
         return self.inventory.pages(ListQuery.of(status, limit), call_options=CallOptions(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
@@ -286,6 +287,11 @@ class PetStore:
 
         Spec: §2.1, §4.2.
         """
+        from pydantic import ValidationError
+
+        from petstore_tools.http.responses import first_fault
+        from petstore_tools.models import NewPet
+
         check_status(status)
         try:
             pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
@@ -306,6 +312,8 @@ class PetStore:
 
         Spec: §4.3.
         """
+        from petstore_tools.models import whole
+
         warnings.warn(
             f"get_pet is deprecated, its removal is announced for {spec.REMOVAL_OF_GET_PET}; "
             "use list_pets(status=...)",

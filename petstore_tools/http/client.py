@@ -16,8 +16,8 @@ from petstore_tools.http import backoff as retry
 from petstore_tools.http.responses import error_code, expect, read_pet, request_line
 from petstore_tools.http.transport import Reply, Transport
 from petstore_tools.models import NewPet, Pet
-from petstore_tools.plans import Plan
-from petstore_tools.throttle.gate import ALONE, MAX_WAIT_S, CallOptions, Gate
+from petstore_tools.plans import MAX_WAIT_S, Plan
+from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
 from petstore_tools.throttle.ledger import Ledger
 
 RECONCILE_AFTER_S: Final = 60.0

@@ -12,9 +12,9 @@ from requests.adapters import HTTPAdapter
 from petstore_tools import plans
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.http.responses import error_code
-from petstore_tools.plans import Plan
+from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import check_texts, hidden, ledger_url, state_folder
-from petstore_tools.throttle.gate import MAX_WAIT_S, CallOptions, Gate
+from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import open_ledger
 
 

@@ -20,12 +20,11 @@ from petstore_tools import plans, spec
 from petstore_tools.clock import Clock, ManualClock, SystemClock
 from petstore_tools.errors import ArgumentError, MissingExtraError
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.plans import Plan
+from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.sandbox.shared_clock import ClockServer, RemoteClock
 from petstore_tools.settings import Settings
 from petstore_tools.store import PetStore
-from petstore_tools.throttle.gate import MAX_WAIT_S
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -22,7 +22,6 @@ from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger
 from petstore_tools.throttle.throttle import Go, Requester, Stop, Throttle, Wait
 
-MAX_WAIT_S: Final = 90.0
 _HOST: Final = socket.gethostname()
 T = TypeVar("T")
 
