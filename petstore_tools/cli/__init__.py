@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Final
 
 import click
 
@@ -43,31 +44,37 @@ Exit codes:
 class Lazy(click.Group):
     """Commands whose modules load when they are called: help stays quick."""
 
-    homes: dict[str, str] = {  # noqa: RUF012 - read only
-        "configure": "petstore_tools.cli.configure",
-        "demo": "petstore_tools.cli.demo",
-        "doctor": "petstore_tools.cli.doctor",
-        "import": "petstore_tools.cli.import_",
-        "imports": "petstore_tools.cli.imports",
-        "keys": "petstore_tools.cli.keys",
-        "lab": "petstore_tools.cli.lab",
-        "list": "petstore_tools.cli.list",
-        "quota": "petstore_tools.cli.quota",
-        "report": "petstore_tools.cli.report",
-        "serve": "petstore_tools.cli.serve",
+    summaries: Final = {
+        "configure": "Ask for base address, key and plan, and keep them for this user.",
+        "demo": "Import, list and report 1,000 animals, without a service of yours.",
+        "doctor": "Check settings, budget, service, key, clock and plan.",
+        "import": "Create the animals of a spreadsheet, each once.",
+        "imports": "Show earlier imports, and go on with them.",
+        "keys": "Make, list and revoke the API keys of the service.",
+        "lab": "Open JupyterLab on the notebooks, with a sandbox running.",
+        "list": "Show the inventory, or write it to a file.",
+        "quota": "Show what is left of the minute and the day.",
+        "report": "Count the inventory by status and category.",
+        "serve": "Run the Animal Store Service on this machine.",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name the commands."""
-        return sorted(self.homes)
+        return list(self.summaries)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries.items()))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         """Load a command."""
         from importlib import import_module
 
-        if name not in self.homes:
+        if name not in self.summaries:
             return None
-        command: click.Command = getattr(import_module(self.homes[name]), f"{name}_")
+        module = "import_" if name == "import" else name
+        command: click.Command = getattr(import_module(f"petstore_tools.cli.{module}"), f"{name}_")
         return command
 
     def resolve_command(
@@ -77,7 +84,9 @@ class Lazy(click.Group):
         from difflib import get_close_matches
 
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            near = "".join(f" Did you mean {name!r}?" for name in get_close_matches(args[0], self.homes, 1))
+            near = "".join(
+                f" Did you mean {name!r}?" for name in get_close_matches(args[0], self.summaries, 1)
+            )
             ctx.fail(f"No such command {args[0]!r}.{near}")
         return super().resolve_command(ctx, args)
 

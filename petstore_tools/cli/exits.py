@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_tools.errors import (
     ArgumentError,
@@ -19,8 +19,10 @@ from petstore_tools.errors import (
     SheetError,
     UnauthorizedError,
 )
-from petstore_tools.importing.results import ImportResult
-from petstore_tools.importing.send import Stopped
+
+if TYPE_CHECKING:
+    from petstore_tools.importing.results import ImportResult
+    from petstore_tools.importing.send import Stopped
 
 DONE: Final = 0
 PARTLY: Final = 1  # some rows rejected or unknown, or a listing that is not complete
