@@ -1,9 +1,8 @@
-"""A look at what has to be right before work begins: settings, state, budget, service, key, clock, plan."""
+"""What must be right before work begins: settings, folder, budget, service, key, clock, plan, extras."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -15,6 +14,7 @@ from petstore_tools import plans, spec
 from petstore_tools.errors import (
     KeyBannedError,
     LedgerError,
+    OutputError,
     PetstoreError,
     ProtocolError,
     QuotaError,
@@ -24,9 +24,10 @@ from petstore_tools.extras import install_line
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect, read_rows
 from petstore_tools.plans import Plan
+from petstore_tools.settings import Settings
 from petstore_tools.tabular.atomic import check_writable
 
-SKEW_S: Final = 5.0  # of the service's clock, from which on it is worth a word
+SKEW_S: Final = 5.0  # a greater difference of the clocks is reported
 EXTRAS: Final = {
     "plot": "matplotlib",
     "parquet": "pyarrow",
@@ -39,36 +40,52 @@ EXTRAS: Final = {
 @dataclass(frozen=True)
 class Finding:
     """
-    One thing that was looked at.
+    The outcome of one check.
 
     Attributes:
-        what: Its name.
-        state: `well`, `note` (work can begin) or `wrong`.
-        said: What was found.
+        what: What was checked.
+        state: `ok`, `note` (work can begin) or `error`.
+        text: What was found.
         advice: What to do, "" where nothing.
-        error: What went wrong, None where nothing did.
+        error: The error behind it, None where there is none.
     """
 
     what: str
-    state: Literal["well", "note", "wrong"]
-    said: str
+    state: Literal["ok", "note", "error"]
+    text: str
     advice: str = ""
     error: PetstoreError | None = None
 
 
-def examine(client: Client, plan: Plan | None) -> Iterator[Finding]:
-    """Look at everything, with one request; yields findings as they come."""
-    yield Finding(
-        "settings", "well", f"{client.environment} at {client.host}, {plan or 'plan learnt from headers'}"
-    )
+def examine(client: Client, settings: Settings) -> Iterator[Finding]:
+    """Check everything, with one request; yields the findings as they come."""
+    yield _folder(settings.state_dir)
+    plan = settings.plan or "plan learnt from headers"
+    yield Finding("settings", "ok", f"{settings.environment} at {client.host}, {plan}")
     try:
         client.gate.read()
     except LedgerError as error:
-        yield Finding("budget", "wrong", str(error), "see the message", error)
+        yield Finding("budget", "error", str(error), "The message says what helps.", error)
         return
-    yield Finding("budget", "well", f"counted {client.ledger.shared}")
-    yield from _service(client, plan)
-    yield _extras()
+    yield Finding("budget", "ok", f"counted {client.ledger.shared}")
+    yield from _service(client, settings.plan)
+    missing = [extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        yield Finding("extras", "note", f"not installed: {', '.join(missing)}", install_line("all"))
+    else:
+        yield Finding("extras", "ok", "all are installed")
+
+
+def _folder(folder: Path) -> Finding:
+    """Check that journals, budget and snapshots can be written."""
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        check_writable(nearest / "a file")
+    except OutputError as error:
+        return Finding(
+            "state folder", "error", str(error), "Name another one with PETSTORE_STATE_DIR.", error
+        )
+    return Finding("state folder", "ok", str(folder))
 
 
 def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
@@ -78,76 +95,48 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
         reply = client.call("GET", url)
         read_rows(expect(reply, HTTPStatus.OK, "GET", url), url)
     except UnauthorizedError as error:
-        yield Finding("service", "well", "it answers")
-        yield Finding(
-            "key",
-            "wrong",
-            str(error),
-            "copy the key again, or ask for a new one: petstore-tools configure",
-            error,
-        )
-        return
+        advice = "Copy the key again, or ask for a new one; then run petstore-tools configure."
+        yield Finding("service", "ok", "it answers")
+        yield Finding("key", "error", str(error), advice, error)
     except (QuotaError, KeyBannedError) as error:
-        yield Finding("service", "note", str(error), "all else can be looked at then", error)
-        return
+        yield Finding("service", "note", str(error), "The rest can be checked from then on.", error)
+    except ProtocolError as error:
+        advice = "No Animal Store Service answers at this address: correct the base address."
+        yield Finding("service", "error", str(error), advice, error)
     except PetstoreError as error:
-        advice = "is the base address right, and the service running? Ours: petstore-tools serve"
-        if isinstance(error, ProtocolError):
-            advice = "what answers there is no Animal Store Service: correct the base address"
-        yield Finding("service", "wrong", str(error), advice, error)
-        return
-    yield Finding("service", "well", "it answers as the document says")
-    yield Finding("key", "well", "the service knows it")
-    yield _clock(reply.headers.get("Date", ""), asked_at)
-    yield _plan(reply.headers.get(spec.HEADER_LIMIT, ""), plan)
+        advice = "Check the base address, and that the service runs. Your own: petstore-tools serve."
+        yield Finding("service", "error", str(error), advice, error)
+    else:
+        yield Finding("service", "ok", "it answers as the interface document says")
+        yield Finding("key", "ok", "the service accepts it")
+        yield _clock(reply.headers.get("Date", ""), asked_at)
+        yield _plan(reply.headers.get(spec.HEADER_LIMIT, ""), plan)
 
 
 def _clock(date: str, now: float) -> Finding:
     try:
         ahead_s = parsedate_to_datetime(date).timestamp() - now
     except (ValueError, OverflowError, TypeError):
-        return Finding(
-            "clock", "note", "the service does not tell its time", "limits are counted by this machine's"
-        )
+        advice = "Quotas are counted by this machine's clock."
+        return Finding("clock", "note", "the service does not send its time", advice)
     if abs(ahead_s) <= SKEW_S:
-        return Finding("clock", "well", f"within {SKEW_S:.0f} s of the service's")
+        return Finding("clock", "ok", f"within {SKEW_S:.0f} s of the service's clock")
     way = "ahead of" if ahead_s > 0 else "behind"
-    said = f"the service's is {abs(ahead_s):,.0f} s {way} this machine's"
-    return Finding("clock", "note", said, "the throttle corrects for it; set this machine's by a time server")
+    text = f"the service's clock is {abs(ahead_s):,.0f} s {way} this machine's"
+    advice = "Quotas are corrected for it. Set this machine's clock by a time server."
+    return Finding("clock", "note", text, advice)
 
 
-def _plan(limit: str, plan: Plan | None) -> Finding:
-    if not limit.isdecimal() or len(limit) > 15:
-        return Finding(
-            "plan", "note", "the service sends no rate headers", "name the plan: PETSTORE_PLAN=pro"
-        )
-    told = int(limit)
+def _plan(header: str, plan: Plan | None) -> Finding:
+    if not header.isdecimal() or len(header) > 15:
+        advice = "Name the plan: PETSTORE_PLAN=pro."
+        return Finding("plan", "note", "the service sends no rate headers", advice)
+    limit = int(header)
     if plan is None:
-        fits = [p.name for p in plans.DOCUMENTED if told in (p.per_minute, p.per_day)]
-        advice = f"name it: PETSTORE_PLAN={fits[0]}" if fits else "name it: PETSTORE_PLAN=PER_MINUTE/PER_DAY"
-        said = f"none named; the service speaks of a limit of {told:,}"
-        return Finding("plan", "note", said, advice)
-    if told in (plan.per_minute, plan.per_day):
-        return Finding("plan", "well", f"{plan}, as the service says")
-    advice = "the stricter of both is kept; is PETSTORE_PLAN that of this key?"
-    return Finding("plan", "note", f"{plan}, and the service speaks of a limit of {told:,}", advice)
-
-
-def _extras() -> Finding:
-    missing = [extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None]
-    if not missing:
-        return Finding("extras", "well", "all installed")
-    return Finding("extras", "note", f"not installed: {', '.join(missing)}", install_line("all"))
-
-
-def folder_is_writable(folder: os.PathLike[str]) -> Finding:
-    """Look whether state can be kept."""
-    here = os.fspath(folder)
-    while not os.path.exists(here) and os.path.dirname(here) != here:
-        here = os.path.dirname(here)
-    try:
-        check_writable(Path(here) / "a file")
-    except OSError as why:
-        error = LedgerError(str(why))
-        return Finding("state folder", "wrong", str(error), "PETSTORE_STATE_DIR names another one", error)
-    return Finding("state folder", "well", os.fspath(folder))
+        fits = [p.name for p in plans.DOCUMENTED if limit in (p.per_minute, p.per_day)]
+        advice = f"Name it: PETSTORE_PLAN={fits[0] if fits else 'PER_MINUTE/PER_DAY'}."
+        return Finding("plan", "note", f"no plan is named; the service reports a limit of {limit:,}", advice)
+    if limit in (plan.per_minute, plan.per_day):
+        return Finding("plan", "ok", f"{plan}, as the service says")
+    advice = "The stricter of the two holds. Is PETSTORE_PLAN the plan of this key?"
+    return Finding("plan", "note", f"{plan}, but the service reports a limit of {limit:,}", advice)

@@ -429,7 +429,7 @@ class PetStore:
         """Look at budget, service, key, clock and plan with one request; yields what is found as it comes."""
         from petstore_tools.doctor import examine
 
-        return examine(self.client, self.settings.plan)
+        return examine(self.client, self.settings)
 
     def close(self) -> None:
         """Close connections and files."""

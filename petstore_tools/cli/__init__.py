@@ -1,4 +1,4 @@
-"""The command line: data on stdout, talk on stderr, and an exit code that tells what happened."""
+"""The command line: data on stdout, messages on stderr, and an exit code that says what happened."""
 
 from __future__ import annotations
 
@@ -6,95 +6,107 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Final
+from difflib import get_close_matches
+from importlib import import_module
 
 import click
 
-from petstore_tools import text as words
+from petstore_tools import text
 from petstore_tools._version import __version__
 from petstore_tools.errors import PetstoreError
 
-HELP = """
-Work with the inventory of an Animal Store Service.
-
-Settings come from PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or from the file that
-`petstore-tools configure` writes.
-
-\b
-Begin here:
-  petstore-tools demo                        the main job, without a service of yours
-  petstore-tools lab                         the notebooks, with a sandbox
-  petstore-tools doctor                      what is wrong, and what helps
-  petstore-tools list --status available     what stands there
-  petstore-tools import animals.csv          create animals, each once
-  petstore-tools report -o report.html       the status report
-
-\b
-Exit codes:
-  0    done
-  1    some rows rejected or unknown, or a listing that is not complete
-  2    usage, settings, ledger, or input that cannot be used
-  3    the key is refused
-  4    stopped at a quota or by a block: the same command goes on
-  5    the service is unreachable, sick, or contradicts its document
-  130  interrupted: the same command goes on
-"""
+COMMANDS = {
+    "configure": "Ask for the settings once and keep them.",
+    "demo": "Try the main job in a sandbox.",
+    "doctor": "Check the settings and the service.",
+    "import": "Create the animals of a spreadsheet, each once.",
+    "imports": "List the imports, and continue them.",
+    "keys": "Create, list and revoke the API keys of the service.",
+    "lab": "Open JupyterLab on the notebooks, with a sandbox running.",
+    "list": "Show the inventory, or write it to a file.",
+    "quota": "Show what is left of the quotas.",
+    "report": "Count the animals by status and category.",
+    "serve": "Run the Animal Store Service on this machine.",
+}
+RENAMED = {
+    "--drop-twins": "--drop-duplicates",
+    "--known": "--existing",
+    "--leave": "--reserve",
+    "--map": "--columns",
+    "--per-day": "--plan PER_MINUTE/PER_DAY",
+    "--per-minute": "--plan PER_MINUTE/PER_DAY",
+    "settle": "reconcile",
+}
 
 
-class Lazy(click.Group):
-    """Commands whose modules load when they are called: help stays quick."""
-
-    summaries: Final = {
-        "configure": "Ask for base address, key and plan, and keep them for this user.",
-        "demo": "Import, list and report 1,000 animals, without a service of yours.",
-        "doctor": "Check settings, budget, service, key, clock and plan.",
-        "import": "Create the animals of a spreadsheet, each once.",
-        "imports": "Show earlier imports, and go on with them.",
-        "keys": "Make, list and revoke the API keys of the service.",
-        "lab": "Open JupyterLab on the notebooks, with a sandbox running.",
-        "list": "Show the inventory, or write it to a file.",
-        "quota": "Show what is left of the minute and the day.",
-        "report": "Count the inventory by status and category.",
-        "serve": "Run the Animal Store Service on this machine.",
-    }
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Name the commands."""
-        return list(self.summaries)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """Write the list of commands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries.items()))
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
-        """Load a command."""
-        from importlib import import_module
-
-        if name not in self.summaries:
-            return None
-        module = "import_" if name == "import" else name
-        command: click.Command = getattr(import_module(f"petstore_tools.cli.{module}"), f"{name}_")
-        return command
+class Group(click.Group):
+    """Commands; a name that is not known is refused with its new name, or with the nearest one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; where there is none of that name, suggest the nearest."""
-        from difflib import get_close_matches
-
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            near = "".join(
-                f" Did you mean {name!r}?" for name in get_close_matches(args[0], self.summaries, 1)
+        """Find a command."""
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = get_close_matches(name, self.list_commands(ctx), 1)
+            hint = (
+                f"{name!r} is now called {RENAMED[name]!r}."
+                if name in RENAMED
+                else f"No such command {name!r}."
             )
-            ctx.fail(f"No such command {args[0]!r}.{near}")
+            ctx.fail(hint + "".join(f" Did you mean {other!r}?" for other in near))
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Lazy, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
+class Lazy(Group):
+    """Commands whose modules load when they are called, so that help is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Name the commands."""
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        """Load a command."""
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"{__name__}.{'import_' if name == 'import' else name}")
+        command: click.Command = getattr(module, f"{name}_")
+        return command
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def cli() -> None:
-    """Hold the commands together."""
+    """
+    Work with the inventory of an Animal Store Service.
+
+    The settings are the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or the file that
+    `petstore-tools configure` writes.
+
+    \b
+    Start here:
+      petstore-tools demo                        the main job, without a service of your own
+      petstore-tools lab                         the notebooks, with a sandbox
+      petstore-tools doctor                      what is wrong, and what fixes it
+      petstore-tools list --status available     the animals that are available
+      petstore-tools import animals.csv          create the animals of a file, each once
+      petstore-tools report -o report.html       the status report
+
+    \b
+    Exit codes:
+      0    done
+      1    some rows are rejected or unknown, or a listing is not complete
+      2    wrong usage or settings, or a budget file or an input that cannot be used
+      3    the service refused the key
+      4    stopped at a quota or by a block: run the same command again later
+      5    the service cannot be reached, fails, or contradicts the interface document
+      130  interrupted: run the same command again
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -104,12 +116,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    warnings.showwarning = _say
+    warnings.showwarning = _warn
     stdout = sys.stdout
     try:
-        with words.at_the_command_line():
+        with text.at_the_command_line():
             code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
+    except click.NoSuchOption as error:
+        if new := RENAMED.get(error.option_name):
+            error = click.NoSuchOption(
+                error.option_name, f"{error.option_name} is now called {new}.", ctx=error.ctx
+            )
+        error.show()
+        code = exits.USAGE
     except click.ClickException as error:
         error.show()
         code = exits.USAGE
@@ -131,5 +150,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else exits.DONE)
 
 
-def _say(message: Warning | str, *_: object, **__: object) -> None:
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
     click.echo(f"Warning: {message}", err=True)

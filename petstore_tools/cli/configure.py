@@ -6,8 +6,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,68 +24,65 @@ ENTRIES = ("base_url", "api_key", "plan")
 SECRET = ("api_key", "ledger_url")
 
 
-@contextmanager
-def _somebody(path: Path) -> Iterator[None]:
-    """Say what else there is where the answers end and nobody sits at a terminal."""
-    try:
-        yield
-    except click.Abort:
-        if sys.stdin.isatty():
-            raise
-        _say("")
-        raise SettingsError(
-            "nothing is kept: there is nobody to ask. Run it on a terminal, or give PETSTORE_BASE_URL, "
-            f"PETSTORE_API_KEY and PETSTORE_PLAN as variables, or as entries of {path}"
-        ) from None
-
-
 @click.command("configure")
 def configure_() -> int:
     """
-    Ask for base address, key and plan, check them with one request, and keep them for this user.
+    Ask for the settings once and keep them.
 
-    What is kept already is shown, the key masked: Enter keeps it. What cannot be right is asked again.
+    Base address, key and plan are checked with one request and kept for this user. What is kept already
+    stands in brackets, with the key masked; Enter keeps it. You are asked again for an answer that cannot
+    be right.
 
     \b
     Example:
       petstore-tools configure
     """
     path = settings.config_path()
-    with _somebody(path):
+    try:
         return _configure(path)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        _say("")
+        raise SettingsError(
+            "nothing was kept: there is no terminal to ask on. Run petstore-tools configure on a terminal, "
+            "set the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or write base_url, "
+            f"api_key and plan into {path}"
+        ) from None
 
 
 def _configure(path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     check_writable(path)
-    entries = _present(path)
+    entries = _kept(path)
     for name in ENTRIES:
         if os.environ.get(f"PETSTORE_{name.upper()}"):
-            _say(f"Note: the variable PETSTORE_{name.upper()} is set, and wins over what is kept here.")
+            _say(
+                f"Note: the variable PETSTORE_{name.upper()} is set. It is used instead of what is kept here."
+            )
     while True:
-        address = "Base address (https://HOST/v1)"
-        entries["base_url"] = _ask(address, settings.check_base_url, entries.get("base_url"))
-        entries["api_key"] = _ask_key(entries.get("api_key"))
-        plan = entries.get("plan", "free")
-        entries["plan"] = _ask("Plan (free, pro, business, PER_MINUTE/PER_DAY)", _plan, plan)
+        address, key, plan = (entries.get(name) for name in ENTRIES)
+        entries["base_url"] = _ask("Base address (https://HOST/v1)", settings.check_base_url, address)
+        entries["api_key"] = _ask_key(key)
+        entries["plan"] = _ask("Plan (free, pro, business, PER_MINUTE/PER_DAY)", _plan, plan or "free")
         error = _check(entries)
         if error is None:
             break
         if isinstance(error, UnauthorizedError):
             del entries["api_key"]
-        elif click.confirm("Keep these settings all the same?", default=False, err=True):
+        elif click.confirm("Keep these settings anyway?", default=False, err=True):
             break
-        _say("Nothing is kept yet. Correct what is wrong; Enter keeps what is in brackets, Ctrl-C ends.")
+        _say("Nothing was kept yet. Correct the answers; Enter keeps what is in brackets, Ctrl-C stops.")
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     path.chmod(0o600)
     replace_file(path, "".join(_line(name, value) for name, value in entries.items()).encode())
-    _say(f"Settings are in {path}. Try them: petstore-tools list --first 5")
+    _say(f"The settings are in {path}. Try them: petstore-tools list --first 5")
     return exits.DONE
 
 
-def _present(path: Path) -> dict[str, Any]:
-    """Return what is kept already; a file that cannot be read is set aside after a question."""
+def _kept(path: Path) -> dict[str, Any]:
+    """Return the entries of the settings file; one that cannot be read is set aside after a question."""
     try:
         settings.read_file(path)
         kept = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -96,7 +92,7 @@ def _present(path: Path) -> dict[str, Any]:
     except SettingsError as error:
         aside = path.with_name(f"{path.name}.bak")
         _say(f"Error: {error}")
-        if not click.confirm(f"Begin a new one? The old one is kept as {aside.name}.", err=True):
+        if not click.confirm(f"Start a new settings file and keep the old one as {aside.name}?", err=True):
             _say("Nothing was changed.")
             raise click.exceptions.Exit(exits.USAGE) from None
         path.replace(aside)
@@ -108,33 +104,31 @@ def _line(name: str, value: Any) -> str:
     return f"{name} = {json.dumps(plain)}\n"  # a JSON string is a TOML basic string
 
 
-def _ask(text: str, read: Callable[[str], str], present: str | None) -> str:
-    """Ask until the answer can be read; Enter gives what is there."""
+def _ask(text: str, read: Callable[[str], str], kept: str | None) -> str:
+    """Ask until the answer can be read; Enter gives what is kept."""
     while True:
         try:
-            return read(click.prompt(text, default=present, err=True))
+            return read(click.prompt(text, default=kept, err=True))
         except SettingsError as error:
             _say(f"Error: {error}")
 
 
-def _ask_key(present: SecretStr | None) -> SecretStr:
-    """Ask without showing what is typed until it may be a key; Enter gives the one that is there."""
-    text = f"API key (typing does not show){' [****]' if present else ''}"
+def _ask_key(kept: SecretStr | None) -> SecretStr:
+    """Ask without showing what is typed, until a header can carry it; Enter gives the key that is kept."""
+    text = f"API key (it is not shown while you type){' [****]' if kept else ''}"
+
     while True:
         given = SecretStr(click.prompt(text, "", hide_input=True, show_default=False, err=True).strip())
-        key = given or present
-        if not key:
-            _say(
-                "Error: a key is needed: copy it from where you were given it, or make one for a service of "
-                "your own with petstore-tools keys create"
-            )
-            continue
         try:
-            KeyAuth(key)
+            if key := given or kept:
+                KeyAuth(key)
+                return key
+            _say(
+                "Error: a key is needed. Copy it from where you were given it, or create one for a service "
+                "of your own: petstore-tools keys create"
+            )
         except SettingsError as error:
             _say(f"Error: {error}")
-        else:
-            return key
 
 
 def _plan(text: str) -> str:
@@ -143,18 +137,16 @@ def _plan(text: str) -> str:
 
 
 def _check(entries: dict[str, Any]) -> PetstoreError | None:
-    """Ask the service once; say what is to be said, and return what stands in the way."""
+    """Check the answers with one request, say what is not right, and return the first error."""
     given = {name: entries[name] for name in ENTRIES}
-    wrong = None
     with PetStore(**given, environment="production", progress=False) as store:
-        for finding in store.examine():
-            if finding.what == "key" and finding.state == "well":
-                _say("The service knows the key.")
-            elif finding.state != "well" and finding.what != "extras":
-                _say(f"{'Error' if finding.state == 'wrong' else 'Note'}: {finding.said}")
-                _say(f"  {finding.advice}")
-            wrong = wrong or (finding.error if finding.state == "wrong" else None)
-    return wrong
+        findings = list(store.examine())
+    for finding in findings:
+        if finding.what == "key" and finding.state == "ok":
+            _say("The service accepts the key.")
+        elif finding.state != "ok" and finding.what != "extras":
+            _say(f"{finding.state.capitalize()}: {finding.text}\n  {finding.advice}")
+    return next((finding.error for finding in findings if finding.state == "error"), None)
 
 
 def _say(text: str) -> None:

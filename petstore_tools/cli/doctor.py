@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
 import click
 
-from petstore_tools import doctor, settings
 from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENT
+from petstore_tools.doctor import Finding
 from petstore_tools.errors import SettingsError
 from petstore_tools.store import PetStore
-
-if TYPE_CHECKING:
-    pass
-
-ENDS_WITHIN_S: Final = 10.0
-MARKS = {"well": "ok   ", "note": "note ", "wrong": "WRONG"}
 
 
 @click.command("doctor")
 @ENVIRONMENT
 def doctor_(environment: str | None) -> int:
     """
-    Check settings, budget, service, key, clock and plan, with one request; say what helps.
+    Check the settings and the service.
+
+    Settings, folder, budget, service, key, clock, plan and extras are checked with one request. Each line
+    says ok, note (you can work) or error. The line below it says what helps.
 
     \b
     Examples:
       petstore-tools doctor
       petstore-tools doctor --environment staging
     """
-    code = exits.DONE
     try:
         store = PetStore(environment=environment)
     except SettingsError as error:
-        click.echo(f"WRONG  settings      {error}")
+        _show(Finding("settings", "error", str(error)))
         return exits.USAGE
     with store:
-        for finding in (doctor.folder_is_writable(settings.state_folder()), *store.examine()):
-            click.echo(f"{MARKS[finding.state]}  {finding.what:<12}  {finding.said}")
-            if finding.advice:
-                click.echo(f"{'':<21}{finding.advice}")
-            if finding.error is not None and code == exits.DONE:
-                code = exits.of_error(finding.error)
-    return code
+        findings = [_show(finding) for finding in store.examine()]
+    return next((exits.of_error(finding.error) for finding in findings if finding.error), exits.DONE)
+
+
+def _show(finding: Finding) -> Finding:
+    click.echo(f"{finding.state:<5}  {finding.what:<12}  {finding.text}")
+    if finding.advice:
+        click.echo(f"{'':<21}{finding.advice}")
+    return finding

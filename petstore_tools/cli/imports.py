@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from petstore_tools import settings
-from petstore_tools.cli import exits
+from petstore_tools.cli import Group, exits, options
 from petstore_tools.cli.import_ import import_each
-from petstore_tools.cli.options import ENVIRONMENT, EXISTING, JSON, NO_PROGRESS, SHOWN_ROWS, WAIT, YES
-from petstore_tools.errors import SettingsError
+from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing import journals, lookup
 from petstore_tools.importing.journal import peek
 from petstore_tools.importing.journals import JournalInfo
-from petstore_tools.importing.options import Existing, ImportOptions
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.store import PetStore
-from petstore_tools.text import text_table, utc_text
+from petstore_tools.text import pluralize, text_table, utc_text
+
+ID = click.argument("import_id", metavar="ID")
+COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 
 
-@click.group("imports", invoke_without_command=True)
-@ENVIRONMENT
+@click.group("imports", cls=Group, invoke_without_command=True)
+@options.ENVIRONMENT
 @click.pass_context
 def imports_(context: click.Context, environment: str | None) -> None:
     """
-    What was imported: which files, what is unknown, how to go on.
+    List the imports, and continue them.
+
+    The list shows the file of each import and what became of its rows. ID is the name of an import in that
+    list, or the first letters of it.
 
     \b
     Examples:
@@ -39,164 +46,147 @@ def imports_(context: click.Context, environment: str | None) -> None:
     context.obj = environment
     if context.invoked_subcommand is None:
         found, unreadable = journals.list_journals(_folder())
-        found = [kept for kept in found if environment in (None, kept.target.environment)]
-        click.echo(text_table(_TITLES, [_line(kept) for kept in found]) if found else "No imports yet.")
+        shown = [journal for journal in found if environment in (None, journal.target.environment)]
+        click.echo(_table(shown) if shown else "No imports yet.")
         for error in unreadable.values():
             click.echo(str(error), err=True)
-
-
-_TITLES = (
-    "import",
-    "file",
-    "environment",
-    "created",
-    "rejected",
-    "unsent",
-    "unknown",
-    "ambiguous",
-    "last change",
-)
-
-
-def _line(kept: JournalInfo) -> tuple[object, ...]:
-    states = kept.states
-    unknown = states["unknown"] + states["sending"]
-    counts = (states["created"], states["rejected"], states["unsent"], unknown, states["ambiguous"])
-    name = kept.target.path.name + (f" ({kept.target.sheet})" if kept.target.sheet else "")
-    return kept.id, name, kept.target.environment, *counts, utc_text(kept.changed_at)
-
-
-def _find(given: str) -> JournalInfo:
-    """Return the import whose name begins so; one that cannot be read says why."""
-    found, unreadable = journals.list_journals(_folder())
-    name = _name(given, [*(kept.id for kept in found), *unreadable])
-    if name in unreadable:
-        raise unreadable[name]
-    return next(kept for kept in found if kept.id == name)
-
-
-def _name(given: str, names: list[str]) -> str:
-    matching = [name for name in names if name == given] or [n for n in names if n.startswith(given)]
-    if len(matching) != 1:
-        what = "no import begins" if not matching else "several imports begin"
-        raise SettingsError(f"{what} with {given!r}: `petstore-tools imports` lists them")
-    return matching[0]
 
 
 def _folder() -> Path:
     return settings.state_folder() / "imports"
 
 
+def _table(found: list[JournalInfo]) -> str:
+    rows = []
+    for journal in found:
+        target, counts = journal.target, journal.states + Counter(unknown=journal.states["sending"])
+        name = target.path.name + (f" ({target.sheet})" if target.sheet else "")
+        numbers = [counts[state] for state in COUNTS]
+        rows.append((journal.id, name, target.environment, *numbers, utc_text(journal.changed_at)))
+    return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
+
+
+def _find(import_id: str) -> tuple[str, JournalInfo | JournalError]:
+    """Return the import whose name begins so, or why its journal cannot be read."""
+    found, unreadable = journals.list_journals(_folder())
+    known: dict[str, JournalInfo | JournalError] = {**unreadable, **{j.id: j for j in found}}
+    matching = [name for name in known if name == import_id] or [n for n in known if n.startswith(import_id)]
+    if len(matching) != 1:
+        what = "several imports begin" if matching else "no import begins"
+        raise SettingsError(f"{what} with {import_id!r}: petstore-tools imports lists them")
+    return matching[0], known[matching[0]]
+
+
+def _read(import_id: str) -> JournalInfo:
+    _, found = _find(import_id)
+    if isinstance(found, JournalError):
+        raise found
+    return found
+
+
+@contextmanager
+def _opened(
+    import_id: str, environment: str | None, *, progress: bool | None = None
+) -> Iterator[tuple[PetStore, JournalInfo]]:
+    """Open an import, and a store at the service to which it went."""
+    journal = _read(import_id)
+    with PetStore(environment=environment, progress=progress) as store:
+        target, client = journal.target, store.client
+        if (client.environment, client.base_url) != (target.environment, target.base_url):
+            raise SettingsError(
+                f"import {journal.id} went to {target.environment} at {target.base_url}, but the settings "
+                f"name {client.environment} at {client.base_url}"
+            )
+        yield store, journal
+
+
 @imports_.command("show")
-@click.argument("import_id", metavar="ID")
-@click.option("--all", "every", is_flag=True, help=f"All of its rows, not the first {SHOWN_ROWS}.")
+@ID
+@click.option(
+    "--all", "every", is_flag=True, help=f"Show all of these rows, not only the first {options.SHOWN_ROWS}."
+)
 def show(import_id: str, *, every: bool) -> int:
-    """Show what of import ID is not created, and why."""
-    kept = _find(import_id)
-    click.echo(text_table(_TITLES, [_line(kept)]))
+    """Show the rows of import ID that were not created, and why."""
+    journal = _read(import_id)
+    click.echo(_table([journal]))
     rows = [
         (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
-        for e in peek(_folder(), kept.target, journal_id=kept.id)
+        for e in peek(_folder(), journal.target, journal_id=journal.id)
         if e.state != "created"
     ]
-    if rows:
-        titles = ("row", "name", "categoryId", "status", "fate", "may be id", "why")
-        shown = rows if every else rows[:SHOWN_ROWS]
+    shown = rows if every else rows[: options.SHOWN_ROWS]
+    if shown:
+        titles = ("row", "name", "categoryId", "status", "outcome", "may be id", "why")
         click.echo("\n" + text_table(titles, shown))
-        if len(rows) > len(shown):
-            click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
-    if kept.states["unknown"] or kept.states["sending"] or kept.states["ambiguous"]:
-        click.echo(f"\nSettle them: petstore-tools imports reconcile {kept.id}", err=True)
+    if len(rows) > len(shown):
+        click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
+    if any(journal.states[state] for state in ("unknown", "sending", "ambiguous")):
+        click.echo(f"\nTo find out about them: petstore-tools imports reconcile {journal.id}", err=True)
     return exits.DONE
 
 
 @imports_.command("resume")
-@click.argument("import_id", metavar="ID")
-@EXISTING
-@WAIT
-@YES
-@JSON
-@NO_PROGRESS
-@click.pass_context
+@ID
+@options.EXISTING
+@options.WAIT
+@options.YES
+@options.JSON
+@options.NO_PROGRESS
+@click.pass_obj
 def resume(
-    context: click.Context,
-    import_id: str,
-    existing: Existing | None,
-    *,
-    wait: bool,
-    yes: bool,
-    as_json: bool,
-    no_progress: bool,
+    environment: str | None, /, import_id: str, *, yes: bool, as_json: bool, no_progress: bool, **chosen: Any
 ) -> int:
-    """Go on with import ID, as `import FILE` does."""
-    kept = _find(import_id)
-    with PetStore(environment=context.obj, progress=False if no_progress else None) as store:
-        _same_place(store, kept)
-        entries = peek(_folder(), kept.target, journal_id=kept.id, wanted=1)
-        order = replace(ImportOptions.resumed(kept, entries, wait=wait), existing=existing or "ask")
-        return import_each(store, [order], yes=yes, as_json=as_json)
+    """Continue import ID, as `petstore-tools import FILE` does."""
+    with _opened(import_id, environment, progress=False if no_progress else None) as (store, journal):
+        entries = peek(_folder(), journal.target, journal_id=journal.id, wanted=1)
+        wanted = replace(ImportOptions.resumed(journal, entries, wait=False), **chosen)
+        return import_each(store, [wanted], yes=yes, as_json=as_json)
 
 
 @imports_.command("reconcile")
-@click.argument("import_id", metavar="ID")
-@click.option("--row", type=int, help="Decide on the row with this number, as the spreadsheet counts.")
-@click.option("--created", "pet_id", type=int, metavar="PET_ID", help="It stands under this id.")
-@click.option("--absent", is_flag=True, help="It does not stand: the next run sends it again.")
-@click.pass_context
+@ID
+@click.option("--row", type=int, metavar="N", help="Decide on row N yourself (N as in the spreadsheet).")
+@click.option("--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id.")
+@click.option("--absent", is_flag=True, help="The row was not created: the next run sends it again.")
+@click.pass_obj
 def reconcile(
-    context: click.Context, import_id: str, row: int | None, pet_id: int | None, *, absent: bool
+    environment: str | None, /, import_id: str, row: int | None, pet_id: int | None, *, absent: bool
 ) -> int:
     """
-    Settle the lost rows of import ID.
+    Find out what became of the unknown rows of import ID.
 
-    By one look at the inventory; or, with --row, by your own word on one of them.
+    The inventory is listed once more and compared. With --row you decide on one row yourself.
     """
     if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
-        raise click.UsageError("a decision takes --row and one of --created PET_ID and --absent")
-    kept = _find(import_id)
-    with PetStore(environment=context.obj) as store:
-        _same_place(store, kept)
-        if row is None:
-            verdicts = lookup.reconcile_import(store.inventory, _folder(), kept)
-            told = Counter(type(verdict).__name__.casefold() for verdict in verdicts)
-            counts = ", ".join(f"{n:,} {what}" for what, n in told.items())
-            click.echo(counts or "Nothing to settle.")
-            return exits.PARTLY if told["ambiguous"] else exits.DONE
-        lookup.decide(store.client, _folder(), kept, row, pet_id)
-        click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")
-    return exits.DONE
+        raise click.UsageError("to decide on a row, give --row and one of --created PET_ID and --absent")
+    with _opened(import_id, environment) as (store, journal):
+        if row is not None:
+            lookup.decide(store.client, _folder(), journal, row, pet_id)
+            click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")
+            return exits.DONE
+        verdicts = lookup.reconcile_import(store.inventory, _folder(), journal)
+    outcomes = Counter(type(verdict).__name__.casefold() for verdict in verdicts)
+    click.echo(", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.items()) or "There is no unknown row.")
+    return exits.PARTLY if outcomes["ambiguous"] else exits.DONE
 
 
 @imports_.command("forget")
-@click.argument("import_id", metavar="ID")
-@YES
+@ID
+@options.YES
 def forget(import_id: str, *, yes: bool) -> int:
     """
-    Forget import ID, so that its file counts as new.
+    Delete the journal of import ID, so that its file counts as new.
 
-    The next run creates every row again, as far as a look does not find it standing.
+    The next run of the file creates every row again, except those that match animals that already exist.
     """
-    found, unreadable = journals.list_journals(_folder())
-    journal_id = _name(import_id, [*(kept.id for kept in found), *unreadable])
+    name, found = _find(import_id)
     what = "a journal that cannot be read"
-    if journal_id not in unreadable:
-        kept = _find(journal_id)
-        rows, created = sum(kept.states.values()), kept.states["created"]
-        what = f"what became of {rows:,} rows of {kept.target.path.name}, {created:,} of them created"
-    if not yes and not sys.stdin.isatty():
-        raise SettingsError("nothing was forgotten: there is nobody to ask, so say that it is meant: --yes")
-    if not yes and not click.confirm(f"Forget {what}?", default=False, err=True):
-        click.echo("Nothing was forgotten.", err=True)
-        return exits.DONE
-    journals.forget(_folder(), journal_id)
-    click.echo(f"import {journal_id} is forgotten")
-    return exits.DONE
-
-
-def _same_place(store: PetStore, kept: JournalInfo) -> None:
-    here = store.client.environment, store.client.base_url
-    if here != (kept.target.environment, kept.target.base_url):
-        raise SettingsError(
-            f"import {kept.id} went to {kept.target.environment} at {kept.target.base_url}; "
-            f"the settings name {here[0]} at {here[1]}"
+    if isinstance(found, JournalInfo):
+        rows = pluralize(sum(found.states.values()), "row")
+        what = (
+            f"what became of {rows} of {found.target.path.name}, {found.states['created']:,} of them created"
         )
+    if options.confirmed(f"Forget {what}?", yes=yes, otherwise="Nothing was forgotten"):
+        journals.forget(_folder(), name)
+        click.echo(f"import {name} is forgotten")
+    return exits.DONE

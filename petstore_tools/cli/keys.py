@@ -3,67 +3,57 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import click
 
 from petstore_tools import plans, spec
-from petstore_tools.cli import exits
+from petstore_tools.cli import Group, exits
 from petstore_tools.cli.service_options import DATABASE, ENVIRONMENT, PORTS, open_database
 from petstore_tools.errors import SettingsError
-from petstore_tools.plans import Plan
 from petstore_tools.text import text_table, utc_text
 
 
-@click.group("keys")
+@click.group("keys", cls=Group)
 def keys_() -> None:
-    """Make, list and revoke the API keys of the service."""
+    """Create, list and revoke the API keys of the service."""
 
 
 @keys_.command("create")
 @click.option(
-    "--plan", default="free", show_default=True, help="free, pro, business, enterprise or PER_MINUTE/PER_DAY."
+    "--plan",
+    default="free",
+    show_default=True,
+    help="free, pro, business, or PER_MINUTE/PER_DAY for enterprise.",
 )
-@click.option("--per-minute", type=click.IntRange(min=1), help="For enterprise: requests a minute.")
-@click.option("--per-day", type=click.IntRange(min=1), help="For enterprise: requests a day.")
-@click.option("--label", default="", help="For whom it is.")
+@click.option("--label", default="", help="A note on whose key it is.")
 @DATABASE
 @ENVIRONMENT
-def create_(
-    plan: str, per_minute: int | None, per_day: int | None, label: str, database: str | None, environment: str
-) -> int:
+def create(plan: str, label: str, database: str | None, environment: str) -> int:
     """
-    Make a key and print it, once.
+    Create a key and print it, once.
 
     \b
     Examples:
       petstore-tools keys create --plan pro --label team
-      petstore-tools keys create --plan enterprise --per-minute 5000 --per-day 2000000
+      petstore-tools keys create --plan 5000/2000000
     """
-    if plan.strip().casefold() == "enterprise":
-        if per_minute is None or per_day is None:
-            raise click.UsageError("enterprise is custom: give --per-minute and --per-day")
-        numbers, plan = Plan(per_minute, per_day, "enterprise"), f"{per_minute}/{per_day}"
-    elif per_minute is not None or per_day is not None:
-        raise click.UsageError("--per-minute and --per-day are for --plan enterprise")
-    elif (parsed := plans.parse(plan)) is None:
-        raise SettingsError("a key needs a plan")
-    else:
-        numbers, plan = parsed, plan.replace(" ", "")
-    store = open_database(database, environment)
-    key_id, key = store.create_key(numbers, label=label, now=time.time())
-    store.close()
-    base_url = f"http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}"
+    numbers = plans.parse(plan)
+    assert numbers is not None
+    with closing(open_database(database, environment)) as service:
+        key_id, key = service.create_key(numbers, label=label, now=time.time())
     prefix = "STAGING_" if environment == "staging" else ""
-    variables = {f"PETSTORE_{prefix}BASE_URL": base_url, "PETSTORE_API_KEY": key, "PETSTORE_PLAN": plan}
-    if prefix:
-        variables["PETSTORE_ENVIRONMENT"] = environment
-    click.echo(f"Key {key_id}, {numbers}. It is shown this once; only its digest is stored.", err=True)
-    click.echo("# sh, bash, zsh")
-    for name, value in variables.items():
-        click.echo(f"export {name}={value}")
-    click.echo("# PowerShell")
-    for name, value in variables.items():
-        click.echo(f'$env:{name} = "{value}"')
+    variables = {
+        f"PETSTORE_{prefix}BASE_URL": f"http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}",
+        "PETSTORE_API_KEY": key,
+        "PETSTORE_PLAN": plan.replace(" ", ""),
+        "PETSTORE_ENVIRONMENT": environment,
+    }
+    click.echo(
+        f"Key {key_id}, {numbers}. The key is shown only now: the service stores its digest.", err=True
+    )
+    for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
+        click.echo("\n".join([f"# {shell}", *(line.format(*pair) for pair in variables.items())]))
     return exits.DONE
 
 
@@ -72,24 +62,21 @@ def create_(
 @ENVIRONMENT
 def list_keys(database: str | None, environment: str) -> int:
     """
-    List the keys, without the keys themselves.
+    List the keys by their ids; the keys themselves are not stored.
 
     \b
     Example:
       petstore-tools keys list --environment staging
     """
-    store = open_database(database, environment)
-    rows = [
-        (key.id, key.label, str(key.plan), utc_text(key.created_at), _revoked(key.revoked_at))
-        for key in store.list_keys()
-    ]
-    store.close()
+    with closing(open_database(database, environment)) as service:
+        keys = service.list_keys()
+    rows = [(key.id, key.label, str(key.plan), _time(key.created_at), _time(key.revoked_at)) for key in keys]
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")
     return exits.DONE
 
 
-def _revoked(at: float | None) -> str:
+def _time(at: float | None) -> str:
     return "" if at is None else utc_text(at)
 
 
@@ -97,12 +84,13 @@ def _revoked(at: float | None) -> str:
 @click.argument("key_id")
 @DATABASE
 @ENVIRONMENT
-def revoke_(key_id: str, database: str | None, environment: str) -> int:
+def revoke(key_id: str, database: str | None, environment: str) -> int:
     """Make a key invalid for good; KEY_ID is its id in `keys list`."""
-    store = open_database(database, environment)
-    done = store.revoke(key_id, time.time())
-    store.close()
+    with closing(open_database(database, environment)) as service:
+        done = service.revoke(key_id, time.time())
     if not done:
-        raise SettingsError(f"there is no valid key with the id {key_id!r}; see petstore-tools keys list")
+        raise SettingsError(
+            f"there is no valid key with the id {key_id!r}; petstore-tools keys list shows them"
+        )
     click.echo(f"Key {key_id} is revoked.", err=True)
     return exits.DONE

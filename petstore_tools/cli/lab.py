@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from petstore_tools.sandbox import Sandbox
 
 ENDS_WITHIN_S: Final = 10.0
-MARKS = {"well": "ok   ", "note": "note ", "wrong": "WRONG"}
 
 
 @click.command("lab", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", metavar="[FOLDER] [OPTIONS OF JUPYTERLAB]...", nargs=-1, type=click.UNPROCESSED)
 def lab_(arguments: tuple[str, ...]) -> int:
     """
-    Open JupyterLab on FOLDER (./notebooks, else here), with a sandbox running.
+    Open JupyterLab on FOLDER, with a sandbox running.
 
-    In its notebooks and terminals `PetStore()` and `petstore-tools` find that sandbox, and nothing else: the
-    Animal Store Service with 250 sample animals, the Pro plan and your clock. It ends with JupyterLab, by
-    Ctrl-C at the latest, and what was created in it is gone then. All options but --help go to JupyterLab.
+    Without FOLDER it opens ./notebooks, or the current folder. In its notebooks and terminals, `PetStore()`
+    and `petstore-tools` use the sandbox and no real service: 250 sample animals, the Pro plan and your clock.
+    Ctrl-C ends both. What was created in the sandbox is deleted then. All options but --help go to
+    JupyterLab.
 
     \b
     Examples:
@@ -50,20 +50,17 @@ def lab_(arguments: tuple[str, ...]) -> int:
         raise click.UsageError(f"there is no folder {str(folder)!r}")
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(number, signal.default_int_handler)  # they end it as Ctrl-C does
-    try:
-        with Sandbox(plan="pro", clock="system") as sandbox:
-            click.echo(f"A sandbox answers at {sandbox.base_url} until JupyterLab ends.", err=True)
-            command = [sys.executable, "-m", "jupyterlab", "--notebook-dir", str(folder), *options]
-            return _run(command, _variables(sandbox))
-    except KeyboardInterrupt:
-        return exits.DONE
+    with suppress(KeyboardInterrupt), Sandbox(plan="pro", clock="system") as sandbox:
+        click.echo(f"The sandbox answers at {sandbox.base_url} until JupyterLab ends.", err=True)
+        command = [sys.executable, "-m", "jupyterlab", "--notebook-dir", str(folder), *options]
+        return _run(command, _variables(sandbox))
+    return exits.DONE
 
 
 def _variables(sandbox: Sandbox) -> dict[str, str]:
     """Return this environment with the sandbox's settings in the place of all that name a real service."""
     real = ("PETSTORE_LEDGER_URL", "PETSTORE_PAGINATION", "PETSTORE_STAGING_BASE_URL")
-    return {
-        **{name: value for name, value in os.environ.items() if name not in real},
+    return {name: value for name, value in os.environ.items() if name not in real} | {
         "PETSTORE_CONFIG": str(sandbox.state_dir / "config.toml"),
         "PETSTORE_ENVIRONMENT": "sandbox",
         "PETSTORE_BASE_URL": sandbox.base_url,

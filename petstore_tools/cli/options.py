@@ -1,82 +1,107 @@
-"""Options and questions that several commands share."""
+"""
+Options and questions that several commands share.
+
+A new option of an import touches three files: `importing/options.py`, where it is a field of `ImportOptions`
+(the calls in Python take it from there), `cli/import_.py`, where it is a row with the name of that field, and
+a test.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from petstore_tools import spec
 from petstore_tools.cli import exits
 from petstore_tools.errors import SettingsError
-from petstore_tools.listing.parquet import load_parquet
-from petstore_tools.tabular.atomic import check_writable
-from petstore_tools.text import pluralize, suggest
+from petstore_tools.text import pluralize
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 SHOWN_ROWS = 20
-ENVIRONMENT = click.option(
-    "--environment", type=click.Choice(("production", "staging")), help="Which base address to use."
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+ENVIRONMENTS = click.Choice(("production", "staging"))
+ENVIRONMENT = click.option("--environment", type=ENVIRONMENTS, help="Which base address to use.")
 EXISTING = click.option(
-    "--existing", type=click.Choice(("skip", "send")), help="Rows whose animal seems to stand."
+    "--existing",
+    type=click.Choice(("ask", "skip", "send")),
+    default="ask",
+    show_default=True,
+    help="Rows that match animals that already exist: skip leaves them out, send creates them anyway, ask "
+    "refuses the import.",
 )
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Draw no progress bar.")
+STATUS = click.option(
+    "--status", type=str.casefold, metavar="|".join(spec.STATUSES), help="Only animals with this status."
+)
 WAIT = click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
-YES = click.option("--yes", is_flag=True, help="Do not ask.")
+YES = click.option("--yes", is_flag=True, help="Go ahead without asking.")
 
 
-def mapping_of(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Read `Column=field` pairs into field by column title."""
-    mapping = {}
-    for pair in pairs:
-        title, equals, field = pair.rpartition("=")
-        if not equals or not title:
-            raise click.BadParameter(f'{pair!r} is not "Column=field"', param_hint="--columns")
-        mapping[title] = field
-    return mapping
+def output(*endings: str) -> Callable[[Command], Command]:
+    """Return the option `-o` for files of these kinds; the folder is checked before the first request."""
+
+    def check(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+        from petstore_tools.listing.parquet import load_parquet
+        from petstore_tools.tabular.atomic import check_writable
+
+        if path is None:
+            return None
+        ending = path.suffix.casefold()
+        if ending not in endings:
+            raise click.BadParameter(f"{str(path)!r} cannot be written: use {', '.join(endings)}")
+        if ending == ".parquet":
+            load_parquet()
+        check_writable(path)
+        return path
+
+    kinds = f"{', '.join(endings[:-1])} or {endings[-1]}"
+    path = click.Path(path_type=Path)
+    return click.option("-o", "--output", type=path, callback=check, help=f"Write a file: {kinds}.")
 
 
-class Status(click.Choice):  # type: ignore[type-arg] # generic from click 8.2 on
-    """One of the three values, in any case; another one is refused with the nearest."""
+def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was sent") -> bool:
+    """
+    Ask a question on the terminal, unless `--yes` has answered it.
 
-    def __init__(self) -> None:
-        super().__init__(spec.STATUSES, case_sensitive=False)
+    Args:
+        question: To be answered with yes or no.
+        yes: Whether `--yes` was given.
+        otherwise: What is said after a no.
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value as the document writes it."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            near = suggest(value, spec.STATUSES)
-            raise click.BadParameter(error.message.rstrip(".") + near, ctx=ctx, param=param) from error
-
-
-def check_output(path: Path | None, endings: tuple[str, ...]) -> None:
-    """Check before the first request that the file of `-o` can be written."""
-    if path is None:
-        return
-    ending = path.suffix.casefold()
-    if ending not in endings:
-        raise click.UsageError(f"cannot write {path.suffix or path.name!r}: use {', '.join(endings)}")
-    if ending == ".parquet":
-        load_parquet()
-    check_writable(path)
+    Raises:
+        SettingsError: There is no terminal, and no `--yes`.
+    """
+    if not yes and not sys.stdin.isatty():
+        raise SettingsError(f"{otherwise}: there is no terminal to ask on. Pass --yes to go ahead")
+    if yes or click.confirm(question, default=False, err=True):
+        return True
+    click.echo(f"{otherwise}.", err=True)
+    return False
 
 
-def confirm_cost(needed: int, left: int, *, or_less: str = "") -> None:
-    """Ask whether a listing is to be begun that the day's requests do not suffice for."""
-    told = f"the listing takes about {pluralize(needed, 'request')}, and {left:,} are left today"
+def confirm_cost(needed: int, left: int) -> None:
+    """Ask whether a listing is started that needs more requests than the day has left."""
+    cost = f"The listing needs about {pluralize(needed, 'request')}, and {left:,} are left today."
     if not sys.stdin.isatty():
         raise SettingsError(
-            f"nothing was sent: {told}. Say that it is meant with --yes (it stops at the quota, and the same "
-            f"command goes on the next day), or wait for the next day with --wait{or_less}"
+            f"{cost} Nothing was sent. Choose: --yes starts it (it stops at the quota, and the same command "
+            "continues it the next day), --wait waits for the next day's quota"
         )
-    click.echo(
-        f"{told.capitalize()}. It stops at the quota, and the same command goes on the next day.", err=True
-    )
-    if not click.confirm("Spend the requests that are left today?", default=False, err=True):
-        click.echo("Nothing was sent.", err=True)
+    click.echo(f"{cost} It stops at the quota, and the same command continues it the next day.", err=True)
+    if not confirmed("Use the requests that are left today?"):
         raise click.exceptions.Exit(exits.DONE)
+
+
+def columns_of(_: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
+    """Read `TITLE=FIELD` pairs into field by column title."""
+    columns = {}
+    for pair in pairs:
+        title, _equals, field = pair.rpartition("=")
+        if not title:
+            raise click.BadParameter(f'{pair!r} is not "TITLE=FIELD"', param=param)
+        columns[title] = field
+    return columns

@@ -14,7 +14,9 @@ from petstore_tools.text import utc_text
 @ENVIRONMENT
 def quota_(environment: str | None) -> int:
     """
-    Show what is left of the minute and the day; costs no request.
+    Show what is left of the quotas.
+
+    The minute and the day are shown; this costs no request.
 
     \b
     Examples:
@@ -24,5 +26,5 @@ def quota_(environment: str | None) -> int:
     with PetStore(environment=environment) as store:
         quota = store.quota()
     click.echo(quota.to_text())
-    click.echo(f"As of {utc_text(quota.as_of)}; costs no request.", err=True)
+    click.echo(f"As of {utc_text(quota.as_of)}; this costs no request.", err=True)
     return exits.DONE

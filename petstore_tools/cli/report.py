@@ -3,41 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from petstore_tools.cli import exits
-from petstore_tools.cli.options import ENVIRONMENT, WAIT, YES, Status, check_output, confirm_cost
+from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
 from petstore_tools.store import PetStore
 
+WRITERS = {".html": "to_html", ".xlsx": "to_excel", ".md": "to_markdown", ".json": "to_json"}
+
 
 @click.command("report")
-@click.option("--status", type=Status(), help="Report on animals with this status only.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="A .html, .xlsx, .md or .json file.")
+@options.STATUS
+@options.output(*WRITERS)
 @click.option(
     "--since",
     metavar="last|AGE|DATE",
-    help="What changed since the last report written with -o, 7d ago, or 2026-01-05 (05.01.2026).",
+    help="Show what changed since the last report that was written with -o, since an age such as 7d, or "
+    "since a date such as 2026-01-05 or 05.01.2026.",
 )
-@click.option("--partial", is_flag=True, help="Report on a listing that is not whole, and say so.")
-@YES
-@ENVIRONMENT
-@WAIT
-def report_(
-    status: str | None,
-    output: Path | None,
-    since: str | None,
-    environment: str | None,
-    *,
-    partial: bool,
-    yes: bool,
-    wait: bool,
-) -> int:
+@click.option("--partial", is_flag=True, help="Report on a listing that is not complete, and say so.")
+@options.YES
+@options.ENVIRONMENT
+@options.WAIT
+def report_(output: Path | None, environment: str | None, *, yes: bool, **query: Any) -> int:
     """
-    Count the inventory by status and category; each complete listing is kept as a snapshot.
+    Count the animals by status and category.
 
-    Where the day has fewer requests left than the listing takes, you are asked first.
+    Every complete listing is kept as a snapshot. When the day has fewer requests left than the listing
+    needs, you are asked first.
 
     \b
     Examples:
@@ -45,24 +40,19 @@ def report_(
       petstore-tools report -o report.html --since last
       petstore-tools report -o report.xlsx --since 7d
     """
-    check_output(output, (".html", ".xlsx", ".md", ".json"))
     with PetStore(environment=environment) as store:
         try:
-            report = store.status_report(
-                status=status, since=since, partial=partial, wait=wait, confirm=None if yes else confirm_cost
-            )
+            report = store.status_report(confirm=None if yes else options.confirm_cost, **query)
         except IncompleteListingError as error:
-            click.echo(f"Error: {error}; --partial reports on it all the same", err=True)
-            return exits.PARTLY
+            error.add_note("--partial reports on it anyway")
+            raise
     if output is None:
         click.echo(report.to_text())
     else:
-        write = {".html": report.to_html, ".md": report.to_markdown, ".json": report.to_json}
-        ending = output.suffix.casefold()
         try:
-            report.to_excel(output) if ending == ".xlsx" else write[ending](output)
+            getattr(report, WRITERS[output.suffix.casefold()])(output)
         except OSError:
-            click.echo(report.to_text())  # it is paid for, so it is not lost
+            click.echo(report.to_text())  # its requests are spent, so it is shown at least
             raise
         click.echo(f"{report.face}; report in {output}", err=True)
         for note in report.notes:

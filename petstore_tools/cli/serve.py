@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, suppress
+from typing import Any
 
 import click
 
@@ -13,36 +15,44 @@ from petstore_tools.errors import MissingExtraError
 
 
 @click.command("serve")
-@click.option("--port", type=click.IntRange(1, 65_535), help="Default: 8765, for staging 8766.")
+@click.option(
+    "--port", type=click.IntRange(1, 65_535), help="Port to listen on.  [default: 8765, for staging 8766]"
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes; PostgreSQL only."
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Number of processes; more than one needs PostgreSQL.",
 )
 @click.option(
     "--trust-proxy",
+    "trusted",
     metavar="ADDRESSES",
     default="",
-    help="Believe X-Forwarded-For from these, comma-separated.",
+    help="Proxies whose X-Forwarded-For header is believed: their addresses, separated by commas.",
 )
 @click.option(
     "--limit-concurrency",
     type=click.IntRange(1, 100_000),
-    help="Most open connections (of each worker). Above it, callers that have kept the service waiting for a "
-    "second are cut off; where there are none, new callers get 503. Default: 512.",
+    help="Most open connections of a process. Above it, connections that have sent no whole request for a "
+    "second are closed; when there are none, new ones are answered with 503.  [default: 512]",
 )
-@click.option("--access-log", is_flag=True, help="A line of JSON on stderr for each answer, without keys.")
+@click.option(
+    "--access-log", is_flag=True, help="Write a line of JSON to stderr for each answer, without keys."
+)
 @DATABASE
 @ENVIRONMENT
 def serve_(
     port: int | None,
     host: str,
     workers: int,
-    trust_proxy: str,
-    limit_concurrency: int | None,
     database: str | None,
     environment: str,
     *,
     access_log: bool,
+    **connections: Any,
 ) -> int:
     """
     Run the Animal Store Service on this machine.
@@ -57,32 +67,25 @@ def serve_(
         from petstore_tools.service import server
     except ImportError as error:
         raise MissingExtraError("server", "the service") from error
-    where = database_address(database, environment)
-    from petstore_tools.service.database import POSTGRES
-
-    if workers > 1 and not where.startswith(POSTGRES):
-        raise click.UsageError("--workers needs a postgresql:// database: SQLite serves one process")
-    store = open_database(database, environment)  # refused here, before anything listens
     from petstore_tools.clock import SystemClock
     from petstore_tools.service.app import Service
+    from petstore_tools.service.database import POSTGRES
 
-    listener = server.bind(host, port or PORTS[environment])
-    address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
-    many = f" with {workers} workers" if workers > 1 else ""
-    click.echo(f"Serving {environment} at {address} from {store.name}{many} (Ctrl-C stops)", err=True)
-    if access_log:
-        os.environ[server.ACCESS_LOG] = "1"
-    limits = {"trusted": trust_proxy, "limit_concurrency": limit_concurrency}
-    try:
+    where = database_address(database, environment)
+    if workers > 1 and not where.startswith(POSTGRES):
+        raise click.UsageError("--workers needs a postgresql:// database: SQLite serves one process")
+    with closing(open_database(database, environment)) as store, suppress(KeyboardInterrupt):
+        listener = server.bind(host, port or PORTS[environment])
+        address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
+        many = f" with {workers} workers" if workers > 1 else ""
+        click.echo(f"Serving {environment} at {address} from {store.name}{many} (Ctrl-C stops it)", err=True)
+        if access_log:
+            os.environ[server.ACCESS_LOG] = "1"  # read by the workers
         if workers > 1:
             store.close()
-            server.serve_many(where, listener, workers=workers, **limits)
+            server.serve_many(where, listener, workers=workers, **connections)
         else:
             if access_log:
                 server.log_access()
-            server.serve(Service(store, SystemClock()), listener, **limits)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        store.close()
+            server.serve(Service(store, SystemClock()), listener, **connections)
     return exits.DONE

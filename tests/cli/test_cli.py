@@ -83,7 +83,7 @@ def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox
 
     asked = run("import", "a.csv")
     assert asked.returncode == 2
-    assert "nobody to ask" in asked.stderr
+    assert "there is no terminal to ask on" in asked.stderr
     assert len(box.store.list_pets()) == 25
 
     done = run("import", "a.csv", "--yes", "--json")
@@ -150,7 +150,7 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
 
     assert done.returncode == 4
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("Go on with: petstore-tools import good.csv --yes --reserve 0   # from 20")
+    assert last.startswith("Continue with: petstore-tools import good.csv --yes --reserve 0   # from 20")
 
 
 @pytest.mark.case("P55")
@@ -162,10 +162,10 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
         (("list", "--colour", "red"), "--colour"),
         (("list", "-o", "pets.docx"), ".csv"),
         (("list", "-o", "nowhere/pets.csv"), "no folder"),
-        (("report", "-o", "."), "cannot write"),
+        (("report", "-o", "."), "cannot be written"),
         (("import", "nothing.csv"), "no file"),
         (("import", "."), "only .csv"),
-        (("import", "x.csv", "--columns", "name"), "Column=field"),
+        (("import", "x.csv", "--columns", "name"), "TITLE=FIELD"),
         (("nothing",), "No such command"),
         (("keys", "revoke", "zzz", "--database", "k.db"), "no valid key"),
         (("keys", "create", "--plan", "gold", "--database", "k.db"), "unknown plan"),
@@ -306,7 +306,7 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
 
     unasked = run("imports", "forget", name)
-    assert (unasked.returncode, "there is nobody to ask" in unasked.stderr) == (2, True)
+    assert (unasked.returncode, "there is no terminal to ask on" in unasked.stderr) == (2, True)
     assert "--yes" in unasked.stderr
     assert "Interrupted" not in unasked.stderr
     assert name in run("imports").stdout

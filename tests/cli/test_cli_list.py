@@ -148,7 +148,7 @@ def test_a_listing_that_does_not_fit_in_the_day_is_not_begun_unasked(tight: Run,
     done = tight("list")
 
     assert (done.returncode, done.stdout, len(box.traffic())) == (2, "", 0)
-    assert "the listing takes about 25 requests, and 20 are left today" in done.stderr
+    assert "The listing needs about 25 requests, and 20 are left today" in done.stderr
     assert "--yes" in done.stderr
     assert tight("list", "--yes").returncode == 0
     assert len(box.traffic()) == 1
@@ -174,7 +174,7 @@ def test_on_a_terminal_it_asks(tight: Run, box: Sandbox, answer: str, asked: int
     os.close(ours)
     os.close(theirs)
 
-    assert "Spend the requests that are left today? [y/N]" in done.stderr
+    assert "Use the requests that are left today? [y/N]" in done.stderr
     assert (done.returncode, len(box.traffic())) == (0, asked)
     assert ("Nothing was sent." in done.stderr) == (not asked)
 
@@ -217,7 +217,7 @@ def test_a_report_that_does_not_fit_in_the_day_is_not_begun_unasked(tight: Run, 
     done = tight("report")
 
     assert (done.returncode, done.stdout, len(box.traffic())) == (2, "", 0)
-    assert "the listing takes about 25 requests, and 20 are left today" in done.stderr
+    assert "The listing needs about 25 requests, and 20 are left today" in done.stderr
     assert "--wait" in done.stderr
     assert "--first" not in done.stderr
     assert tight("report", "--yes").returncode == 0

@@ -40,7 +40,7 @@ def test_a_typo_is_asked_again_and_nothing_is_lost(box: Sandbox) -> None:
         assert "Error: " in done.output
         assert said in done.output
     assert kept() == {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
-    assert "The service knows the key." in done.output
+    assert "The service accepts the key." in done.output
     assert len(box.traffic()) == 1
 
 
@@ -70,7 +70,7 @@ def test_a_refused_key_is_asked_again_and_not_offered_again(box: Sandbox) -> Non
     done = configure(box.base_url, "psk_wrong", "pro", "", box.api_key, "")
 
     assert done.exit_code == 0
-    assert "copy the key again" in done.output
+    assert "Copy the key again" in done.output
     assert "[****]" not in done.output
     assert kept()["api_key"] == box.api_key
 
@@ -115,7 +115,7 @@ def test_a_variable_that_wins_over_the_file_is_named(box: Sandbox, monkeypatch: 
 
     done = configure(box.base_url, box.api_key, "pro")
 
-    assert "Note: the variable PETSTORE_PLAN is set, and wins over what is kept here." in done.output
+    assert "Note: the variable PETSTORE_PLAN is set. It is used instead of what is kept here." in done.output
     assert kept()["plan"] == "pro"
 
 
@@ -147,7 +147,7 @@ def test_without_anybody_to_ask_configure_names_the_other_ways(box: Sandbox) -> 
     done = run("configure")
 
     assert done.returncode == 2
-    assert "\nError: nothing is kept: there is nobody to ask" in done.stderr
+    assert "\nError: nothing was kept: there is no terminal to ask on" in done.stderr
     assert "PETSTORE_BASE_URL" in done.stderr
     assert "Interrupted" not in done.stderr
     assert not Path(os.environ["PETSTORE_CONFIG"]).exists()

@@ -39,13 +39,13 @@ def test_doctor_finds_all_well_and_says_what_it_looked_at() -> None:
 @pytest.mark.parametrize(
     ("env", "code", "said"),
     [
-        ({"PETSTORE_API_KEY": "wrong"}, 3, "copy the key again"),
+        ({"PETSTORE_API_KEY": "wrong"}, 3, "Copy the key again"),
         ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1"}, 5, "petstore-tools serve"),
         ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v2"}, 2, "must end in /v1"),
         ({"PETSTORE_API_KEY": ""}, 2, "PETSTORE_API_KEY"),
         ({"PETSTORE_PLAN": "gold"}, 2, "unknown plan"),
         ({"PETSTORE_STATE_DIR": f"{__file__}/none"}, 2, "PETSTORE_STATE_DIR"),
-        ({"PETSTORE_PLAN": "free"}, 0, "is PETSTORE_PLAN that of this key?"),
+        ({"PETSTORE_PLAN": "free"}, 0, "Is PETSTORE_PLAN the plan of this key?"),
     ],
 )
 def test_doctor_names_what_is_wrong_and_what_helps(env: dict[str, str], code: int, said: str) -> None:
