@@ -1,4 +1,4 @@
-"""The embedded service: real HTTP, a real database, sample animals, and a clock that can be turned."""
+"""The embedded service: real HTTP, a real database, sample animals, and a clock that can be advanced."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tempfile
 import threading
 import weakref
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from numbers import Integral
@@ -42,25 +42,25 @@ class Sandbox:
 
     Args:
         plan: Plan of its key.
-        clock: `manual`: time stands still but for `advance`, and moves by itself when all wait for it;
-            `system`: the machine's.
-        animals: How many sample animals stand there.
+        clock: `manual`: time moves only with `advance`, and by itself when all wait for it; `system`: the
+            machine's.
+        animals: How many sample animals it has at first.
         faults: What goes wrong (`petstore_tools.testing.Fault`).
-        database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals are put
-            where none stand.
+        database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals are
+            added where it has no animals.
 
     Attributes:
         store: Wired to it.
         base_url, api_key, state_dir: What another client needs: address, key, folder of the shared budget.
-        clock: Tells the time of service and store.
+        clock: The time of the service and of its stores.
         faults: What goes wrong from now on: a list that may be changed.
 
     Raises:
         MissingExtraError: The extra `server` is not installed.
         ArgumentError: There is no such clock or plan, or the number of animals is negative.
 
-    Use it as a context manager, or keep it or its store: when neither is kept, or the process ends, it ends
-    too, and leaves no file, thread or port.
+    Use it as a context manager, or keep it or one of its stores: when none of them is kept, or the process
+    ends, it ends too, and leaves no file, thread or port.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class Sandbox:
         except ImportError as error:
             raise MissingExtraError("server", "the sandbox") from error
         if clock not in ("manual", "system"):
-            raise ArgumentError(f"clock is manual or system, not {clock!r}")
+            raise ArgumentError(f"clock must be manual or system, not {clock!r}")
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
         if not isinstance(animals, int | Integral) or animals < 0:
-            raise ArgumentError(f"animals is a number of animals, 0 or more, not {animals!r}")
+            raise ArgumentError(f"animals must be a number, 0 or more, not {animals!r}")
         self._clock_server: ClockServer | None = None
         seen: deque[tuple[float, str, str, int]] = deque(maxlen=1_000_000)
         self._seen = seen
@@ -100,9 +100,11 @@ class Sandbox:
             self._admin = Database(where, durability="OFF")
             made.callback(self._admin.close)
             # nothing that the server holds leads to this object: dropped, it is collected and ends
-            faulty = FaultInjector(Service(served, self.clock, lambda *answer: seen.append(answer)), faults)
-            self.faults = faulty.faults
-            server: ThreadedServer = ThreadedServer(faulty)
+            injector = FaultInjector(
+                Service(served, self.clock, lambda *response: seen.append(response)), faults
+            )
+            self.faults = injector.faults
+            server: ThreadedServer = ThreadedServer(injector)
             made.callback(server.stop)
             server.start()
             self.base_url, self.state_dir = server.base_url, folder / "state"
@@ -113,52 +115,76 @@ class Sandbox:
                 plan=numbers,
                 state_dir=self.state_dir,
             )
-            self.store = PetStore.from_settings(settings, clock=self.clock)
-            client = self.store.client
-            made.callback(client.gate.close)
-            made.callback(client.transport.close)
-            client.needs = self
+            self.store = self._wire(settings, made)
             self._made = made.pop_all()
         self._finish = weakref.finalize(self, _close, server, self._made)
 
     def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
         """
-        Turn the manual clock forward.
+        Advance the manual clock.
 
         Raises:
             ArgumentError: The sandbox runs on the machine's clock, or the time is negative.
         """
-        if not isinstance(self.clock, ManualClock):
-            raise ArgumentError("this sandbox runs on the machine's clock; make it with clock='manual'")
-        self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
+        clock = self._manual("make it with clock='manual'")
+        clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
 
     def connect(
-        self, *, plan: Plan | str | None = None, max_wait_s: float = MAX_WAIT_S, **changes: Any
+        self, *, plan: Plan | str | None = None, max_wait_s: float = MAX_WAIT_S, **settings: Any
     ) -> PetStore:
         """
-        Return another store on this sandbox and its clock; close it, or end the sandbox.
+        Return another store on this service and its clock; it is closed with the sandbox, or before.
+
+            colleague = sandbox.connect()  # the same key: both share one budget
+            other = sandbox.connect(plan="pro")  # a key of its own, with a budget of its own
 
         Args:
-            plan: With a key of its own on this plan; None: with the sandbox's key, whose budget it shares.
+            plan: It gets a new key on this plan; None: the sandbox's key.
             max_wait_s: Longest wait in seconds of a call that was not told to wait.
-            changes: Other settings, by the names of `Settings`: `base_url`, `state_dir`, `pagination` ...
-        """
-        if plan is not None:
-            numbers = plans.parse(plan)
-            _, key = self._admin.create_key(
-                numbers or plans.DOCUMENTED[0], label="connected", now=self.clock.now()
-            )
-            changes = {"plan": numbers, "api_key": SecretStr(key)} | changes
-        settings = replace(self.store.settings, **changes)
-        return PetStore.from_settings(settings, clock=self.clock, max_wait_s=max_wait_s)
+            settings: Other settings, by the names of `Settings`: `base_url` of a proxy, `state_dir` as on
+                another machine, `pagination` ...
 
-    def add(self, animals: Sequence[tuple[str, int, str | None]]) -> None:
-        """Add animals (name, category id, status) as the shop's staff would: outside the interface."""
-        self._admin.add_many(animals)
+        Raises:
+            SettingsError: There is no such plan, or it does not name both numbers.
+            ArgumentError: The sandbox is closed.
+            TypeError: There is no setting of that name.
+        """
+        if not self._finish.alive:
+            raise ArgumentError("this sandbox is closed; make another one")
+        changed = replace(self.store.settings, **settings)
+        numbers = plans.parse(plan)
+        if numbers is not None:
+            _, key = self._admin.create_key(numbers, label="connected", now=self.clock.now())
+            changed = replace(changed, plan=numbers, api_key=SecretStr(key))
+        return self._wire(changed, self._made, max_wait_s=max_wait_s)
+
+    def _wire(self, settings: Settings, made: ExitStack, **how: Any) -> PetStore:
+        """Return a store that keeps this sandbox, and is closed with it."""
+        store = PetStore.from_settings(settings, clock=self.clock, **how)
+        store.client.needs = self
+        # not store.close: through the store, the stack would keep the sandbox
+        made.callback(store.client.gate.close)
+        made.callback(store.client.transport.close)
+        return store
+
+    def add(self, animals: Iterable[tuple[str, int, spec.Status | None]]) -> list[int]:
+        """
+        Add animals outside the interface: no request, no quota (for what other people add meanwhile).
+
+            sandbox.add([("Rex", 3, "sold"), ("Mia", 2, None)])
+
+        Args:
+            animals: Name, categoryId and status of each; a status of None is left out (§2.1). Nothing is
+                checked.
+
+        Returns:
+            Their ids, in order.
+        """
+        return self._admin.add_many(animals)
 
     def change(self, pet_id: int, *, status: spec.Status | None) -> None:
         """
-        Set the status of an animal, as the store's staff would: outside the interface (§3).
+        Set the status of an animal outside the interface, which has no such operation (§3).
 
         Raises:
             LookupError: There is no such animal.
@@ -168,7 +194,7 @@ class Sandbox:
 
     def remove(self, pet_id: int) -> None:
         """
-        Remove an animal, as the store's staff would: outside the interface (§4.4).
+        Remove an animal outside the interface, which has no such operation (§4.4).
 
         Raises:
             LookupError: There is no such animal.
@@ -176,9 +202,14 @@ class Sandbox:
         if not self._admin.remove(pet_id):
             raise LookupError(f"there is no animal {pet_id}")
 
+    def _manual(self, advice: str) -> ManualClock:
+        if not isinstance(self.clock, ManualClock):
+            raise ArgumentError(f"this sandbox runs on the machine's clock; {advice}")
+        return self.clock
+
     def traffic(self) -> pd.DataFrame:
         """
-        Return what the service has answered, whoever asked.
+        Return what the service has answered, to all callers.
 
         Returns:
             Columns `at` (datetime, UTC), `method`, `path` (string), `status` (int64), in order.
@@ -198,10 +229,9 @@ class Sandbox:
             ArgumentError: It runs on the machine's clock; `PetStore` with its `base_url` and `api_key`
                 does there.
         """
-        if not isinstance(self.clock, ManualClock):
-            raise ArgumentError("this sandbox runs on the machine's clock; PetStore(base_url=...) joins it")
+        clock = self._manual("PetStore(base_url=...) joins it")
         if self._clock_server is None:
-            self._clock_server = ClockServer(self.clock)
+            self._clock_server = ClockServer(clock)
             self._made.callback(self._clock_server.close)
         plan = self.store.settings.plan
         assert plan is not None

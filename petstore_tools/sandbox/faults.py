@@ -1,17 +1,20 @@
-"""Faults of a service, on purpose: slow, silent, sick or garbled answers, for tests and teaching."""
+"""Faults of a service, on purpose: slow, lost, failing or garbled responses, for tests and teaching."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.service.messages import App, Receive, Scope, Send, error
+from petstore_tools.service.messages import App, Receive, Response, Scope, Send, error
 
-Kind = Literal["slow", "drop_before", "drop_after", "sick_before", "sick_after", "garbage"]
+Kind = Literal["slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+_OF_0_1: Final = {"sick_before": "error_before", "sick_after": "error_after"}
+_LENGTH_AND_TYPE = (b"content-length", b"content-type")
 
 
 @dataclass(frozen=True)
@@ -20,12 +23,13 @@ class Fault:
     What goes wrong, and when.
 
     Args:
-        kind: `slow`: answered after `seconds`; `drop_before`: the connection breaks and nothing was done;
-            `drop_after`: it was done, and the answer is lost; `sick_before`, `sick_after`: 500 without or
-            with the deed; `garbage`: it was done, and the body is no JSON.
+        kind: `slow`: the response comes after `seconds`; `drop_before`: the connection breaks, and nothing
+            was done; `drop_after`: the request was carried out, and its response is lost; `error_before`,
+            `error_after`: a 500, before or after the request was carried out; `garbage`: it was carried
+            out, and the body of the response is no JSON.
         method: Only requests of this method (in capitals), None for all.
-        every: Each so manieth of them.
-        at: In place of `every`: these of them, from 1.
+        every: Each nth of them: 3 for the third, the sixth and so on.
+        at: In place of `every`: these of them, counted from 1.
         seconds: Of the machine's clock, for `slow`.
 
     Raises:
@@ -40,14 +44,16 @@ class Fault:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.kind in _OF_0_1:
+            raise ArgumentError(f"the kind {self.kind!r} is now called {_OF_0_1[self.kind]!r}")
         if self.kind not in get_args(Kind):
-            raise ArgumentError(f"kind is one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise ArgumentError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
         if self.method is not None and self.method not in METHODS:
-            raise ArgumentError(f"method is one of {', '.join(METHODS)}, not {self.method!r}")
+            raise ArgumentError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
         if not (self.every >= 1 and self.seconds >= 0):
-            raise ArgumentError("every is at least 1, and seconds are not negative")
+            raise ArgumentError("every must be at least 1, and seconds must not be negative")
         if not isinstance(self.at, tuple | list) or not all(isinstance(n, int) and n >= 1 for n in self.at):
-            raise ArgumentError(f"at has the numbers of requests, at least 1 each, not {self.at!r}")
+            raise ArgumentError(f"at must hold numbers of requests, each at least 1, not {self.at!r}")
 
     def hits(self, number: int) -> bool:
         """Say whether the nth request of its method goes wrong."""
@@ -65,49 +71,37 @@ class FaultInjector:
 
     def __init__(self, app: App, faults: Sequence[Fault]) -> None:
         self._app, self.faults = app, list(faults)
-        self._asked: dict[str | None, int] = {}
+        self._counts: Counter[str | None] = Counter()  # of each method; None: of all requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or fail to."""
-        for method in (scope.get("method"), None):
-            self._asked[method] = self._asked.get(method, 0) + 1
-        fault = next(
-            (
-                fault
-                for fault in self.faults
-                if fault.method in (None, scope.get("method")) and fault.hits(self._asked[fault.method])
-            ),
-            None,
-        )
-        if fault is None:
+        methods = (scope.get("method"), None)
+        self._counts.update(methods)
+        hitting = (f for f in self.faults if f.method in methods and f.hits(self._counts[f.method]))
+        fault = next(hitting, None)
+        if fault is None or fault.kind == "slow":
+            if fault is not None:
+                await asyncio.sleep(fault.seconds)
             await self._app(scope, receive, send)
             return
-        if fault.kind == "slow":
-            await asyncio.sleep(fault.seconds)
-            await self._app(scope, receive, send)
-            return
-        answer: list[MutableMapping[str, Any]] = []
+        sent: list[MutableMapping[str, Any]] = []
 
         async def keep(message: MutableMapping[str, Any]) -> None:
-            answer.append(message)
+            sent.append(message)
 
         if not fault.kind.endswith("before"):
             await self._app(scope, receive, keep)
         if fault.kind.startswith("drop"):
-            _hang_up(send)
-        elif fault.kind.startswith("sick"):
+            _break_connection(send)
+        elif fault.kind.startswith("error"):
             await error(500, "internal_error", "a fault on purpose").send(send)
         else:
-            body = b"<html>no JSON</html>"
-            start, rest = answer[0], {"type": "http.response.body", "body": body}
-            length = (b"content-length", b"%d" % len(body))
-            start["headers"] = [h for h in start["headers"] if h[0] != b"content-length"] + [length]
-            await send(start)
-            await send(rest)
+            headers = [header for header in sent[0]["headers"] if header[0] not in _LENGTH_AND_TYPE]
+            await Response(sent[0]["status"], b"<html>no JSON</html>", headers).send(send)
 
 
-def _hang_up(send: Send) -> None:
-    """Break the connection without a byte: ASGI has no word for it, uvicorn's connection has."""
+def _break_connection(send: Send) -> None:
+    """Break the connection without a byte: ASGI cannot say that, uvicorn's connection can."""
     cycle: Any = getattr(send, "__self__", None)
     cycle.transport.abort()
     cycle.response_started = cycle.response_complete = True

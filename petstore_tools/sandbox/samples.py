@@ -9,25 +9,15 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from petstore_tools import spec
 
 SEED: Final = 20_260_105
-CATEGORIES: Final = {
-    1: "Dogs",
-    2: "Cats",
-    3: "Rabbits",
-    4: "Guinea pigs",
-    5: "Hamsters",
-    6: "Parrots",
-    7: "Canaries",
-    8: "Tortoises",
-    9: "Geckos",
-    10: "Goldfish",
-    11: "Ponies",
-    12: "Goats",
-}
+_CATEGORIES: Final = """
+Dogs, Cats, Rabbits, Guinea pigs, Hamsters, Parrots, Canaries, Tortoises, Geckos, Goldfish, Ponies, Goats
+"""
+CATEGORIES: Final = dict(enumerate(_CATEGORIES.strip().split(", "), start=1))
 _WEIGHTS: Final = (24, 22, 10, 8, 7, 6, 5, 4, 4, 6, 2, 2)
 _NAMES: Final = """
 Abby Ace Achilles Ajax Alba Alfie Amber Angus Apollo Archie Astrid Athena Bailey Balu Bandit Basil
@@ -43,10 +33,10 @@ Toby Trixie Tulip Uma Vera Violet Wanda Whisky Willow Winston Xena Yara Yuki Zel
 """.split()
 _TITLES: Final = ("", "", "", "", "", "", "Little ", "Old ", "Lady ", "Sir ", "Mister ", "Miss ")
 _ENDINGS: Final = ("", "", "", "", "", "", "", " II", " III", " of Oak Farm", " the Brave")
+_HEADER: Final = spec.COLUMNS[1:]
 _STATUSES: Final = (*spec.STATUSES, None)
 _STATUS_WEIGHTS: Final = (55, 18, 22, 5)
 
-T = TypeVar("T")
 Animal = tuple[str, int, str | None]
 
 
@@ -75,15 +65,16 @@ def inventory(count: int) -> list[Animal]:
 
 
 def _endless(seed: int) -> Iterator[Animal]:
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     made: set[Animal] = set()
     while True:
-        parts = (_pick(chance, pool) for pool in (_TITLES, _NAMES, _ENDINGS))
+        parts = (rng.choices(pool)[0] for pool in (_TITLES, _NAMES, _ENDINGS))
         name = "".join(parts)
         if len(made) > 10_000:
-            name += f" {chance.randrange(10**6)}"
-        category_id = _weighted(chance, tuple(CATEGORIES), _WEIGHTS)
-        animal = (name, category_id, _weighted(chance, _STATUSES, _STATUS_WEIGHTS))
+            name += f" {rng.randrange(10**6)}"
+        (category_id,) = rng.choices(tuple(CATEGORIES), _WEIGHTS)
+        (status,) = rng.choices(_STATUSES, _STATUS_WEIGHTS)
+        animal = (name, category_id, status)
         if animal not in made:
             made.add(animal)
             yield animal
@@ -91,15 +82,11 @@ def _endless(seed: int) -> Iterator[Animal]:
 
 def animals_csv(count: int = 1_000, *, seed: int = SEED) -> str:
     """Return sample animals as the text of a CSV file with columns name, categoryId, status."""
-    return _csv(
-        [("name", "categoryId", "status")]
-        + [(name, str(category), status or "") for name, category, status in animals(count, seed=seed)]
-    )
+    return _csv([_HEADER, *animals(count, seed=seed)])
 
 
 def problems_csv() -> str:
     """Return a CSV file that holds every kind of problem an import names, between good rows."""
-    good = [(name, str(category), status or "") for name, category, status in animals(12, seed=7)]
     bad = [
         ("", "3", "available"),
         ("   ", "3", "sold"),
@@ -127,8 +114,8 @@ def problems_csv() -> str:
         ("Twin", "5", "available"),
         (),
     ]
-    rows: list[tuple[str, ...]] = [("name", "categoryId", "status")]
-    for number, animal in enumerate(good):
+    rows: list[tuple[object, ...]] = [_HEADER]
+    for number, animal in enumerate(animals(12, seed=7)):
         rows += [animal, *bad[number * 2 : number * 2 + 2], *kept[number : number + 1]]
     return _csv(rows)
 
@@ -141,9 +128,9 @@ def write_workbook(path: Path) -> None:
     """
     import xlsxwriter
 
-    with xlsxwriter.Workbook(path) as book:
+    with xlsxwriter.Workbook(path, {"default_date_format": "yyyy-mm-dd"}) as book:
         book.set_properties({"created": datetime(2026, 1, 5, tzinfo=UTC)})
-        bold, day = book.add_format({"bold": True}), book.add_format({"num_format": "yyyy-mm-dd"})
+        bold = book.add_format({"bold": True})
         sheet, lists = book.add_worksheet("Arrivals"), book.add_worksheet("Lists")
         lists.write_column(0, 0, spec.STATUSES)
         lists.hide()
@@ -157,30 +144,13 @@ def write_workbook(path: Path) -> None:
         rows[50] = ("Otis", 2, "available", "")  # one of two that are called so
         rows[52] = rows[50]
         for number, row in enumerate(rows, start=3):
-            for at, cell in enumerate(row):
-                if isinstance(cell, datetime):
-                    sheet.write_datetime(number, at, cell, day)
-                elif cell is not None and cell != "":
-                    sheet.write(number, at, cell)
+            sheet.write_row(number, 0, row)
             if row and not row[3]:
                 sheet.write(number, 3, keepers[number % 3])
         sheet.autofit()
 
 
-def _csv(rows: Iterable[tuple[str, ...]]) -> str:
+def _csv(rows: Iterable[tuple[object, ...]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
-
-
-def _pick(chance: random.Random, pool: tuple[str, ...] | list[str]) -> str:
-    return pool[int(chance.random() * len(pool))]
-
-
-def _weighted(chance: random.Random, values: tuple[T, ...], weights: tuple[int, ...]) -> T:
-    left = chance.random() * sum(weights)
-    for value, weight in zip(values, weights, strict=True):
-        left -= weight
-        if left < 0:
-            return value
-    return values[-1]

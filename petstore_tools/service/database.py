@@ -220,10 +220,10 @@ class Database:
         )
         return [self._db.execute(_ADD, row)[0][0] for row in rows]
 
-    def add_many(self, pets: Iterable[NewPet]) -> None:
-        """Add many animals in a transaction of its own, in order."""
+    def add_many(self, pets: Iterable[NewPet]) -> list[int]:
+        """Add many animals in a transaction of its own; return their ids, in order."""
         with self.transaction():
-            self.add(pets)
+            return self.add(pets)
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""

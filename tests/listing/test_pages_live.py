@@ -120,7 +120,7 @@ def test_pets_checks_its_status_at_once() -> None:
 def test_an_error_on_every_tenth_page_is_retried(animals: int) -> None:
     """Each retry is a request, and the listing is whole."""
     plan = "100000/1000000"
-    with Sandbox(animals=animals, plan=plan, faults=[Fault("sick_before", method="GET", every=10)]) as box:
+    with Sandbox(animals=animals, plan=plan, faults=[Fault("error_before", method="GET", every=10)]) as box:
         frame = box.store.list_pets()
 
         listing = Listing.of(frame)
@@ -132,7 +132,7 @@ def test_an_error_on_every_tenth_page_is_retried(animals: int) -> None:
 @pytest.mark.case("P72")
 def test_an_error_on_every_page_ends_the_listing_after_ten_retries() -> None:
     """It raises what came, says that it was not asked again, and keeps the part; the same call goes on."""
-    fault = Fault("sick_before", method="GET", every=2)
+    fault = Fault("error_before", method="GET", every=2)
     with Sandbox(animals=2_050, plan="100000/1000000", faults=[fault]) as box:
         with pytest.raises(ApiError, match="500 internal_error") as raised:
             box.store.list_pets()
@@ -155,7 +155,7 @@ def test_a_known_size_gives_a_long_listing_its_tenth_from_the_start() -> None:
     with Sandbox(animals=30_000, plan="100000/1000000") as box:
         box.store.list_pets()
         asked = box.store.client.sent
-        box.faults.append(Fault("sick_before", method="GET", at=tuple(range(asked + 2, asked + 32, 2))))
+        box.faults.append(Fault("error_before", method="GET", at=tuple(range(asked + 2, asked + 32, 2))))
         frame = box.store.list_pets()
 
     assert (len(frame), Listing.of(frame).requests) == (30_000, 315)
@@ -163,7 +163,7 @@ def test_a_known_size_gives_a_long_listing_its_tenth_from_the_start() -> None:
 
 def test_a_bound_on_requests_bounds_retries_too() -> None:
     """Three requests are three, also where two of them fail."""
-    with Sandbox(animals=500, faults=[Fault("sick_before", method="GET", at=(2, 3, 4))]) as box:
+    with Sandbox(animals=500, faults=[Fault("error_before", method="GET", at=(2, 3, 4))]) as box:
         with pytest.raises(ApiError, match="500") as raised:
             box.store.list_pets(max_requests=3)
 

@@ -16,7 +16,7 @@ from petstore_tools.errors import ApiError, ProtocolError, TransportError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.testing import Fault
 
-STANDS = {"drop_before": 0, "drop_after": 1, "sick_before": 0, "sick_after": 1, "garbage": 1}
+STANDS = {"drop_before": 0, "drop_after": 1, "error_before": 0, "error_after": 1, "garbage": 1}
 
 
 @pytest.mark.case("P31", "P42")
@@ -39,7 +39,7 @@ def test_an_import_through_every_fault_ends_with_each_row_once(tmp_path: Path) -
     path.write_text("name,categoryId\n" + "".join(f"Pet {n},1\n" for n in range(60)))
     faults = [
         *(Fault(kind, method="POST", at=(n, n + 20)) for n, kind in enumerate(STANDS, start=3)),  # type: ignore[arg-type]
-        Fault("sick_before", method="GET", every=3),
+        Fault("error_before", method="GET", every=3),
     ]
     with Sandbox(plan="1000/100000", animals=0, faults=faults) as box:
         for _ in range(10):

@@ -158,12 +158,13 @@ def test_a_part_that_cannot_be_closed_does_not_keep_the_others(monkeypatch: pyte
     [
         (lambda: Sandbox(animals=-1), "0 or more, not -1"),
         (lambda: Sandbox(animals="3"), "0 or more, not '3'"),  # type: ignore[arg-type]
-        (lambda: Fault("explode"), "kind is one of slow, drop_before"),  # type: ignore[arg-type]
+        (lambda: Fault("explode"), "kind must be one of slow, drop_before"),  # type: ignore[arg-type]
+        (lambda: Fault("sick_after"), "is now called 'error_after'"),  # type: ignore[arg-type]
         (lambda: Fault("slow", method="post"), "GET, HEAD, POST, .*, not 'post'"),
-        (lambda: Fault("slow", at=(0,)), "at least 1 each"),
-        (lambda: Fault("slow", at=(3, -1)), "at least 1 each"),
+        (lambda: Fault("slow", at=(0,)), "each at least 1"),
+        (lambda: Fault("slow", at=(3, -1)), "each at least 1"),
         (lambda: Fault("slow", at=5), "numbers of requests"),  # type: ignore[arg-type]
-        (lambda: Fault("slow", seconds=float("nan")), "not negative"),
+        (lambda: Fault("slow", seconds=float("nan")), "not be negative"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(make: Callable[[], object], says: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 from proxy import FaultProxy
@@ -28,8 +27,5 @@ def existing_names(box: Sandbox) -> Counter[str]:
 
 
 def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
-    """Return a store that reaches the sandbox through a proxy, from another machine if `state` is told."""
-    settings = replace(box.store.settings, base_url=proxy.base_url)
-    return PetStore.from_settings(
-        settings if state is None else replace(settings, state_dir=state), clock=box.clock
-    )
+    """Return a store that reaches the sandbox through a proxy, from another machine if `state` is given."""
+    return box.connect(base_url=proxy.base_url, **({} if state is None else {"state_dir": state}))
