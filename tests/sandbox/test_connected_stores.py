@@ -22,6 +22,7 @@ from petstore_tools.errors import SettingsError
 def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No thread, open file, socket or folder is left by any of these tests."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    Sandbox(animals=0).close()  # what asyncio opens once for good
     gc.collect()
     threads, files = set(threading.enumerate()), _open_files()
     yield
@@ -80,6 +81,7 @@ def test_other_settings_are_taken_by_their_names(tmp_path: Path) -> None:
 
 def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> None:
     """In any order; then no further store can be connected."""
+    files = _open_files()
     box = Sandbox(animals=3)
     closed, kept = box.connect(), box.connect(plan="pro")
     for store in (closed, kept):
@@ -88,6 +90,7 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
 
     box.close()
 
+    assert _open_files() == files  # while both stores are still there
     parts = urlsplit(box.base_url)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((parts.hostname or "", parts.port or 0), timeout=5)
