@@ -92,6 +92,26 @@ def test_an_unknown_command_or_option_suggests_the_nearest(words: tuple[str, ...
     assert "Did you mean" not in run("zzz").stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "new"),
+    [
+        (("import", "a.csv", "--map", "Pet=name"), "--map is now called --columns."),
+        (("import", "a.csv", "--map=Pet=name"), "--map is now called --columns."),
+        (("import", "a.csv", "--known", "skip"), "--known is now called --existing."),
+        (("imports", "resume", "3f9c", "--known", "skip"), "--known is now called --existing."),
+        (("import", "a.csv", "--drop-twins"), "--drop-twins is now called --drop-duplicates."),
+        (("import", "a.csv", "--leave", "5"), "--leave is now called --reserve."),
+        (("keys", "create", "--per-day", "5"), "--per-day is now called --plan PER_MINUTE/PER_DAY."),
+        (("imports", "settle", "3f9c"), "'settle' is now called 'reconcile'."),
+    ],
+)
+def test_an_old_name_is_refused_with_the_new_one_named(words: tuple[str, ...], new: str) -> None:
+    """Options and the command of version 0.1."""
+    done = run(*words)
+
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"Error: {new}")
+
+
 @pytest.mark.parametrize("command", ["list", "report", "quota", "doctor"])
 def test_configure_is_named_wherever_settings_are_missing(command: str) -> None:
     """Address and key, by command and in Python."""
