@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, Literal, overload
+from typing import Any, Final, Literal, overload
 from urllib.parse import urlsplit, urlunsplit
 
 import platformdirs
@@ -22,13 +22,7 @@ from petstore_tools.plans import Plan
 
 APP: Final = "petstore_tools"
 ENVIRONMENTS: Final = ("production", "staging", "sandbox")
-_HOW = """no {what}. Give it in one of these ways:
-{configure}  argument   PetStore({argument}=...)
-  variable   {variable}=...
-  file       {file}: {line}
-Without a service of your own: petstore-tools demo, or in Python petstore_tools.Sandbox().store
-For a service on this machine: petstore-tools serve, with a key from petstore-tools keys create"""
-_CONFIGURE: Final = "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+RECONCILE_AFTER_S: Final = 60.0
 _A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
 _FAULTS: Final = {  # pydantic's kinds, in words for people
@@ -55,9 +49,12 @@ class SettingsFile(BaseModel):
     environment: Literal["production", "staging"] | None = None
     state_dir: Path | None = None
     ledger_url: SecretStr | None = None
-    reconcile_after_s: float | None = Field(
-        default=None, ge=0, strict=True, validation_alias=AliasChoices("reconcile_after_s", "settle_after_s")
-    )  # the second is the name of version 0.1
+    reconcile_after_s: float = Field(
+        RECONCILE_AFTER_S,
+        ge=0,
+        strict=True,
+        validation_alias=AliasChoices("reconcile_after_s", "settle_after_s"),  # the second: version 0.1
+    )
     pagination: str | None = None
 
 
@@ -73,7 +70,7 @@ class Settings:
         plan: None to learn it from the headers.
         state_dir: Folder of budget and journals.
         ledger_url: Database of a budget that many machines share; holds a password.
-        reconcile_after_s: How late after a lost answer a look may call its row absent, None for the default.
+        reconcile_after_s: Seconds after a lost answer until a listing may prove its row absent.
         pagination: How the service reaches page two, None to learn it.
     """
 
@@ -83,7 +80,7 @@ class Settings:
     plan: Plan | None
     state_dir: Path
     ledger_url: SecretStr | None = field(default=None, repr=False)
-    reconcile_after_s: float | None = None
+    reconcile_after_s: float = RECONCILE_AFTER_S
     pagination: str | None = None
 
 
@@ -102,21 +99,18 @@ def config_path(environ: Variables = None) -> Path:
     return Path(given) if given else platformdirs.user_config_path(APP) / "config.toml"
 
 
-def state_folder(
-    given: str | Path | None = None, *, environ: Variables = None, file: SettingsFile | None = None
-) -> Path:
+def state_folder(given: str | Path | None = None, *, environ: Variables = None) -> Path:
     """Return the folder of budget, journals and service: as given, as set, or the user's state folder."""
     if given is not None and not isinstance(given, (str, Path)):
         raise SettingsError(f"state_dir must be the path of a folder, not {type(given).__name__}")
-    stored = (file or read_file(config_path(environ))).state_dir
-    folder = given or _variable("PETSTORE_STATE_DIR", environ) or stored
+    folder = given or _stored("state_dir", environ)
     return Path(folder) if folder else platformdirs.user_state_path(APP)
 
 
-def ledger_url(*, environ: Variables = None, file: SettingsFile | None = None) -> SecretStr | None:
-    """Return the database of a budget that many machines share, None where a file of this machine does."""
-    given = hidden(_variable("PETSTORE_LEDGER_URL", environ))
-    return given or (file or read_file(config_path(environ))).ledger_url
+def ledger_url(*, environ: Variables = None) -> SecretStr | None:
+    """Return the database of a budget that several machines share, None for a file on this machine."""
+    url: SecretStr | None = hidden(_stored("ledger_url", environ))
+    return url
 
 
 def load(
@@ -138,22 +132,20 @@ def load(
     api_key = hidden(api_key)
     given = {"base_url": base_url, "api_key": api_key, "environment": environment, "pagination": pagination}
     check_texts({name: value for name, value in given.items() if value is not None})
-    file = read_file(config_path(environ))
-    name = environment or _variable("PETSTORE_ENVIRONMENT", environ) or file.environment or "production"
+    if _variable("PETSTORE_SETTLE_AFTER_S", environ):
+        raise SettingsError("PETSTORE_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S")
+    name = environment or _stored("environment", environ) or "production"
     if name not in ENVIRONMENTS:
         raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
-    prefix = "STAGING_" if name == "staging" else ""
-    stored = file.staging_base_url if prefix else file.base_url
-    address = base_url or _variable(f"PETSTORE_{prefix}BASE_URL", environ) or stored
-    entry = f"{prefix.lower()}base_url"
+    what, entry = "base address", "base_url"
+    if name == "staging":
+        what, entry = "base address for staging", "staging_base_url"
+    address = base_url or _stored(entry, environ)
     if not address:
-        what, argument = "base address", "base_url"
-        if prefix:
-            what, argument = "base address for staging", 'environment="staging", base_url'
-        raise SettingsError(_missing(what, argument, entry, "https://HOST/v1", environ))
-    key = api_key or hidden(_variable("PETSTORE_API_KEY", environ)) or file.api_key
+        raise _missing(what, entry, "https://HOST/v1", environ)
+    key = api_key or hidden(_stored("api_key", environ))
     if key is None or not key.get_secret_value().strip():
-        raise SettingsError(_missing("API key", "api_key", "api_key", "YOUR KEY", environ))
+        raise _missing("API key", "api_key", "YOUR KEY", environ)
     address = check_base_url(address)
     if name == "sandbox" and not _is_here(urlsplit(address).hostname or ""):
         raise SettingsError("the environment sandbox is for a service on this machine (petstore-tools lab)")
@@ -161,11 +153,25 @@ def load(
         base_url=address,
         environment=name,
         api_key=SecretStr(key.get_secret_value().strip()),
-        plan=plans.parse(_variable("PETSTORE_PLAN", environ) or file.plan if plan in (None, "") else plan),
-        state_dir=state_folder(state_dir, environ=environ, file=file),
-        ledger_url=ledger_url(environ=environ, file=file),
-        reconcile_after_s=_seconds(_variable("PETSTORE_RECONCILE_AFTER_S", environ), file.reconcile_after_s),
-        pagination=pagination or _variable("PETSTORE_PAGINATION", environ) or file.pagination,
+        plan=plans.parse(_stored("plan", environ) if plan in (None, "") else plan),
+        state_dir=state_folder(state_dir, environ=environ),
+        ledger_url=ledger_url(environ=environ),
+        reconcile_after_s=_seconds(_stored("reconcile_after_s", environ)),
+        pagination=pagination or _stored("pagination", environ),
+    )
+
+
+def _missing(what: str, entry: str, example: str, environ: Variables) -> SettingsError:
+    staging = entry == "staging_base_url"
+    argument = 'environment="staging", base_url' if staging else entry
+    configure = "" if staging else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+    return SettingsError(
+        f"no {what}. Give it in one of these ways:\n{configure}"
+        f"  argument   PetStore({argument}=...)\n"
+        f"  variable   PETSTORE_{entry.upper()}=...\n"
+        f'  file       {config_path(environ)}: {entry} = "{example}"\n'
+        "Without a service of your own: petstore-tools demo, or in Python petstore_tools.Sandbox().store\n"
+        "For a service on this machine: petstore-tools serve, with a key from petstore-tools keys create"
     )
 
 
@@ -173,9 +179,14 @@ def _variable(name: str, environ: Variables) -> str | None:
     return (os.environ if environ is None else environ).get(name)
 
 
+def _stored(entry: str, environ: Variables) -> Any:
+    """Return what a variable says, else the settings file."""
+    return _variable(f"PETSTORE_{entry.upper()}", environ) or getattr(read_file(config_path(environ)), entry)
+
+
 def check_texts(given: Mapping[str, object]) -> None:
     """
-    Look whether arguments are text.
+    Check that arguments are text.
 
     Raises:
         SettingsError: One is not.
@@ -186,12 +197,12 @@ def check_texts(given: Mapping[str, object]) -> None:
             raise SettingsError(f"{name} must be text, not {kind.__name__}")
 
 
-def _seconds(text: str | None, otherwise: float | None) -> float | None:
-    if not text:
-        return otherwise
-    if not re.fullmatch(r"\d{1,6}(\.\d+)?", text.strip(), re.ASCII):
-        raise SettingsError(f"PETSTORE_RECONCILE_AFTER_S is a number of seconds such as 60, not {text!r}")
-    return float(text)
+def _seconds(given: str | float) -> float:
+    if isinstance(given, str) and not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", given, re.ASCII):
+        raise SettingsError(
+            f"PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not {given!r}"
+        )
+    return float(given)
 
 
 def check_base_url(address: str) -> str:
@@ -206,11 +217,10 @@ def check_base_url(address: str) -> str:
     text = address.strip().rstrip("/")
     try:
         parts = urlsplit(text)
-        host = parts.hostname
-        port_is_fine = parts.port is None or parts.port > 0
+        host = parts.hostname if parts.port != 0 and parts.scheme in ("http", "https") else None
     except ValueError:
-        host, port_is_fine = None, False
-    if not port_is_fine or host is None or parts.scheme not in ("http", "https"):
+        host = None
+    if host is None:
         raise SettingsError("the base address must look like https://HOST/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise SettingsError(
@@ -253,14 +263,3 @@ def read_file(path: Path) -> SettingsFile:
         why = f" cannot be read: {error}"
     # here, where the error and its frames are gone: they hold the text of the file, and so the key
     raise SettingsError(f"the settings file {path}{why}")
-
-
-def _missing(what: str, argument: str, entry: str, example: str, environ: Variables) -> str:
-    return _HOW.format(
-        what=what,
-        configure="" if entry == "staging_base_url" else _CONFIGURE,
-        argument=argument,
-        variable=f"PETSTORE_{entry.upper()}",
-        file=config_path(environ),
-        line=f'{entry} = "{example}"',
-    )

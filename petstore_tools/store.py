@@ -1,4 +1,4 @@
-"""PetStore: the face of the toolkit; each method hands its work to a room."""
+"""PetStore: one key at one service; each method hands its work to a room."""
 
 from __future__ import annotations
 
@@ -55,11 +55,12 @@ class PetStore:
         progress: False: draw no bar and print no preview; None: a bar where someone looks.
 
     Attributes:
-        progress: As given.
         settings: What was resolved from arguments, variables and file; shows no key.
         client: Makes single calls, within the plan.
         inventory: What is listed, through that client.
         snapshot_store: The kept listings.
+        journals: Folder of the journals of imports.
+        progress: As given.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
@@ -90,62 +91,42 @@ class PetStore:
             state_dir=state_dir,
             pagination=pagination,
         )
-        self._prints = progress is not False
+        self._quiet = progress is False
         self._open(settings, SystemClock(), session, ledger, max_wait_s, progress=progress)
 
-    _prints = True  # the preview of an import
+    _quiet = False  # no preview of an import is printed
 
     @classmethod
     def from_settings(
-        cls,
-        settings: Settings,
-        *,
-        clock: Clock | None = None,
-        session: requests.Session | None = None,
-        ledger: Literal["shared", "memory"] = "shared",
-        max_wait_s: float = MAX_WAIT_S,
-        progress: bool | None = False,
+        cls, settings: Settings, *, clock: Clock | None = None, max_wait_s: float = MAX_WAIT_S
     ) -> Self:
-        """Make a store from settings alone, also on another clock; no variable and no file is read."""
+        """Make a store from settings alone, without a progress bar; no variable and no file is read."""
         store = cls.__new__(cls)
-        store._open(settings, clock or SystemClock(), session, ledger, max_wait_s, progress=progress)
+        store._open(settings, clock or SystemClock(), max_wait_s=max_wait_s)
         return store
 
     def _open(
         self,
         settings: Settings,
         clock: Clock,
-        session: requests.Session | None,
-        ledger: Literal["shared", "memory"],
-        max_wait_s: float,
+        session: requests.Session | None = None,
+        ledger: Literal["shared", "memory"] = "shared",
+        max_wait_s: float = MAX_WAIT_S,
         *,
-        progress: bool | None,
+        progress: bool | None = False,
     ) -> None:
         from petstore_tools.history.snapshots import SnapshotStore  # the class alone loads in a moment
-        from petstore_tools.http.client import RECONCILE_AFTER_S, Client
-        from petstore_tools.http.transport import Transport
+        from petstore_tools.http.client import Client
         from petstore_tools.listing.fetch import Fetcher
         from petstore_tools.listing.pages import Inventory
         from petstore_tools.listing.remembered import RememberedServices
-        from petstore_tools.throttle.ledger import open_ledger
 
-        key, self.settings, self.progress = settings.api_key, settings, progress
-        self.client = Client(
-            base_url=settings.base_url,
-            environment=settings.environment,
-            transport=Transport(settings.base_url, key, session=session),
-            ledger=open_ledger(ledger, settings.state_dir, settings.base_url, key, url=settings.ledger_url),
-            plan=settings.plan,
-            clock=clock,
-            max_wait_s=max_wait_s,
-            reconcile_after_s=RECONCILE_AFTER_S
-            if settings.reconcile_after_s is None
-            else settings.reconcile_after_s,
-        )
-        self.inventory = Inventory(
-            self.client, RememberedServices(settings.state_dir / "services.json"), settings.pagination
-        )
+        self.settings, self.progress = settings, progress
+        self.client = Client(settings, clock=clock, session=session, ledger=ledger, max_wait_s=max_wait_s)
+        remembered = RememberedServices(settings.state_dir / "services.json")
+        self.inventory = Inventory(self.client, remembered, settings.pagination)
         self.snapshot_store = SnapshotStore(settings.state_dir, settings.environment, settings.base_url)
+        self.journals = settings.state_dir / "imports"
         self._fetcher = Fetcher(self.inventory, self.snapshot_store.checkpoints)
 
     def list_pets(
@@ -412,15 +393,15 @@ class PetStore:
         from petstore_tools.importing.run import run
         from petstore_tools.notebook import import_progress
 
-        progress = options.progress
-        quiet = progress is False or (progress is None and not self._prints)
+        progress = self.progress if options.progress is None else options.progress
+        quiet = self._quiet if options.progress is None else options.progress is False
 
         def announce(preview: ImportPreview) -> bool:
             if not quiet:
                 print(preview)
             return True
 
-        with import_progress(self.progress if progress is None else progress) as show:
+        with import_progress(progress) as show:
             result = run(self.inventory, self.journals, options, announce=announce, progress=show)
         assert result is not None
         return result
@@ -435,11 +416,6 @@ class PetStore:
         """Close connections and files."""
         self.client.transport.close()
         self.client.gate.close()
-
-    @property
-    def journals(self) -> Path:
-        """Folder of the imports' journals."""
-        return self.settings.state_dir / "imports"
 
     def __enter__(self) -> Self:
         return self

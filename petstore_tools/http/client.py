@@ -6,7 +6,7 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
@@ -17,10 +17,12 @@ from petstore_tools.http.responses import error_code, expect, read_pet, request_
 from petstore_tools.http.transport import Reply, Transport
 from petstore_tools.models import NewPet, Pet
 from petstore_tools.plans import MAX_WAIT_S, Plan
+from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
-from petstore_tools.throttle.ledger import Ledger
+from petstore_tools.throttle.ledger import open_ledger
 
-RECONCILE_AFTER_S: Final = 60.0
+if TYPE_CHECKING:
+    import requests
 
 
 class Client:
@@ -28,36 +30,30 @@ class Client:
     One key at one service.
 
     Args:
-        base_url: Ends in `/v1`.
-        environment: `production`, `staging` or `sandbox`; names what listings are of.
-        transport: Sends.
-        ledger: Keeps the budget.
-        plan: The named plan, None to learn it.
+        settings: Address, key, plan and state folder.
         clock: Tells time and sleeps.
+        session: A `requests.Session` of the caller, None for one of its own.
+        ledger: Where the budget is counted: `shared` or `memory`.
         max_wait_s: Longest wait of a call that was not told to wait.
-        reconcile_after_s: How late after a lost answer a look may call its row absent.
-        rng: Jitter of backoff.
     """
 
     def __init__(
         self,
+        settings: Settings,
         *,
-        base_url: str,
-        environment: str,
-        transport: Transport,
-        ledger: Ledger,
-        plan: Plan | None,
         clock: Clock,
+        session: requests.Session | None = None,
+        ledger: Literal["shared", "memory"] = "shared",
         max_wait_s: float = MAX_WAIT_S,
-        reconcile_after_s: float = RECONCILE_AFTER_S,
-        rng: random.Random | None = None,
     ) -> None:
-        self.base_url, self.environment, self.clock = base_url, environment, clock
-        self.max_wait_s, self.reconcile_after_s = max_wait_s, reconcile_after_s
-        self.transport, self.ledger = transport, ledger
-        self.gate, self._plan = Gate(ledger, plan, clock, max_wait_s=max_wait_s), plan
+        self.base_url, self.environment, self.clock = settings.base_url, settings.environment, clock
+        self.max_wait_s, self.reconcile_after_s = max_wait_s, settings.reconcile_after_s
+        key, self._plan = settings.api_key, settings.plan
+        self.transport = Transport(settings.base_url, key, session=session)
+        self.ledger = open_ledger(ledger, settings.state_dir, settings.base_url, key, url=settings.ledger_url)
+        self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
         self.sent, self._counting = 0, threading.Lock()
-        self._rng = rng or random.Random()
+        self._rng = random.Random()
         self.needs: object = None  # what lives as long as this client: the sandbox whose service it asks
 
     @property

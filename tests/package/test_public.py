@@ -48,7 +48,6 @@ def test_public_names_are_pinned() -> None:
             "from_settings",
             "get_pet",
             "import_pets",
-            "journals",
             "last_partial",
             "list_pets",
         ),

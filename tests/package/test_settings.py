@@ -134,9 +134,9 @@ def test_a_key_that_no_header_can_carry_is_refused(key: str) -> None:
     assert key not in str(raised.value)
 
 
-@pytest.mark.parametrize(("given", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", None)])
-def test_the_delay_of_a_look_may_be_nothing(given: str, seconds: float | None) -> None:
-    """Nought is a number, too; what is none is refused."""
+@pytest.mark.parametrize(("given", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 60.0)])
+def test_the_delay_before_reconciling_may_be_nothing(given: str, seconds: float) -> None:
+    """Nought is a number, too; without one it is a minute; what is no number is refused."""
     environ = {
         "PETSTORE_BASE_URL": "https://a/v1",
         "PETSTORE_API_KEY": "k",
@@ -167,3 +167,15 @@ def test_an_address_has_one_spelling(typed: str) -> None:
 def test_what_tells_places_apart_stays(typed: str) -> None:
     """Another port, another path, an address in brackets."""
     assert settings.check_base_url(typed) == typed
+
+
+def test_the_old_variable_is_refused_with_the_new_one_named(tmp_path: Path) -> None:
+    """It would be ignored otherwise; the entry of a settings file of 0.1 is still read."""
+    with pytest.raises(SettingsError, match="_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S"):
+        settings.load(environ=GIVEN | {"PETSTORE_SETTLE_AFTER_S": "5"})
+
+    (tmp_path / "config.toml").write_text("settle_after_s = 5\n")
+    assert (
+        settings.load(environ=GIVEN | {"PETSTORE_CONFIG": str(tmp_path / "config.toml")}).reconcile_after_s
+        == 5
+    )
