@@ -125,7 +125,8 @@ class QuotaError(PetstoreError):
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
         super().__init__(
-            f"{why}; the same call goes on at {utc_text(resumes_at)} (or wait for it: {option('wait=True')})"
+            f"Quota reached: {why} until {utc_text(resumes_at)}. "
+            f"Run the same call again then, or pass {option('wait=True')}."
         )
         self.why, self.plan, self.resumes_at = why, plan, resumes_at
 

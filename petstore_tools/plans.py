@@ -106,7 +106,7 @@ def parse(plan: Plan | str | None) -> Plan | None:
     )
 
 
-def reading(limit: int, *, minute: bool, day: bool) -> Plan:
+def strictest(limit: int, *, minute: bool, day: bool) -> Plan:
     """
     Return the strictest plan in which `limit` is the number of one of the windows named.
 

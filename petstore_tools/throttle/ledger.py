@@ -1,28 +1,27 @@
-"""Where the budget of a key lives: in this process, in a file of this machine, or in a team's database."""
+"""The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, get_args
 
-from pydantic import SecretStr, TypeAdapter, ValidationError
+from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
 from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError, without_frames
-from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.budget import Budget, from_0_1
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
-Exchange = Callable[[bytes | None], bytes]  # the state as it stands -> the state as it is to stand
 
 _BUDGET: Final = TypeAdapter(Budget)
 _DEAD_HOLDER_S: Final = 5  # how long the database waits for a machine that vanished inside a transaction
@@ -95,65 +94,23 @@ class MemoryLedger:
         """Do nothing."""
 
 
-class _Stored(ABC):
-    """A budget as JSON in one row of a database: read, changed and written in one transaction."""
-
-    def __init__(self) -> None:
-        self.ahead_s = 0.0
-        self._lock = threading.Lock()
-        self._known: tuple[bytes, Budget] | None = None  # decoding is saved while nobody else wrote
-
-    def update(self, change: Callable[[Budget], T]) -> T:
-        """Let `change` work on the budget alone, in one transaction."""
-        made: list[tuple[bytes, Budget, T]] = []
-
-        def work(state: bytes | None) -> bytes:
-            if state is None:
-                budget = Budget()
-            elif self._known is not None and self._known[0] == state:
-                budget = self._known[1]
-            else:
-                budget = _BUDGET.validate_json(state)
-            self._known = None  # what `change` leaves half done is never used
-            result = change(budget)
-            made[:] = [(_BUDGET.dump_json(budget), budget, result)]
-            return made[0][0]
-
-        with self._lock:
-            try:
-                self._exchange(work)
-            except self._faults() as error:
-                self._let_go()
-                raise LedgerError(self._explain(error)) from error
-            state, budget, result = made[0]
-            self._known = state, budget
-            return result
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        with self._lock:
-            self._let_go()
-
-    @abstractmethod
-    def _exchange(self, work: Exchange) -> None:
-        """Hold the row, hand its state to `work`, and commit what comes back."""
-
-    @abstractmethod
-    def _let_go(self) -> None:
-        """Close the connection."""
-
-    @abstractmethod
-    def _faults(self) -> tuple[type[Exception], ...]:
-        """Return the exceptions that mean a broken ledger."""
-
-    @abstractmethod
-    def _explain(self, error: Exception) -> str:
-        """Say what helps."""
+def _changed(state: bytes, change: Callable[[Budget], T]) -> tuple[bytes, T]:
+    """Return the state after `change`, and what `change` returned; no bytes are no state yet."""
+    if b'"unspoken"' in state:
+        budget = _BUDGET.validate_python(from_0_1(json.loads(state)))
+    else:
+        budget = _BUDGET.validate_json(state) if state else Budget()
+    result = change(budget)
+    return _BUDGET.dump_json(budget), result
 
 
-class SqliteLedger(_Stored):
+def _what(error: Exception, otherwise: str) -> str:
+    return "its content is damaged" if isinstance(error, ValueError) else otherwise
+
+
+class SqliteLedger:
     """
-    A budget in a file: exact under threads and processes, kept over restarts and kill -9.
+    A budget as JSON in a file: exact under threads and processes, kept over restarts and kill -9.
 
     Args:
         path: The file, one for all keys; made with mode 0600.
@@ -164,19 +121,34 @@ class SqliteLedger(_Stored):
     """
 
     shared = "with all processes of this user on this machine"
+    ahead_s = 0.0
 
     def __init__(self, path: Path, subject: str) -> None:
-        super().__init__()
-        self.path, self._subject = path, subject
+        self.path, self._subject, self._lock = path, subject, threading.Lock()
         self._connection = sqlite.PerProcess(self._open)
 
-    def _exchange(self, work: Exchange) -> None:
-        with sqlite.transaction(self._connection.get()) as db:
-            row = db.execute("SELECT state FROM key_budget WHERE subject = ?", (self._subject,)).fetchone()
-            if row is None:
-                db.execute("INSERT INTO key_budget VALUES (?, ?)", (self._subject, work(None)))
-            else:
-                db.execute("UPDATE key_budget SET state = ? WHERE subject = ?", (work(row[0]), self._subject))
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """Let `change` work on the budget alone, in one transaction."""
+        try:
+            with self._lock, sqlite.transaction(self._connection.get()) as db:
+                query = "SELECT CAST(state AS BLOB) FROM key_budget WHERE subject = ?"
+                (state,) = db.execute(query, (self._subject,)).fetchone() or (b"",)
+                state, result = _changed(state, change)
+                db.execute("INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, state))
+                return result
+        except (sqlite3.Error, OSError, ValueError) as error:
+            self.close()
+            raise LedgerError(
+                f"The budget file {self.path.name} in the state folder cannot be used "
+                f"({_what(error, str(error))}). Nothing was sent. Make the folder writable, set "
+                "PETSTORE_STATE_DIR to a folder that is, move the file away if it is damaged, or pass "
+                'ledger="memory" to keep the plan for this process alone.'
+            ) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._connection.close()
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -188,22 +160,8 @@ class SqliteLedger(_Stored):
             )
         return connection
 
-    def _let_go(self) -> None:
-        self._connection.close()
 
-    def _faults(self) -> tuple[type[Exception], ...]:
-        return sqlite3.Error, OSError, ValidationError
-
-    def _explain(self, error: Exception) -> str:
-        what = "its content is damaged" if isinstance(error, ValidationError) else str(error)
-        return (
-            f"the budget file {self.path.name} in the state folder cannot be used ({what}); nothing was "
-            "sent. Make the folder writable, point PETSTORE_STATE_DIR at one that is, move the file away "
-            'if it is damaged, or pass ledger="memory" to keep the plan for this process alone'
-        )
-
-
-class PostgresLedger(_Stored):
+class PostgresLedger:
     """
     A budget in a PostgreSQL database, for a team on many machines; the database's clock is everybody's.
 
@@ -221,22 +179,40 @@ class PostgresLedger(_Stored):
     shared = "with all who use the same ledger database"
 
     def __init__(self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time) -> None:
-        super().__init__()
-        self._wall = wall
         if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
             raise SettingsError("PETSTORE_LEDGER_URL must look like postgresql://USER:PASSWORD@HOST/DATABASE")
         try:
             import psycopg
         except ImportError as error:
             raise MissingExtraError("postgres", "a ledger on PostgreSQL") from error
+        self.ahead_s, self._wall, self._lock = 0.0, wall, threading.Lock()
         self._url, self._subject, self._psycopg = url, subject, psycopg
         self._connection = sqlite.PerProcess(self._open)
 
-    def _exchange(self, work: Exchange) -> None:
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """Let `change` work on the budget alone, in one transaction."""
+        try:
+            with self._lock:
+                return self._update(change)
+        except (self._psycopg.Error, OSError, ValueError) as error:
+            self.close()
+            raise LedgerError(
+                f"The ledger database cannot be used ({_what(error, type(error).__name__)}). Nothing was "
+                "sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here and that its "
+                "user may create and change the table petstore_budget, or pass "
+                'ledger="memory" to keep the plan for this process alone.'
+            ) from error
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._connection.close()
+
+    def _update(self, change: Callable[[Budget], T]) -> T:
         try:
             self._connection.get().execute("SELECT 1")
-        except self._psycopg.OperationalError:  # the database was restarted since: nothing is under way yet
-            self._let_go()
+        except self._psycopg.OperationalError:  # the database was restarted since: nothing is in progress yet
+            self._connection.close()
         db = self._connection.get()
         with db.transaction():
             row = db.execute(
@@ -247,10 +223,10 @@ class PostgresLedger(_Stored):
             ).fetchone()
             assert row is not None
             self.ahead_s = row[1] - self._wall()
-            state = work(row[0].encode() or None)
-            db.execute(
-                "UPDATE petstore_budget SET state = %s WHERE subject = %s", (state.decode(), self._subject)
-            )
+            state, result = _changed(row[0].encode(), change)
+            query = "UPDATE petstore_budget SET state = %s WHERE subject = %s"
+            db.execute(query, (state.decode(), self._subject))
+            return result
 
     def _open(self) -> psycopg.Connection:
         db = self._connected()
@@ -277,17 +253,3 @@ class PostgresLedger(_Stored):
         except BaseException as error:
             failure = without_frames(error)
         raise failure  # neither frames nor attributes nor words of the driver show the password here
-
-    def _let_go(self) -> None:
-        self._connection.close()
-
-    def _faults(self) -> tuple[type[Exception], ...]:
-        return self._psycopg.Error, OSError, ValidationError
-
-    def _explain(self, error: Exception) -> str:
-        what = "its content is damaged" if isinstance(error, ValidationError) else type(error).__name__
-        return (
-            f"the ledger database cannot be used ({what}); nothing was sent. Check that the address in "
-            "PETSTORE_LEDGER_URL can be reached from here and that its user may create and change the table "
-            'petstore_budget, or pass ledger="memory" to keep the plan for this process alone'
-        )

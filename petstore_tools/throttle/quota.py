@@ -117,40 +117,34 @@ def _time(at: float | None) -> str | None:
 
 
 def read_quota(gate: Gate) -> Quota:
-    """Say what a key has left, as its gate counts; costs no request."""
+    """Return what a key has left, as its gate counts; costs no request."""
     plan, throttle = gate.read()
     now, budget = gate.now(), throttle.budget
-
-    service_now = budget.service_time(now)
+    in_flight = len(budget.in_flight)
 
     def window(name: WindowName) -> WindowQuota:
-        room = throttle.state(name, now)
-        spent = {who: known.of(name, service_now) for who, known in budget.spent.items()}
-        ours, here = sum(spent.values()), spent.get(gate.name, 0)
-        reading = budget.readings.get(name)
-        flying = len(budget.in_flight)
+        state, known = throttle.state(name, now), budget.windows[name]
+        ours, here = sum(known.spent_by.values()), known.spent_by.get(gate.name, 0)
+        by_service = None if known.reading is None else known.reading.limit - known.reading.remaining
         return WindowQuota(
             window=name,
-            limit=room.limit,
-            left=None if room.left == inf else max(0, int(room.left)),
+            limit=state.limit,
+            left=None if state.left == inf else max(0, int(state.left)),
             here=here,
             others=ours - here,
-            other_programs=None
-            if reading is None
-            else max(0, reading.limit - reading.remaining + flying - ours),
-            frees_at=gate.local_time(room.frees_at) if now < room.frees_at < inf else None,
-            source="headers" if room.by_headers else "ledger",
+            other_programs=None if by_service is None else max(0, by_service + in_flight - ours),
+            frees_at=gate.local_time(state.frees_at) if now < state.frees_at < inf else None,
+            source="headers" if state.by_headers else "ledger",
         )
 
-    blocked_until = max(budget.gate_until, budget.banned_until)
-    closed = now < blocked_until
     minute, day = (window(name) for name in PERIODS)
+    blocked = now < budget.blocked_until
     return Quota(
         plan=str(plan),
         windows=(minute, day),
-        blocked_until=gate.local_time(blocked_until) if closed else None,
-        blocked_reason=budget.gate_why if closed else "",
-        in_flight=len(budget.in_flight),
+        blocked_until=gate.local_time(budget.blocked_until) if blocked else None,
+        blocked_reason=budget.reason if blocked else "",
+        in_flight=in_flight,
         shared=gate.ledger.shared,
         as_of=gate.local_time(now),
     )

@@ -1,4 +1,4 @@
-"""What the headers of an answer say about limits, time and the next page (§8.3, §8.4)."""
+"""Pure: what the headers of an answer say about limits and time (§8.3, §8.4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from http import HTTPStatus
 from typing import Final
 
@@ -69,8 +68,6 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
 
 
 def _number(text: str | None) -> float | None:
-    if text is not None and text.isdecimal() and text.isascii() and len(text) <= 20:  # nearly always
-        return float(text)
     if text is None or not re.fullmatch(r"\d{1,20}(\.\d{1,20})?", text.strip(), re.ASCII):
         return None
     return float(text)
@@ -93,7 +90,6 @@ def _retry_after_s(status: int, text: str | None, now: float) -> float | None:
     return seconds if seconds <= LONGEST_RETRY_AFTER_S else None
 
 
-@lru_cache(maxsize=8)  # a second of answers says the same
 def _http_date(text: str | None) -> float | None:
     if text is None:
         return None

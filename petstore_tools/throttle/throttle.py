@@ -1,22 +1,22 @@
 """
-The throttle: tells whether a request may go now.
+Pure: the throttle, which decides whether a request may go now.
 
-A pure machine. It is asked (`ask`) and told (`answered`, `lost`, `unsent`), and keeps what it knows in
-a `Budget` that a ledger shares between threads, processes and restarts. Why it earns no 429 of its own:
+It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and keeps what it knows in a
+`Budget` that a ledger shares between threads, processes and restarts. Why it causes no 429:
 
 - *Own count.* A request counts from its grant until a whole period after the last moment at which it
-  may have arrived (`windows.Log`); so every period the service could choose holds at most the plan.
-- *Credit.* An answer that says `Remaining: R` allows R requests after the moment it was made. What was
-  answered later is in a smaller R of the same window, or is taken off (`Budget.unspoken`); what is in
+  may have arrived (`WindowBudget`); so every period the service could choose holds at most the plan.
+- *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it was made. What was
+  answered later is in a smaller R of the same window, or is taken off (`unreported`); what is in
   flight is taken off as spent. Of answers whose order is not known, the least R counts.
-- *Scout.* When a window's reset has passed, nothing is known. One request goes; the others wait for its
+- *Probe.* When a window's reset has passed, nothing is known. One request goes; the others wait for its
   answer.
 - *Turns.* A process that waits goes before any that began to wait later, people before bulk runs: with `n`
   processes and `L` requests in a window, each is served within `n / L` windows, rounded up.
-- *Gate.* After a 429, or a 503 with a Retry-After, nothing goes before the time it named; then one scout.
+- *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it named; then one probe.
 
-Strangers on the same key are seen in R; between two answers they can take what R promised, and no policy
-could know. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as the README's table says.
+Other programs on the same key show in R; between two answers they can take what R promised, and no policy
+could know. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as the service's README says.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, Window, WindowName
-from petstore_tools.throttle import detection as recognise
-from petstore_tools.throttle.budget import Budget, Flight, Kind, Reading, Waiter
+from petstore_tools.throttle import detection
+from petstore_tools.throttle.budget import Budget, InFlight, Waiter
 from petstore_tools.throttle.detection import GUARD_S
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.windows import Log
+from petstore_tools.throttle.windows import Reading
 
-SCOUT_LEASE_S: Final = 5.0
+PROBE_LEASE_S: Final = 5.0
 LOST_AFTER_S: Final = 60.0  # longer than any request lives here: its process died
 POLL_S: Final = 0.05  # how soon to ask again when only an answer is missing
-GATE_MARGIN_S: Final = 0.5
+BLOCK_MARGIN_S: Final = 0.5
 BACKOFF_BASE_S: Final = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S: Final = 900.0
 TENTH: Final = 10  # the part of a minute that a bulk run leaves to people
@@ -78,7 +78,7 @@ class Requester:
         name: One name per process.
         bulk: A bulk run lets people go first.
         reserve_per_day: Requests of the day that a bulk run leaves for others.
-        patience_s: Longest wait that it takes upon itself; told of a longer one it gives up its turn.
+        patience_s: The longest wait it accepts; where the wait is longer it gives up its turn.
     """
 
     name: str = ""
@@ -98,8 +98,8 @@ class WindowState:
     What one window has left.
 
     Attributes:
-        limit: The number in force, None where nobody told.
-        left: Requests, `inf` where nobody told; in flight is spent.
+        limit: The number in force, None where it is not known.
+        left: Requests, `inf` where the limit is not known; in flight is spent.
         frees_at: Client's Unix seconds at which more is left.
         by_headers: The service's headers say so; else our own count.
     """
@@ -125,7 +125,7 @@ class Throttle:
     @property
     def plan(self) -> Plan:
         """The plan in force: the named one, the learnt one, else the smallest documented."""
-        return self._named or recognise.learned(self.budget) or DOCUMENTED[0]
+        return self._named or self.budget.learned or DOCUMENTED[0]
 
     def ask(self, now: float, requester: Requester = Requester()) -> Decision:
         """May a request of `requester` go at `now`? A Go is spent at once."""
@@ -133,35 +133,31 @@ class Throttle:
         decision = self._decide(now, requester)
         b = self.budget
         if not requester.bulk:
-            b.asked[requester.name] = now
+            b.note_person(requester.name, now)
+        before = b.waiting.pop(requester.place, None)
         if isinstance(decision, Wait) and decision.until - now <= requester.patience_s:
-            since = b.waiting[requester.place].since if requester.place in b.waiting else now
+            since = now if before is None else before.since
             b.waiting[requester.place] = Waiter(since, now, decision.until, requester.bulk)
-        else:
-            b.waiting.pop(requester.place, None)
         return decision
 
     def _decide(self, now: float, requester: Requester) -> Decision:
         b = self.budget
-        if now < b.banned_until:
-            return Stop(b.banned_until, b.gate_why)
-        if now < b.gate_until:
-            return Wait(b.gate_until, b.gate_why)
-        if b.unsure and now < b.scout_until:
-            return Wait(now + POLL_S, "a first request to show what is left")
+        if now < b.blocked_until:
+            return (Stop if b.banned else Wait)(b.blocked_until, b.reason)
+        if b.needs_probe and any(r.probe and now - r.sent_at < PROBE_LEASE_S for r in b.in_flight.values()):
+            return Wait(now + POLL_S, "the first request that shows what is left")
         ahead = self._ahead(now, requester)
-        checks = [self._check(window, now, requester, ahead) for window in PERIODS]
-        checks.append(self._check_either(now, ahead))
-        waits = [check for check in checks if isinstance(check, Wait)]
+        waits = [wait for name in PERIODS if (wait := self._check(name, now, requester, ahead))]
         if waits:
             longest = max(waits, key=lambda wait: wait.until)
             return Wait(max(longest.until, now + POLL_S), longest.why)
-        b.tokens += 1
-        token = str(b.tokens)
-        b.spend(requester.name, now)
-        b.in_flight[token] = Flight(requester.name, now, b.tokens, b.unsure, dict(b.unspoken))
-        if b.unsure:
-            b.scout_until = now + SCOUT_LEASE_S
+        b.granted += 1
+        unreported: dict[str, int] = {}
+        for name, window in b.windows.items():
+            window.spend(requester.name, 1)
+            unreported[name] = window.unreported
+        token = str(b.granted)
+        b.in_flight[token] = InFlight(requester.name, now, b.granted, b.needs_probe, unreported)
         return Go(token)
 
     def _ahead(self, now: float, requester: Requester) -> int:
@@ -169,222 +165,201 @@ class Throttle:
         own = self.budget.waiting.get(requester.place)
         turn = (requester.bulk, own.since if own else now)
         return sum(
-            (waiter.bulk, waiter.since) < turn and waiter.lives(now) and waiter is not own
+            (waiter.bulk, waiter.since) < turn and waiter.is_due(now) and waiter is not own
             for waiter in self.budget.waiting.values()
         )
 
     def unsent(self, token: str, now: float) -> None:
         """Take a grant back: it is proven that no byte left."""
-        flight = self._landed(token)
-        if flight is not None and flight.by in self.budget.spent:
-            self.budget.spent[flight.by].add(-1, self.budget.service_time(now))
+        self.budget.follow(now)
+        request = self.budget.in_flight.pop(token, None)
+        if request is not None:
+            for window in self.budget.windows.values():
+                window.spend(request.by, -1)
 
     def lost(self, token: str, now: float) -> None:
         """Note that no answer came: the request may have been counted."""
-        self._landed(token)
-        self._count(now, spoken=None)
+        self.budget.in_flight.pop(token, None)
+        self._count(now, reported=None)
 
     def answered(self, token: str, now: float, answer: Answer) -> None:
         """Note what came back."""
         b = self.budget
         b.follow(now)
-        landed = self._landed(token)
-        flight = landed or Flight("", now, 0, False, dict(b.unspoken))  # given up, so it is counted already
-        if answer.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's (our choice, §5)
-            if landed:
-                self._count(now, spoken=None)
+        completed = b.in_flight.pop(token, None)
+        given_up = InFlight("", now, 0, False, {name: w.unreported for name, w in b.windows.items()})
+        request = completed or given_up  # which is counted already
+        refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
+        reported: WindowName | None = None
+        if answer.status != HTTPStatus.UNAUTHORIZED:  # its headers are not this key's (our choice, §5)
+            b.learn_skew(answer.date, sent_at=request.sent_at, now=now)
+            reported = self._read(answer, request, now)
+        if completed:
+            self._count(now, reported=reported, refused=refused)
+        if answer.status == HTTPStatus.UNAUTHORIZED:
             return
-        b.learn_skew(answer.date, sent_at=flight.sent_at, now=now)
-        spoken = self._read(answer, flight, now)
-        if landed:
-            self._count(now, spoken=spoken, refused=answer.status == HTTPStatus.TOO_MANY_REQUESTS)
-        if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
-            self._shut(answer, flight, now)
-            return
-        if answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
+        if refused:
+            self._refused(answer, request, now)
+        elif answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
             self._block(now + answer.retry_after_s, "the service asked for a pause (503)")
-            return
-        if flight.sent_at > b.refused_at:
-            b.refusals = 0
-        if flight.scout:
-            b.unsure, b.excused = False, {}
+        else:
+            if request.sent_at > b.refused_at:
+                b.consecutive_429s = 0
+            if request.probe:
+                b.needs_probe = False
+                for window in b.windows.values():
+                    window.probe_allowance = 0
 
-    def state(self, window: WindowName, now: float) -> WindowState:
+    def state(self, name: WindowName, now: float) -> WindowState:
         """Say what a window has left at `now`, without asking for it."""
-        b, flying = self.budget, len(self.budget.in_flight)
-        ceiling = self._ceiling(window)
-        reading = b.readings.get(window)
-        if reading is not None:
-            over = 0 if ceiling is None else max(0, reading.limit - ceiling)
-            frees_at = b.client_time(reading.reset) + GUARD_S
-            left = reading.remaining - over - flying
-            return WindowState(reading.limit - over, left, frees_at, True)
+        b, in_flight = self.budget, len(self.budget.in_flight)
+        window, ceiling = b.windows[name], self._ceiling(name)
+        if window.reading is not None:
+            limit, remaining = window.reading.under(ceiling)
+            return WindowState(
+                limit, remaining - in_flight, b.client_time(window.reading.reset) + GUARD_S, True
+            )
         if ceiling is None:
             return WindowState(None, inf, now, False)
-        log = self._log(window)
-        if window == "day" and b.utc_day:
-            midnight = b.client_time(Window(ceiling, spec.DAY_S).start(b.service_time(now)))
-            used, ends_at = log.since(midnight), midnight + spec.DAY_S + GUARD_S
-        else:
-            used, ends_at = log.noted, None
-        left = max(ceiling - used, b.excused.get(window, 0)) - flying
-        frees_at = log.frees_at(max(1, 1 - left)) if ends_at is None else ends_at
-        return WindowState(ceiling, left, frees_at, False)
+        used, ends_at = window.used, None
+        if name == "day" and b.utc_day:
+            midnight = b.client_time(Window(1, spec.DAY_S).start(b.service_time(now)))
+            used, ends_at = window.since(midnight), midnight + spec.DAY_S + GUARD_S
+        left = max(ceiling - used, window.probe_allowance) - in_flight
+        return WindowState(ceiling, left, ends_at or window.frees_at(max(1, 1 - left)), False)
 
-    def _ceiling(self, window: WindowName) -> int | None:
-        return self.plan.per_minute if window == "minute" else self.plan.per_day
+    def _ceiling(self, name: WindowName) -> int | None:
+        return self.plan.per_minute if name == "minute" else self.plan.per_day
 
-    def _check(self, window: WindowName, now: float, requester: Requester, ahead: int) -> Wait | None:
+    def _check(self, name: WindowName, now: float, requester: Requester, ahead: int) -> Wait | None:
         """Return why a window holds a request back, if it does."""
-        room = self.state(window, now)
-        if room.limit is None:
+        state = self.state(name, now)
+        reserve, reserved_until = self._reserve(name, state, now, requester)
+        if state.limit is None or state.left > reserve + ahead:
             return None
-        keep, keep_until = self._keep(window, room, now, requester)
-        if room.left > keep + ahead:
-            return None
-        if room.left > keep:
-            return Wait(now + POLL_S, "others that wait longer")
-        if room.left + len(self.budget.in_flight) > keep:
-            return Wait(now + POLL_S, "the answers under way")
-        why = f"the {window}'s {room.limit:,} requests are used"
-        if room.left > 0:
-            return Wait(min(room.frees_at, keep_until), f"{why}, but for {room.left:.0f} kept for others")
-        return Wait(room.frees_at, why)
+        if state.left > reserve:
+            return Wait(now + POLL_S, "others that have waited longer")
+        if state.left + len(self.budget.in_flight) > reserve:
+            return Wait(now + POLL_S, "the answers to requests in flight")
+        if state.left <= 0:
+            return Wait(state.frees_at, f"the {state.limit:,} requests of this {name} are used")
+        why = f"the last {state.left:.0f} of the {state.limit:,} requests of this {name} are reserved"
+        return Wait(min(state.frees_at, reserved_until), why)
 
-    def _check_either(self, now: float, ahead: int) -> Wait | None:
-        b = self.budget
-        reading = b.readings.get("either")
-        if reading is None or reading.remaining - len(b.in_flight) > ahead:
-            return None
-        if reading.remaining > 0:
-            return Wait(now + POLL_S, "the answers under way")
-        until = b.client_time(reading.reset) + GUARD_S
-        return Wait(until, f"the service's {reading.limit:,} requests are used")
-
-    def _keep(
-        self, window: WindowName, room: WindowState, now: float, requester: Requester
+    def _reserve(
+        self, name: WindowName, state: WindowState, now: float, requester: Requester
     ) -> tuple[int, float]:
         """Return how many requests a bulk run leaves for people, and until when."""
         if not requester.bulk:
             return 0, inf
-        if window == "day":
+        if name == "day":
             return requester.reserve_per_day, inf
-        present = any(name != requester.name for name in self.budget.asked)
-        tenth_begins = room.frees_at - PERIODS[window] / TENTH
-        if not present or room.limit is None or (room.by_headers and now >= tenth_begins):
+        present = any(who != requester.name for who in self.budget.people)
+        last_tenth_at = state.frees_at - PERIODS[name] / TENTH
+        if not present or state.limit is None or (state.by_headers and now >= last_tenth_at):
             return 0, inf
-        return room.limit // TENTH, tenth_begins if room.by_headers else inf
+        return state.limit // TENTH, last_tenth_at if state.by_headers else inf
 
     def settle(self, now: float) -> None:
-        """Let time do its work: dead flights are spent, old counts go, readings past their reset go."""
+        """Apply the passing of time: requests of dead processes are spent, old counts and readings end."""
         b = self.budget
         b.follow(now)
-        for token, flight in list(b.in_flight.items()):
-            if not -LOST_AFTER_S < now - flight.sent_at < LOST_AFTER_S:
+        for token, request in list(b.in_flight.items()):
+            if now - request.sent_at >= LOST_AFTER_S:
                 self.lost(token, now)
-        for window in PERIODS:
-            self._log(window).prune(now)
-        service_now = b.service_time(now)
         b.forget(now)
-        for kind, reading in list(b.readings.items()):
-            ahead_s = reading.reset - service_now
-            if -GUARD_S < ahead_s <= (spec.DAY_S if kind == "day" else spec.MINUTE_S) + 3 * GUARD_S:
+        service_now = b.service_time(now)
+        for name, window in b.windows.items():
+            window.settle(now, service_now)
+            if (reading := window.reading) is None:
                 continue
-            del b.readings[kind]
-            b.unsure = True
-            if ahead_s <= 0 and kind != "either":
-                ceiling = self._ceiling(kind)
-                over = 0 if ceiling is None else max(0, reading.limit - ceiling)
-                b.excused[kind] = reading.remaining - over + 1
+            ahead_s = reading.reset - service_now
+            if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
+                window.reading, b.needs_probe = None, True
+                if ahead_s <= 0:
+                    window.probe_allowance = reading.under(self._ceiling(name))[1] + 1
 
-    def _landed(self, token: str) -> Flight | None:
-        flight = self.budget.in_flight.pop(token, None)
-        if flight is not None and flight.scout:
-            self.budget.scout_until = 0.0
-        return flight
-
-    def _log(self, window: WindowName) -> Log:
-        return self.budget.minute if window == "minute" else self.budget.day
-
-    def _count(self, now: float, *, spoken: Kind | None, refused: bool = False) -> None:
+    def _count(self, now: float, *, reported: WindowName | None, refused: bool = False) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""
-        b = self.budget
-        for window in PERIODS:
-            if not (refused and window == "day"):
-                self._log(window).add(now)
-        for kind in b.unspoken:
-            if kind != spoken and not (refused and kind == "day"):
-                b.unspoken[kind] += 1
-                if kind in b.readings:
-                    b.readings[kind].remaining -= 1
-                    b.readings[kind].as_of = b.tokens
-                if kind != "either" and kind in b.excused:
-                    b.excused[kind] -= 1
+        for name, window in self.budget.windows.items():
+            if refused and name == "day":
+                continue
+            window.add(now)
+            if name != reported:
+                window.unreported += 1
+                window.probe_allowance = max(0, window.probe_allowance - 1)
+                if window.reading is not None:
+                    window.reading.remaining -= 1
+                    window.reading.as_of = self.budget.granted
 
-    def _read(self, answer: Answer, flight: Flight, now: float) -> Kind | None:
-        """Take in the rate headers; return the window they spoke of, None where they did not."""
-        b = self.budget
+    def _read(self, answer: Answer, request: InFlight, now: float) -> WindowName | None:
+        """Take in the rate headers; return the window they reported on, None where they did not."""
+        b, reset = self.budget, answer.reset
         if answer.limit is None or answer.remaining is None:
             return None
         service_now = b.service_time(now)
-        reset = answer.reset
-        if reset is not None:
+        if reset is not None and detection.is_believable(reset - service_now):
             if self._named is None:
-                recognise.learn(b, answer.limit, reset, now)
-            kind = recognise.window(answer.limit, reset, service_now=service_now, plan=self.plan)
-            if kind is not None:
-                self._believe(kind, answer.limit, answer.remaining, reset, flight)
-                return kind
-            if b.service_time(flight.sent_at) - 2 * GUARD_S < reset <= service_now:
-                return None  # true when it was sent; its window has ended since
-        held = b.readings.get("either")  # Remaining without a time: hold it for a minute
-        until = held.reset if held else service_now + spec.MINUTE_S
-        self._believe("either", answer.limit, answer.remaining, until, flight)
-        return "either"
+                detection.learn(b, answer.limit, reset, now)
+            name = detection.window(answer.limit, reset - service_now, self.plan)
+            self._believe(name, answer.limit, answer.remaining, reset, request)
+            return name
+        if reset is not None and b.service_time(request.sent_at) - 2 * GUARD_S < reset <= service_now:
+            return None  # it was true when it was sent, and its window has ended since
+        self._hold(answer.limit, answer.remaining, now)
+        return "minute"
 
-    def _believe(self, kind: Kind, limit: int, remaining: int, reset: float, flight: Flight) -> None:
-        b = self.budget
-        remaining -= b.unspoken[kind] - flight.unspoken.get(kind, 0)
-        if kind == "day" and reset % spec.DAY_S == 0:
+    def _believe(self, name: WindowName, limit: int, remaining: int, reset: float, request: InFlight) -> None:
+        b, window = self.budget, self.budget.windows[name]
+        remaining -= window.unreported - request.unreported[name]
+        if name == "day" and reset % spec.DAY_S == 0:
             b.utc_day = True
-        known = b.readings.get(kind)
-        if known is None or (kind != "either" and reset > known.reset + GUARD_S):
-            b.readings[kind] = Reading(limit, remaining, reset, b.tokens)
-        elif kind == "either" or reset >= known.reset - GUARD_S:
-            known.limit = limit
-            newer = kind != "either" and flight.number > known.as_of
-            known.remaining = remaining if newer else min(known.remaining, remaining)
-            known.reset = max(known.reset, reset)
-            known.as_of = b.tokens
+        known = window.reading
+        if known is None or known.assumed or reset > known.reset + GUARD_S:
+            window.reading = Reading(limit, remaining, reset, b.granted)
+        elif reset >= known.reset - GUARD_S:
+            if request.number <= known.as_of:
+                remaining = min(known.remaining, remaining)
+            window.reading = Reading(limit, remaining, max(known.reset, reset), b.granted)
 
-    def _shut(self, answer: Answer, flight: Flight, now: float) -> None:
-        """Close the gate after a 429 (§8.4)."""
+    def _hold(self, limit: int, remaining: int, now: float) -> None:
+        """Keep to a Remaining that came without a believable time for a minute; it only lowers."""
+        b, window = self.budget, self.budget.windows["minute"]
+        if (known := window.reading) is None:
+            state, reset = self.state("minute", now), b.service_time(now) + spec.MINUTE_S
+            remaining = int(min(remaining, state.left + len(b.in_flight) - 1))
+            window.reading = Reading(state.limit or limit, remaining, reset, b.granted, assumed=True)
+        else:
+            known.remaining, known.as_of = min(known.remaining - 1, remaining), b.granted
+
+    def _refused(self, answer: Answer, request: InFlight, now: float) -> None:
+        """Block all requests after a 429 (§8.4)."""
         b = self.budget
-        if flight.sent_at > b.refused_at:  # those in flight together are one refusal
-            b.refusals += 1
+        if request.sent_at > b.refused_at:  # those in flight together are one refusal
+            b.consecutive_429s += 1
             b.refused_at = now
-        wait_s, asked = self._refusal_wait(answer, now)
-        again_s = max(wait_s, 1.0) * (2 ** min(b.refusals - 1, 10) - 1)
-        wait_s += min(again_s, BACKOFF_LONGEST_S)
-        self._block(now + wait_s, "the service refused a request (429)")
+        wait_s = self._requested_wait_s(answer, now)
+        if wait_s is not None:
+            for window in b.windows.values():
+                window.probe_allowance = 1
+        wait_s = BACKOFF_BASE_S if wait_s is None else wait_s
+        longer_s = max(wait_s, 1.0) * (2 ** min(b.consecutive_429s - 1, 10) - 1)
+        until = now + wait_s + min(longer_s, BACKOFF_LONGEST_S)
         if answer.banned:
-            b.banned_until, b.gate_why = b.gate_until, "the service has banned this key (429)"
-        if asked:
-            b.excused = dict.fromkeys(PERIODS, 1)
+            self._block(until, "the service has banned this key (429)", banned=True)
+        else:
+            self._block(until, "the service answered 429 (too many requests)")
 
-    def _block(self, until: float, why: str) -> None:
+    def _block(self, until: float, reason: str, *, banned: bool = False) -> None:
         """Let nothing go before a time, and then one probe."""
         b = self.budget
-        if until + GATE_MARGIN_S > b.gate_until:
-            b.gate_until, b.gate_why = until + GATE_MARGIN_S, why
-        b.unsure = True
+        b.needs_probe = True
+        if until + BLOCK_MARGIN_S > b.blocked_until:
+            b.blocked_until, b.reason, b.banned = until + BLOCK_MARGIN_S, reason, banned
 
-    def _refusal_wait(self, answer: Answer, now: float) -> tuple[float, bool]:
-        """Return seconds to wait, and whether the service named them."""
+    def _requested_wait_s(self, answer: Answer, now: float) -> float | None:
+        """Return the seconds that the service asked to wait for, None where it named no usable time."""
         if answer.retry_after_s is not None:
-            return answer.retry_after_s, True
-        if answer.reset is not None:
-            ahead_s = answer.reset - self.budget.service_time(now)
-            if 0 < ahead_s <= spec.DAY_S:
-                return ahead_s + GUARD_S, True
-        return BACKOFF_BASE_S, False
+            return answer.retry_after_s
+        ahead_s = 0.0 if answer.reset is None else answer.reset - self.budget.service_time(now)
+        return ahead_s + GUARD_S if 0 < ahead_s <= spec.DAY_S else None

@@ -1,78 +1,113 @@
-"""Requests of the last period, for a window whose borders nobody told."""
+"""Pure: what is known of one window, the minute or the day: our own count and the service's word."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import floor
+from math import floor, inf
+from typing import Final
 
-from petstore_tools import spec
+from petstore_tools.plans import Window
+
+MOST_PROCESSES: Final = 20  # whose requests are counted apart
+FINISHED: Final = "finished processes"
+_BUCKETS: Final = 144  # of a day: ten minutes each; those of a minute are one second
 
 
 @dataclass(slots=True)
-class Log:
+class Reading:
     """
-    Requests of the last period, in buckets, for a window whose borders nobody told us.
-
-    A request is noted at the last moment at which it may have arrived, and counts until a whole
-    period after its bucket ends: so any period of the service's own choosing holds at most what this
-    log counted, whatever the latency was.
+    What the headers said of a window (§8.3).
 
     Attributes:
-        width_s: Seconds of a bucket.
-        buckets: Buckets in the period.
-        first: Number of the first bucket, in widths since 1970.
-        counts: Requests of that bucket and those after it.
-        noted: Requests in all of them.
+        limit: The limit in force.
+        remaining: Least Remaining of this window, less the answers since that did not report on it.
+        reset: The service's Unix seconds at which the window ends.
+        as_of: Grants until the last answer that shaped it: the answer to a later grant is newer.
+        assumed: No believable Reset came, so the reading holds for a minute.
     """
 
-    width_s: int
-    buckets: int
-    first: int = 0
-    counts: list[int] = field(default_factory=list)
-    noted: int = 0
+    limit: int
+    remaining: int
+    reset: float
+    as_of: int
+    assumed: bool = False
 
-    @classmethod
-    def of_minute(cls) -> Log:
-        """Return an empty log of a minute, by the second."""
-        return cls(1, spec.MINUTE_S)
+    def under(self, ceiling: int | None) -> tuple[int, int]:
+        """Return limit and remaining where the plan allows no more than `ceiling`."""
+        over = 0 if ceiling is None else max(0, self.limit - ceiling)
+        return self.limit - over, self.remaining - over
 
-    @classmethod
-    def of_day(cls) -> Log:
-        """Return an empty log of a day, by ten minutes."""
-        return cls(600, spec.DAY_S // 600)
+
+@dataclass(slots=True)
+class WindowBudget:
+    """
+    What is known of one window; times are the client's Unix seconds unless said otherwise.
+
+    A request is counted at the last moment at which it may have arrived, and until a whole period after its
+    bucket ends. So any period that the service may choose holds at most what is counted here, whatever the
+    latency was.
+
+    Attributes:
+        period_s: Seconds of the window.
+        counts: Requests by bucket; a bucket's number is its start since 1970 in bucket widths.
+        reading: What the headers said, None where they have said nothing that still holds.
+        unreported: How many answers so far did not report on this window.
+        probe_allowance: Requests that a probe may send although our own count is full, since the service
+            said that something of the window is free again.
+        started_at: Start of the whole window in which `spent_by` was counted, the service's Unix seconds.
+        spent_by: Requests by process in that window, the last to send at the end; no decision rests on it.
+    """
+
+    period_s: int
+    counts: dict[int, int] = field(default_factory=dict)
+    reading: Reading | None = None
+    unreported: int = 0
+    probe_allowance: int = 0
+    started_at: int = 0
+    spent_by: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def width_s(self) -> int:
+        """Seconds of a bucket."""
+        return max(1, self.period_s // _BUCKETS)
+
+    @property
+    def used(self) -> int:
+        """Requests of the last period."""
+        return sum(self.counts.values())
 
     def add(self, at: float) -> None:
-        """Note a request that arrived no later than `at`; never before one that is noted already."""
+        """Count a request that arrived no later than `at`."""
         bucket = floor(at / self.width_s)
-        if bucket - self.first > len(self.counts) + self.buckets:
-            self.counts, self.noted = [], 0  # all of them have expired
-        if not self.counts:
-            self.first = bucket
-        self.counts.extend([0] * (bucket - self.first - len(self.counts) + 1))
-        self.counts[-1] += 1
-        self.noted += 1
+        self.counts[bucket] = self.counts.get(bucket, 0) + 1
 
-    def prune(self, now: float) -> None:
-        """Drop what no longer counts, and pull back what a clock set backwards left in the future."""
+    def settle(self, now: float, service_now: float) -> None:
+        """Drop what no longer counts; what a clock set backwards left in the future counts as of now."""
         latest = floor(now / self.width_s)
-        expired = min(len(self.counts), max(0, latest - self.buckets - self.first))
-        if expired:
-            self.noted -= sum(self.counts[:expired])
-            del self.counts[:expired]
-            self.first += expired
-        if self.counts and self.first + len(self.counts) - 1 > latest:
-            self.first = min(self.first, latest)
-            ahead = sum(self.counts[latest - self.first :])
-            self.counts[latest - self.first :] = [ahead]
+        oldest = latest - self.period_s // self.width_s
+        for bucket in [at for at in self.counts if not oldest <= at <= latest]:
+            n = self.counts.pop(bucket)
+            if bucket > latest:
+                self.counts[latest] = self.counts.get(latest, 0) + n
+        start = Window(1, self.period_s).start(service_now)
+        if start != self.started_at:
+            self.started_at, self.spent_by = start, {}
 
     def since(self, at: float) -> int:
         """Count the requests that may have arrived at or after `at`."""
-        return sum(self.counts[max(0, floor(at / self.width_s) - self.first) :])
+        return sum(n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s))
 
     def frees_at(self, needed: int = 1) -> float:
-        """Return when `needed` of the noted requests stop counting, `inf` where there are fewer."""
-        for bucket, n in enumerate(self.counts, start=self.first):
-            needed -= n
+        """Return when `needed` of the counted requests stop counting, `inf` where there are fewer."""
+        for bucket in sorted(self.counts):
+            needed -= self.counts[bucket]
             if needed <= 0:
-                return float((bucket + 1 + self.buckets) * self.width_s)
-        return float("inf")
+                return (bucket + 1) * self.width_s + self.period_s
+        return inf
+
+    def spend(self, name: str, n: int) -> None:
+        """Count `n` requests of a process; of many processes only those that sent last are told apart."""
+        self.spent_by[name] = max(0, self.spent_by.pop(name, 0) + n)
+        if len(self.spent_by) > MOST_PROCESSES:
+            older = list(self.spent_by)[: -MOST_PROCESSES // 2]
+            self.spent_by[FINISHED] = sum(self.spent_by.pop(name) for name in older)

@@ -66,16 +66,16 @@ def test_it_shares_its_budget_with_the_store() -> None:
 
 
 @pytest.mark.case("P14")
-def test_a_429_closes_the_door_for_the_session_and_the_store() -> None:
-    """A stranger has used the minute up: one refusal, and nobody knocks again before its end."""
+def test_a_429_blocks_the_session_and_the_store() -> None:
+    """Another program has used the minute up: one refusal, and nothing is sent before its end."""
     with Sandbox(plan="10/1000", animals=1) as box, session_of(box, wait=False) as session:
-        stranger = {"Authorization": f"Bearer {box.api_key}"}
+        other_program = {"Authorization": f"Bearer {box.api_key}"}
         for _ in range(10):
-            requests.get(f"{box.base_url}/pets", headers=stranger, timeout=5)
+            requests.get(f"{box.base_url}/pets", headers=other_program, timeout=5)
         assert session.get(f"{box.base_url}/pets", timeout=5).status_code == 429
         box.store.client.gate._max_wait_s = 0.0
 
-        with pytest.raises(QuotaError, match="refused a request"):
+        with pytest.raises(QuotaError, match="answered 429"):
             box.store.list_pets()
         box.advance(minutes=2)
 

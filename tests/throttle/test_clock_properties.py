@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.budget import SET_BACK_S, Budget
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.throttle import GATE_MARGIN_S, Go, Throttle
+from petstore_tools.throttle.throttle import BLOCK_MARGIN_S, Go, Throttle
 
 BUDGET = TypeAdapter(Budget)
 T0 = 1_800_000_000.0
@@ -35,7 +35,7 @@ def test_no_block_lasts_longer_than_told_whatever_the_clock_does(
     assert isinstance(decision, Go)
     answer = Answer(429, retry_after_s=told_s, banned=banned)
     throttle.answered(decision.token, ahead + real, answer)
-    ends_at = real + told_s + GATE_MARGIN_S
+    ends_at = real + told_s + BLOCK_MARGIN_S
 
     for (passed_s, step_s), restart in zip([*steps, (told_s + 1, 0.0)], restarts, strict=False):
         real, ahead = real + passed_s, ahead + step_s
@@ -43,5 +43,5 @@ def test_no_block_lasts_longer_than_told_whatever_the_clock_does(
             budget = BUDGET.validate_json(BUDGET.dump_json(budget))
         budget.follow(ahead + real, ("desk", real))
         latest = ends_at + SET_BACK_S * (len(steps) + 1)
-        left_s = max(budget.gate_until, budget.banned_until) - (ahead + real)
+        left_s = budget.blocked_until - (ahead + real)
         assert real + left_s <= latest + 1e-3

@@ -65,26 +65,26 @@ def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40, name: str = ""
 
 def test_what_one_change_leaves_the_next_one_finds(ledger: Ledger) -> None:
     """The result comes back, the budget is kept."""
-    assert ledger.update(lambda budget: budget.tokens) == 0
+    assert ledger.update(lambda budget: budget.granted) == 0
 
-    ledger.update(lambda budget: setattr(budget, "tokens", 7))
+    ledger.update(lambda budget: setattr(budget, "granted", 7))
 
-    assert ledger.update(lambda budget: budget.tokens) == 7
+    assert ledger.update(lambda budget: budget.granted) == 7
 
 
 def test_a_change_that_fails_leaves_nothing(where: str) -> None:
     """Half a change is no change, also for the copy that is held decoded."""
     ledger = opened(where)
-    ledger.update(lambda budget: setattr(budget, "tokens", 7))
+    ledger.update(lambda budget: setattr(budget, "granted", 7))
 
     def half(budget: object) -> None:
-        budget.tokens = 99  # type: ignore[attr-defined]
+        budget.granted = 99  # type: ignore[attr-defined]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         ledger.update(half)
 
-    assert ledger.update(lambda budget: budget.tokens) == 7
+    assert ledger.update(lambda budget: budget.granted) == 7
     ledger.close()
 
 
@@ -117,7 +117,7 @@ def six_grab(where: str, method: str) -> list[int]:
         method = "spawn"
     context = multiprocessing.get_context(method)
     ledger = opened(where)
-    ledger.update(lambda budget: setattr(budget, "unsure", False))
+    ledger.update(lambda budget: setattr(budget, "needs_probe", False))
     barrier, results = context.Barrier(6), context.Queue()
     processes = [context.Process(target=_grab, args=(where, barrier, results)) for _ in range(6)]
     for process in processes:
@@ -171,7 +171,7 @@ hold(None)
 @pytest.mark.case("P22")
 @pytest.mark.parametrize("held", ["lock", "lease"])
 def test_a_process_killed_with_the_lock_or_a_lease_stops_nobody(where: str, held: str) -> None:
-    """Others go on at once, or when the scout's lease of 5 s ends; what it spent stays spent."""
+    """Others go on at once, or when the probe's lease of 5 s ends; what it spent stays spent."""
     process = subprocess.Popen([sys.executable, "-c", HOLDING, where, held], stdout=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline() == b"holding\n"
@@ -296,7 +296,7 @@ def test_a_day_of_many_processes_costs_no_more_than_one_of_few(where: str) -> No
 
     size = ledger.update(lambda budget: len(TypeAdapter(Budget).dump_json(budget)))
     assert size < 8_000
-    spent = ledger.update(lambda budget: {name: spent.of("day", T0) for name, spent in budget.spent.items()})
+    spent = ledger.update(lambda budget: dict(budget.windows["day"].spent_by))
     assert sum(spent.values()) == 5_000
     assert spent["process 4999"] == 1
     ledger.close()
@@ -350,7 +350,7 @@ def test_a_budget_file_that_another_program_locks_is_a_clear_error(
         ask(ledger)
 
     other.close()
-    assert isinstance(ask(ledger), Wait)  # the scout is still out
+    assert isinstance(ask(ledger), Wait)  # the probe is still in flight
     ledger.close()
 
 
@@ -363,7 +363,7 @@ from petstore_tools.throttle.throttle import Throttle
 from petstore_tools.errors import LedgerError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 ledger = SqliteLedger(Path(sys.argv[1]), "shared")
-ledger.update(lambda budget: setattr(budget, "unsure", False))
+ledger.update(lambda budget: setattr(budget, "needs_probe", False))
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 granted = 0
 try:

@@ -1,4 +1,4 @@
-"""The throttle against the real service, with a turned clock and real ledger files."""
+"""The throttle against the real service, with a manual clock and real ledger files."""
 
 import sqlite3
 import threading
@@ -13,7 +13,6 @@ from petstore_tools.http.client import CallOptions
 from petstore_tools.http.transport import Reply
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
-from petstore_tools.throttle.budget import Spent
 from petstore_tools.throttle.throttle import Throttle
 
 
@@ -63,7 +62,7 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
     for granted, store in enumerate(stores, start=1):
         for _ in range(granted):
             store.client.ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0))
-            store.client.ledger.update(lambda budget: setattr(budget, "unsure", False))
+            store.client.ledger.update(lambda budget: setattr(budget, "needs_probe", False))
 
     flying = [store.client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]
 
@@ -124,16 +123,16 @@ def test_a_budget_of_this_process_alone_says_so() -> None:
 
 
 def test_the_quota_tells_who_spent_it() -> None:
-    """Here, another store on the same ledger by another name, and a stranger without a ledger."""
+    """Here, another store on the same ledger by another name, and another program without a ledger."""
     with Sandbox(plan="60/1000", animals=1) as box:
         url = f"{box.base_url}/pets"
         for _ in range(3):
             box.store.client.call("GET", url)
-        stranger = {"Authorization": f"Bearer {box.api_key}"}
+        other_program = {"Authorization": f"Bearer {box.api_key}"}
         for _ in range(5):
-            requests.get(url, headers=stranger, timeout=5)
+            requests.get(url, headers=other_program, timeout=5)
         box.store.client.ledger.update(
-            lambda budget: budget.spent.setdefault("process of another", Spent()).add(2, box.clock.now())
+            lambda budget: [window.spend("process of another", 2) for window in budget.windows.values()]
         )
         box.store.client.call("GET", url)
 

@@ -61,34 +61,34 @@ def test_a_ban_lasts_no_longer_though_the_clock_is_set_back() -> None:
 @pytest.mark.parametrize(("uptime_s", "left_s"), [(700.0, 300.0), (650.0, 350.0), (20.0, 900.0)])
 def test_time_in_which_nobody_asked_counts_by_a_steady_clock(uptime_s: float, left_s: float) -> None:
     """Of 900 s, 600 are over when it is first seen; a machine that slept or was restarted knows of less."""
-    budget = Budget(gate_until=T0 + 900)
+    budget = Budget(blocked_until=T0 + 900)
     budget.follow(T0, ("desk", 100.0))
 
     budget.follow(T0 + 600 - HOUR, ("desk", uptime_s))
 
-    assert budget.gate_until == pytest.approx(T0 + 600 - HOUR + left_s)
+    assert budget.blocked_until == pytest.approx(T0 + 600 - HOUR + left_s)
 
 
 @pytest.mark.case("P17")
 def test_the_steady_clock_of_another_machine_tells_nothing() -> None:
     """It has run for a year; none of the 900 s is over for certain."""
-    budget = Budget(gate_until=T0 + 900)
+    budget = Budget(blocked_until=T0 + 900)
     budget.follow(T0, ("desk", 100.0))
 
     budget.follow(T0 + 1 - HOUR, ("server", 31_536_000.0))
 
-    assert budget.gate_until == pytest.approx(T0 + 901 - HOUR)
+    assert budget.blocked_until == pytest.approx(T0 + 901 - HOUR)
 
 
 @pytest.mark.case("P17")
 def test_a_clock_that_jumps_ahead_moves_nothing() -> None:
     """A machine that slept looks the same: the times stay what they were."""
-    budget = Budget(gate_until=T0 + 900)
+    budget = Budget(blocked_until=T0 + 900)
     budget.follow(T0, ("desk", 100.0))
 
     budget.follow(T0 + HOUR, ("desk", 101.0))
 
-    assert budget.gate_until == T0 + 900
+    assert budget.blocked_until == T0 + 900
 
 
 @pytest.mark.case("P17")

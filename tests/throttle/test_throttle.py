@@ -1,6 +1,4 @@
-"""The throttle, asked and told by hand."""
-
-import itertools
+"""The throttle, asked and answered by hand."""
 
 import pytest
 
@@ -25,14 +23,14 @@ def go(decision: Decision) -> str:
 
 
 def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
-    """Return a throttle whose scout has come back."""
+    """Return a throttle whose probe has come back."""
     throttle = Throttle(plan, Budget())
     throttle.answered(go(throttle.ask(T0, BULK)), T0, minute(remaining))
     return throttle
 
 
-def test_one_scout_goes_first_and_the_others_wait_for_its_answer() -> None:
-    """Nothing is known at the start, so exactly one request looks."""
+def test_one_probe_goes_first_and_the_others_wait_for_its_answer() -> None:
+    """Nothing is known at the start, so exactly one request goes."""
     throttle = Throttle(FREE, Budget())
 
     token = go(throttle.ask(T0))
@@ -42,8 +40,8 @@ def test_one_scout_goes_first_and_the_others_wait_for_its_answer() -> None:
     assert isinstance(throttle.ask(T0 + 0.2), Go)
 
 
-def test_a_scout_that_never_answers_loses_its_lease() -> None:
-    """Its process died: after a few seconds the next waiter scouts."""
+def test_a_probe_that_is_never_answered_loses_its_lease() -> None:
+    """Its process died: after a few seconds the next waiter sends a probe."""
     throttle = Throttle(FREE, Budget())
     go(throttle.ask(T0))
 
@@ -62,14 +60,14 @@ def test_requests_in_flight_are_spent() -> None:
 
 @pytest.mark.case("P19")
 def test_remaining_zero_on_a_200_holds_the_next_request_until_the_reset() -> None:
-    """The header may only lower: nothing goes before the reset and its guard, then one scout."""
+    """The header may only lower: nothing goes before the reset and its guard, then one probe."""
     throttle = warm(remaining=0)
 
     decision = throttle.ask(T0 + 1)
 
     assert isinstance(decision, Wait)
     assert decision.until == T0 + 61
-    assert "60 requests are used" in decision.why
+    assert decision.why == "the 60 requests of this minute are used"
     assert isinstance(throttle.ask(T0 + 61), Go)
 
 
@@ -100,7 +98,7 @@ def test_a_higher_limit_of_the_day_does_not_raise_the_plan() -> None:
 
 
 def test_a_lower_remaining_is_believed_at_once() -> None:
-    """A stranger on the same key shows as a lower Remaining."""
+    """Another program on the same key shows as a lower Remaining."""
     throttle = warm(remaining=59)
 
     throttle.answered(go(throttle.ask(T0)), T0, minute(1))
@@ -110,7 +108,7 @@ def test_a_lower_remaining_is_believed_at_once() -> None:
 
 
 @pytest.mark.case("P14")
-def test_after_a_429_nothing_goes_before_retry_after_and_then_one_scout() -> None:
+def test_after_a_429_nothing_goes_before_retry_after_and_then_one_probe() -> None:
     """The gate is shared by all who ask this budget."""
     throttle = warm()
     token = go(throttle.ask(T0))
@@ -125,7 +123,7 @@ def test_after_a_429_nothing_goes_before_retry_after_and_then_one_scout() -> Non
 
 
 def test_a_second_429_doubles_the_wait() -> None:
-    """Knocking again would be a knock on a closed door (§8.4.3)."""
+    """Requests during a block lengthen it (§8.4.3)."""
     throttle = warm()
     throttle.answered(go(throttle.ask(T0)), T0, Answer(429, retry_after_s=10))
     again = T0 + 10.5
@@ -138,15 +136,15 @@ def test_a_second_429_doubles_the_wait() -> None:
 
 
 def test_429s_of_requests_in_flight_together_count_once() -> None:
-    """Three were on the way when the door closed: that is one refusal."""
+    """Three were in flight when the block began: that is one refusal."""
     throttle = warm()
     tokens = [go(throttle.ask(T0)) for _ in range(3)]
 
     for token in tokens:
         throttle.answered(token, T0 + 1, Answer(429, retry_after_s=10))
 
-    assert throttle.budget.refusals == 1
-    assert throttle.budget.gate_until == T0 + 11.5
+    assert throttle.budget.consecutive_429s == 1
+    assert throttle.budget.blocked_until == T0 + 11.5
 
 
 @pytest.mark.case("P26")
@@ -208,12 +206,52 @@ def test_without_headers_any_minute_holds_the_plan() -> None:
 @pytest.mark.case("P16")
 @pytest.mark.parametrize("reset", [T0 - 10_000, T0 * 1_000, 30.0, T0 + 10 * 365 * 86_400, None])
 def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(reset: float | None) -> None:
-    """Past, milliseconds, relative seconds, years ahead, missing: held for a minute, then one looks."""
+    """Past, milliseconds, relative, years ahead, none: held for a minute, then one goes."""
     throttle = Throttle(FREE, Budget())
     throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 0, reset, date=T0))
 
     assert isinstance(throttle.ask(T0 + 30), Wait)
     assert isinstance(throttle.ask(T0 + 61), Go)
+
+
+@pytest.mark.case("P16")
+def test_a_remaining_without_a_reset_is_kept_to_and_never_raises_our_own_count() -> None:
+    """2 of 60 are left by the service's word; a minute later one request goes, and no second one."""
+    throttle = Throttle(FREE, Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 2))
+    throttle.answered(go(throttle.ask(T0 + 1)), T0 + 1, Answer(200, 60, 30))
+
+    go(throttle.ask(T0 + 2))
+    assert isinstance(throttle.ask(T0 + 2), Wait)
+    go(throttle.ask(T0 + 62))
+    assert isinstance(throttle.ask(T0 + 62), Wait)
+
+
+@pytest.mark.case("P16")
+def test_a_reset_that_comes_later_replaces_the_minute_that_was_assumed() -> None:
+    """First there is none; then one ends earlier, and says that less is left."""
+    throttle = Throttle(FREE, Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 50))
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 0, T0 + 30))
+
+    decision = throttle.ask(T0 + 1)
+
+    assert isinstance(decision, Wait)
+    assert decision.until == T0 + 31
+
+
+@pytest.mark.case("P18")
+def test_a_limit_that_neither_window_has_holds_both() -> None:
+    """500 is neither number of the plan: 3 left until the reset are 3 for the minute and the day."""
+    throttle = Throttle(FREE, Budget())
+    throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 50, 3, T0 + 30, date=T0))
+
+    granted = 0
+    while isinstance(throttle.ask(T0), Go):
+        granted += 1
+
+    assert granted == 3
+    assert throttle.state("day", T0).left == 1_000 - 1 - granted
 
 
 @pytest.mark.case("P17")
@@ -231,8 +269,8 @@ def test_a_reset_is_read_on_the_services_clock(skew_s: float) -> None:
 
 
 @pytest.mark.case("P17")
-def test_a_slept_laptop_scouts_again() -> None:
-    """Eight hours later nothing is believed: one looks, the others wait."""
+def test_a_laptop_that_slept_sends_a_probe_again() -> None:
+    """Eight hours later nothing is believed: one request goes, the others wait."""
     throttle = warm()
     go(throttle.ask(T0))
 
@@ -265,40 +303,16 @@ def test_a_lower_limit_teaches_the_plan_at_once() -> None:
     assert throttle.plan.name == "free"
 
 
-def test_a_bulk_run_leaves_a_tenth_of_the_minute_while_people_ask() -> None:
-    """A person in another process finds room; nobody there, and the run takes all."""
-    throttle = warm(remaining=6)
-    assert isinstance(throttle.ask(T0, BULK), Go)
-
-    throttle.ask(T0, Requester("a person"))
-    decision = throttle.ask(T0, BULK)
-
-    assert isinstance(decision, Wait)
-    assert isinstance(throttle.ask(T0, Requester("a person")), Go)
-
-
-def test_a_bulk_run_leaves_what_it_was_told_of_the_day() -> None:
-    """The last 20 of the day are for settling and a listing."""
-    throttle = Throttle(Plan(1_000, 30), Budget())
-    granted = 0
-    while isinstance(decision := throttle.ask(T0 + granted, Requester(bulk=True, reserve_per_day=20)), Go):
-        throttle.answered(decision.token, T0 + granted, Answer(200))
-        granted += 1
-
-    assert granted == 10
-    assert isinstance(throttle.ask(T0 + 11, Requester("a person")), Go)
-
-
-def test_units_of_a_dead_process_stay_spent_and_free_its_flights() -> None:
-    """After a minute a flight without an answer is counted as spent, and no longer as under way."""
+def test_units_of_a_dead_process_stay_spent_and_are_no_longer_in_flight() -> None:
+    """After a minute a request without an answer is counted as spent, and no longer as in flight."""
     throttle = warm(remaining=10)
     go(throttle.ask(T0))
 
     throttle.settle(T0 + 61)
 
     assert throttle.budget.in_flight == {}
-    assert throttle.budget.minute.noted == 1  # the scout's has left the minute
-    assert throttle.budget.day.noted == 2
+    assert throttle.budget.windows["minute"].used == 1  # the probe's has left the minute
+    assert throttle.budget.windows["day"].used == 2
 
 
 def test_an_answer_of_401_teaches_nothing_of_this_keys_windows() -> None:
@@ -319,62 +333,14 @@ def test_what_never_left_is_given_back() -> None:
     assert isinstance(throttle.ask(T0), Go)
 
 
-def served(throttle: Throttle, names: list[str], now: float) -> list[str]:
-    """Let processes ask in this order until the window is used, as greedily as they can."""
-    granted = []
-    while True:
-        before = len(granted)
-        for name in names:
-            while isinstance(decision := throttle.ask(now, Requester(name, bulk=True)), Go):
-                throttle.answered(decision.token, now, Answer(200))
-                granted.append(name)
-        if len(granted) == before:
-            return granted
-
-
-@pytest.mark.case("P21")
-def test_none_of_six_processes_starves_beside_a_greedy_one() -> None:
-    """Four a minute, and the first always asks first: each is served within two windows, all the while."""
-    throttle = Throttle(Plan(4, 1_000), Budget(unsure=False))
-    names = [f"process {n}" for n in range(6)]
-    windows = [served(throttle, names, T0 + 62 * window) for window in range(9)]
-
-    assert windows[0] == ["process 0"] * 4
-    assert all(len(window) == 4 for window in windows)
-    for one, two in itertools.pairwise(windows[1:]):
-        assert set(one + two) == set(names)
-
-
-def test_a_waiter_that_died_holds_nobody_up() -> None:
-    """It was told to come back, and did not: two seconds later its turn is gone."""
-    throttle = Throttle(Plan(1, 1_000), Budget(unsure=False))
-    throttle.answered(go(throttle.ask(T0, Requester("a"))), T0, Answer(200))
-    dead = throttle.ask(T0, Requester("dead"))
-    assert isinstance(dead, Wait)
-
-    assert isinstance(throttle.ask(dead.until, Requester("a")), Wait)
-    assert isinstance(throttle.ask(dead.until + 2, Requester("a")), Go)
-    assert throttle.budget.waiting == {}
-
-
-def test_a_person_goes_before_a_bulk_run_that_waits_longer() -> None:
-    """One request is free, and a bulk run has waited for it: the person gets it."""
-    throttle = Throttle(Plan(1, 1_000), Budget(unsure=False))
-    throttle.answered(go(throttle.ask(T0, BULK)), T0, Answer(200))
-    wait = throttle.ask(T0, BULK)
-    assert isinstance(wait, Wait)
-
-    assert isinstance(throttle.ask(wait.until, Requester("a person")), Go)
-
-
 def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
     """It was given up after a minute and counted then: its answer adds nothing, and still teaches."""
     throttle = warm(remaining=50)
     token = go(throttle.ask(T0))
     throttle.settle(T0 + 61)
-    before = throttle.budget.day.noted
+    before = throttle.budget.windows["day"].used
 
     throttle.answered(token, T0 + 62, minute(7, at=T0 + 62))
 
-    assert throttle.budget.day.noted == before
+    assert throttle.budget.windows["day"].used == before
     assert throttle.state("minute", T0 + 62).left == 7

@@ -89,7 +89,7 @@ class Client:
         self.timeline.at(self.timeline.now + back_s, read)
 
     def _die(self, process: int) -> None:
-        """Kill -9 with a request on the way: the ledger's file is all that stays, and another one starts."""
+        """Kill -9 with a request in flight: the ledger's file is all that stays, and another one starts."""
         self.died += 1
         self.throttle.budget = BUDGET.validate_json(BUDGET.dump_json(self.throttle.budget))
         self.timeline.at(self.timeline.now + 2, lambda: self.worker(process + self.processes))
@@ -107,7 +107,7 @@ def run(
     skew_s: float,
     start: float,
     named: bool,
-    stranger_s: float | None = None,
+    other_program_s: float | None = None,
     processes: int = 1,
     deaths: float = 0.0,
 ) -> tuple[StrictService, Client, float]:
@@ -132,14 +132,14 @@ def run(
     for thread in range(threads):
         timeline.at(start + rng.uniform(0, 2), partial(client.worker, thread % processes))
 
-    def stranger() -> None:
+    def other_program() -> None:
         if min(w.remaining(timeline.now + skew_s) for w in service.windows) > 0:
-            service.arrive(timeline.now)  # a stranger who minds the limits, but not ours
-        if stranger_s is not None and timeline.now < start + 600:
-            timeline.at(timeline.now + rng.uniform(0, 2 * stranger_s), stranger)
+            service.arrive(timeline.now)  # it keeps to the limits, but not to our count
+        if other_program_s is not None and timeline.now < start + 600:
+            timeline.at(timeline.now + rng.uniform(0, 2 * other_program_s), other_program)
 
-    if stranger_s is not None:
-        timeline.at(start, stranger)
+    if other_program_s is not None:
+        timeline.at(start, other_program)
     for _ in timeline.run(start + 40 * 86_400):
         pass
     return service, client, timeline.now - start
@@ -200,23 +200,23 @@ def test_a_strict_service_never_refuses_a_named_plan(
     latency_s=st.sampled_from([0.01, 0.4, 2.0]),
     threads=st.integers(1, 8),
     requests=st.integers(1, 120),
-    stranger_s=st.sampled_from([0.2, 1.0, 5.0, 30.0]),
+    other_program_s=st.sampled_from([0.2, 1.0, 5.0, 30.0]),
     seed=st.integers(0, 2**16),
     start=st.floats(1_800_000_000, 1_800_172_800),
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.case("P14")
-def test_beside_a_stranger_refusals_are_those_in_flight_and_nobody_knocks(
+def test_beside_another_program_only_requests_in_flight_are_refused(
     per_minute: int,
     kinds: tuple[WindowKind, WindowKind],
     latency_s: float,
     threads: int,
     requests: int,
-    stranger_s: float,
+    other_program_s: float,
     seed: int,
     start: float,
 ) -> None:
-    """A stranger may take what Remaining promised; then at most those in flight are refused, and all stop."""
+    """It may take what Remaining promised; then at most those in flight are refused, and all stop."""
     _, client, _ = run(
         plan=(per_minute, 100_000),
         kinds=kinds,
@@ -228,7 +228,7 @@ def test_beside_a_stranger_refusals_are_those_in_flight_and_nobody_knocks(
         skew_s=0.0,
         start=start,
         named=True,
-        stranger_s=stranger_s,
+        other_program_s=other_program_s,
     )
 
     assert client.sent_while_closed == 0
@@ -267,7 +267,7 @@ def test_processes_that_die_and_start_again_earn_no_refusal(
     skew_s: float,
     start: float,
 ) -> None:
-    """Killed with a request on the way, started again on the same ledger: what was spent stays spent."""
+    """Killed with a request in flight, started again on the same ledger: what was spent stays spent."""
     service, client, took_s = run(
         plan=(per_minute, per_day),
         kinds=kinds,
@@ -288,7 +288,7 @@ def test_processes_that_die_and_start_again_earn_no_refusal(
     sure = per_day if speaks != "alternate" else max(1, per_day - threads)
     days = -(-service.accepted // max(1, sure - client.died))
     minutes = -(-min(service.accepted, per_day) // per_minute)
-    a_death_s = 62 + 2 * latency_s  # until its request is given up, and no scout takes longer
+    a_death_s = 62 + 2 * latency_s  # until its request is given up, and no probe takes longer
     assert (
         took_s <= days * (86_400 + 700) + (minutes + 1) * (60 + 2 * latency_s + 5) + client.died * a_death_s
     )
