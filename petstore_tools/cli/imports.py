@@ -16,7 +16,7 @@ from petstore_tools.cli import Group, exits, options
 from petstore_tools.cli.import_ import import_each
 from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing import journals, lookup
-from petstore_tools.importing.journal import peek
+from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import JournalInfo
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.store import PetStore
@@ -111,7 +111,7 @@ def show(import_id: str, *, every: bool) -> int:
     click.echo(_table([journal]))
     rows = [
         (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
-        for e in peek(_folder(), journal.target, journal_id=journal.id)
+        for e in read_entries(_folder(), journal.target, journal_id=journal.id)
         if e.state != "created"
     ]
     shown = rows if every else rows[: options.SHOWN_ROWS]
@@ -138,7 +138,7 @@ def resume(
 ) -> int:
     """Continue import ID, as `petstore-tools import FILE` does."""
     with _opened(import_id, environment, progress=False if no_progress else None) as (store, journal):
-        entries = peek(_folder(), journal.target, journal_id=journal.id, wanted=1)
+        entries = read_entries(_folder(), journal.target, journal_id=journal.id, wanted=1)
         wanted = replace(ImportOptions.resumed(journal, entries, wait=False), **chosen)
         return import_each(store, [wanted], yes=yes, as_json=as_json)
 
@@ -164,8 +164,8 @@ def reconcile(
             lookup.decide(store.client, _folder(), journal, row, pet_id)
             click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")
             return exits.DONE
-        verdicts = lookup.reconcile_import(store.inventory, _folder(), journal)
-    outcomes = Counter(type(verdict).__name__.casefold() for verdict in verdicts)
+        found = lookup.reconcile_import(store.inventory, _folder(), journal)
+    outcomes = Counter("ambiguous" if outcome.candidates else outcome.state for outcome in found)
     click.echo(", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.items()) or "There is no unknown row.")
     return exits.PARTLY if outcomes["ambiguous"] else exits.DONE
 

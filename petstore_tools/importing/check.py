@@ -9,7 +9,7 @@ from pathlib import Path
 
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.http.client import Client
-from petstore_tools.importing.journal import peek
+from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import OtherImports, current, following, orphans
 from petstore_tools.importing.matching import Merge, holds_most, is_another_file, merge
 from petstore_tools.importing.options import ImportOptions
@@ -109,7 +109,7 @@ def open_source(client: Client, folder: Path, order: ImportOptions) -> Opened:
     if table.rejects_of and not (folder / f"{journal}.lock").exists():
         raise JournalError(f"the rejects file belongs to an import {journal} that is not on this machine")
     whole = not (table.rejects_of or kept)
-    another_file = whole and is_another_file(peek(folder, target, journal_id=journal), rows)
+    another_file = whole and is_another_file(read_entries(folder, target, journal_id=journal), rows)
     beside = (replace(target, sheet=sheet) for sheet in order.together if sheet != table.sheet)
     renamed = orphans(folder, target, table.sheets) if order.together else []
     return Opened(
@@ -155,7 +155,7 @@ def _journal(folder: Path, target: Target, table: Table, rows: list[Row]) -> str
     if found := current(folder, target):
         return found
     for name in orphans(folder, target, table.sheets) if table.sheet else ():
-        if holds_most(peek(folder, target, journal_id=name), rows):
+        if holds_most(read_entries(folder, target, journal_id=name), rows):
             return name
     return target.id
 

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
-from petstore_tools.importing.journal_file import READ_STATE, damaged
+from petstore_tools.importing.journal_file import READ_STATE, reading
 from petstore_tools.importing.rows import PetValues
-from petstore_tools.importing.run_lock import Target, about, run_lock, was_made
+from petstore_tools.importing.run_lock import Target, place_of, run_lock, was_made
 
 BUSY_S: Final = 2.0  # how long a journal may be locked before it counts as one that cannot be read
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass
 class OtherImports:
     """
     What other imports to the same place have done.
@@ -31,29 +30,29 @@ class OtherImports:
         lost: Values of those that they may have created.
         owned: Ids that they created, and the journal of each.
         defaults: Statuses that the service gave to rows that had none.
-        unreadable: Journals that cannot be read, by name: what they own cannot be told.
+        unreadable: Journals that cannot be read, by name: what they own is not known.
     """
 
-    existing: Counter[PetValues]
-    of_siblings: Counter[PetValues]
-    lost: frozenset[PetValues]
-    owned: Mapping[int, str]
-    defaults: frozenset[str | None]
-    unreadable: tuple[str, ...]
+    existing: Counter[PetValues] = field(default_factory=Counter)
+    of_siblings: Counter[PetValues] = field(default_factory=Counter)
+    lost: set[PetValues] = field(default_factory=set)
+    owned: dict[int, str] = field(default_factory=dict)
+    defaults: set[str | None] = field(default_factory=set)
+    unreadable: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of them."""
         return tuple(
-            f"the journal {name} of another import cannot be read, so its animals are not known; if it is "
-            f"damaged for good: petstore-tools imports forget {name}"
+            f"the journal {name} of another import cannot be read, so its animals are not known. If it is "
+            f"damaged for good, remove it: petstore-tools imports forget {name}"
             for name in self.unreadable
         )
 
 
 def other_imports(folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()) -> OtherImports:
     """
-    Read the journals of other imports to the same target.
+    Read the journals of other imports to the same place.
 
     Args:
         folder: Where journals live.
@@ -61,33 +60,42 @@ def other_imports(folder: Path, target: Target, *, but: str, siblings: Collectio
         but: Name of the journal that is no other.
         siblings: Those of other sheets of the workbook that are imported with it.
     """
-    existing: Counter[PetValues] = Counter()
-    of_siblings: Counter[PetValues] = Counter()
-    lost: set[PetValues] = set()
-    owned: dict[int, str] = {}
-    defaults: set[str | None] = set()
-    unreadable: list[str] = []
+    others = OtherImports()
+
+    def add(journal_id: str, db: sqlite3.Connection, facts: Mapping[str, str]) -> None:
+        if journal_id == but or not place_of(target).items() <= facts.items():
+            return
+        rows = db.execute(
+            "SELECT name, category_id, status, pet_id FROM row"
+            " WHERE state IN ('created', 'unknown', 'sending')"
+        ).fetchall()
+        others.defaults.update(json.loads(facts.get("defaults", "[]")))
+        for name, category_id, status, pet_id in rows:
+            values = name, category_id, status
+            (others.of_siblings if journal_id in siblings else others.existing)[values] += 1
+            if pet_id is None:
+                others.lost.add(values)
+            else:
+                others.owned[pet_id] = journal_id
+
+    _, unreadable = _read_each(folder, add)
+    others.unreadable = tuple(name for name in unreadable if name != but)
+    return others
+
+
+def _read_each(
+    folder: Path, read: Callable[[str, sqlite3.Connection, Mapping[str, str]], T]
+) -> tuple[dict[str, T], dict[str, JournalError]]:
+    """Read something of every journal; return it by name, and by name why others cannot be read."""
+    found: dict[str, T] = {}
+    unreadable: dict[str, JournalError] = {}
     for path in sorted(folder.glob("*.db")):
-        if path.stem == but:
-            continue
         try:
-            with _reading(path) as (db, facts):
-                if not about(target).items() <= facts.items():
-                    continue
-                defaults.update(json.loads(facts.get("defaults", "[]")))
-                for *content, pet_id in db.execute(
-                    "SELECT name, category_id, status, pet_id FROM row"
-                    " WHERE state IN ('created', 'unknown', 'sending')"
-                ):
-                    name, category_id, status = content
-                    (of_siblings if path.stem in siblings else existing)[name, category_id, status] += 1
-                    if pet_id is None:
-                        lost.add((name, category_id, status))
-                    else:
-                        owned[pet_id] = path.stem
-        except JournalError:
-            unreadable.append(path.stem)
-    return OtherImports(existing, of_siblings, frozenset(lost), owned, frozenset(defaults), tuple(unreadable))
+            with reading(path, busy_s=BUSY_S) as (db, facts):
+                found[path.stem] = read(path.stem, db, facts)
+        except JournalError as error:
+            unreadable[path.stem] = error
+    return found, unreadable
 
 
 def current(folder: Path, target: Target) -> str:
@@ -123,16 +131,11 @@ def orphans(folder: Path, target: Target, sheets: Collection[str]) -> list[str]:
     return found + [name for name in [vanished] if name and not (folder / f"{name}.db").exists()]
 
 
-def _of_workbook(folder: Path, target: Target) -> Iterator[tuple[str, str]]:
-    """Yield the names and sheets of the journals of a file."""
-    place = {**about(target), "path": str(target.path)}
-    for path in sorted(folder.glob("*.db")):
-        try:
-            with _reading(path) as (_, facts):
-                if place.items() <= facts.items():
-                    yield path.stem, facts.get("sheet", "")
-        except JournalError:
-            continue
+def _of_workbook(folder: Path, target: Target) -> list[tuple[str, str]]:
+    """Return the names and sheets of the journals of a file."""
+    place = {**place_of(target), "path": str(target.path)}
+    found, _ = _read_each(folder, lambda _id, _db, facts: facts)
+    return [(name, facts.get("sheet", "")) for name, facts in found.items() if place.items() <= facts.items()]
 
 
 def _last(folder: Path, journal_id: str) -> str:
@@ -164,7 +167,7 @@ class JournalInfo:
         id: Its name.
         target: What it is for.
         changed_at: Unix seconds of its last change.
-        states: Rows by state; `ambiguous` are unknown ones that a look could not settle. Rows with problems
+        states: Rows by state; `ambiguous` are unknown ones that only a person can decide. Rows with problems
             count as rejected.
         bad_rows: Rows with problems that its file had.
         reading: How its source is read, by option.
@@ -184,47 +187,22 @@ def list_journals(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalErr
 
     A run may go on meanwhile.
     """
-    found: list[JournalInfo] = []
-    unreadable: dict[str, JournalError] = {}
-    for path in folder.glob("*.db"):
-        try:
-            found.append(_kept(path))
-        except JournalError as error:
-            unreadable[path.stem] = error
-    return sorted(found, key=lambda journal: -journal.changed_at), unreadable
+    found, unreadable = _read_each(folder, _info)
+    return sorted(found.values(), key=lambda journal: -journal.changed_at), unreadable
 
 
-def _kept(path: Path) -> JournalInfo:
-    with _reading(path) as (db, told):
-        rows = db.execute(
-            f"SELECT CASE WHEN candidates != '[]' THEN 'ambiguous' ELSE {READ_STATE} END, count(*)"
-            " FROM row GROUP BY 1"
-        )
-        states = Counter(dict(rows.fetchall()))
-        (changed_at,) = db.execute("SELECT max(changed_at) FROM row").fetchone()
-    bad_rows = int(told.get("bad_rows", 0))
+def _info(journal_id: str, db: sqlite3.Connection, facts: Mapping[str, str]) -> JournalInfo:
+    rows = db.execute(
+        f"SELECT CASE WHEN candidates != '[]' THEN 'ambiguous' ELSE {READ_STATE} END, count(*)"
+        " FROM row GROUP BY 1"
+    )
+    states = Counter(dict(rows.fetchall()))
+    (changed_at,) = db.execute("SELECT max(changed_at) FROM row").fetchone()
+    bad_rows = int(facts.get("bad_rows", 0))
     states["rejected"] += bad_rows
-    at = max(changed_at or 0.0, float(told.get("adopted_at", told["made_at"])))
-    target = Target(told["environment"], told["base_url"], Path(told["path"]), told.get("sheet", ""))
-    return JournalInfo(path.stem, target, at, states, bad_rows, json.loads(told.get("reading", "{}")))
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
-    """
-    Open a journal for reading, with what it says about itself.
-
-    Raises:
-        JournalError: It is empty, damaged, locked, or no journal.
-    """
-    try:
-        db = sqlite.read(path, busy_s=BUSY_S)
-        try:
-            yield db, dict(db.execute("SELECT name, value FROM about").fetchall())
-        finally:
-            db.close()
-    except (sqlite3.Error, KeyError, ValueError, TypeError) as error:
-        raise JournalError(damaged(path.stem, str(error))) from error
+    at = max(changed_at or 0.0, float(facts.get("adopted_at", facts["made_at"])))
+    target = Target(facts["environment"], facts["base_url"], Path(facts["path"]), facts.get("sheet", ""))
+    return JournalInfo(journal_id, target, at, states, bad_rows, json.loads(facts.get("reading", "{}")))
 
 
 def forget(folder: Path, journal_id: str) -> None:

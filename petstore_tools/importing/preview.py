@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from petstore_tools.http.client import Client
 from petstore_tools.importing.check import Checked, check, open_source
-from petstore_tools.importing.journal import peek
+from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import other_imports
 from petstore_tools.importing.matching import Held
 from petstore_tools.importing.names import notes_on
@@ -154,7 +154,7 @@ def _first(things: tuple[object, ...], most: int) -> list[str]:
 def preview(client: Client, folder: Path, order: ImportOptions) -> ImportPreview:
     """Check a file and forecast its import; sends nothing, writes nothing."""
     opened = open_source(client, folder, order)
-    entries = peek(folder, opened.target, journal_id=opened.journal)
+    entries = read_entries(folder, opened.target, journal_id=opened.journal)
     others = other_imports(folder, opened.target, but=opened.journal, siblings=opened.siblings)
     checked = check(order, entries, opened, others)
     return describe(client, order, checked, others.notes)

@@ -42,8 +42,8 @@ class Target:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
-def about(target: Target) -> dict[str, str]:
-    """Return what a journal says of the place it is for."""
+def place_of(target: Target) -> dict[str, str]:
+    """Return what a journal keeps of the place that its import is for."""
     return {"environment": target.environment, "base_url": target.base_url}
 
 
@@ -69,7 +69,7 @@ def place_lock(folder: Path, target: Target, wait: Callable[[], None]) -> Iterat
         target: What an import is for.
         wait: Called again and again while another holds it.
     """
-    place = hashlib.sha256(json.dumps(about(target)).encode()).hexdigest()[:12]
+    place = hashlib.sha256(json.dumps(place_of(target)).encode()).hexdigest()[:12]
     while (lock := _lock(folder / f"place-{place}.lock")) is None:
         wait()
     try:

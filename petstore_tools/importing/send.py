@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final, Literal, Self, assert_never
+from typing import Final, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import (
@@ -21,23 +20,19 @@ from petstore_tools.errors import (
     TransportError,
     UnauthorizedError,
 )
-from petstore_tools.http import backoff as retry
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
-from petstore_tools.http.transport import Reply
-from petstore_tools.importing import row_states
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.row_states import Entry
+from petstore_tools.importing.row_states import Entry, Outcome, State, judge
 from petstore_tools.models import NewPet
 from petstore_tools.throttle.forecast import connections
-from petstore_tools.throttle.gate import CallCancelled, CallOptions
+from petstore_tools.throttle.gate import ALONE, CallCancelled, CallOptions
 from petstore_tools.throttle.throttle import Wait
 
-SICK_AFTER: Final = 3  # unknown rows in a row
+MAX_UNKNOWN_IN_A_ROW: Final = 3
 LAST_ANSWERS_S: Final = 0.8  # what answers under way are given after Ctrl-C
 TICK_S: Final = 0.1
 
-Fate = Literal["created", "rejected", "unknown"]
 StopKind = Literal["quota", "banned", "key refused", "service", "interrupted", "unknown rows"]
 
 
@@ -50,21 +45,25 @@ class Stopped:
         kind: For programs.
         why: For people.
         resumes_at: Unix seconds from which it can go on, None where time alone does not help.
-        error: What to raise where going on is pointless: the key or our request is wrong, or the program
-            was told to end.
-        sick: Row after row came to nothing sure, so the service may be well again later.
+        error: What to raise where going on is pointless: the key or our request is wrong, the state on disk
+            failed, or the program was told to end.
+        may_recover: The last rows got no usable answer, so the service may work again a little later.
     """
 
     kind: StopKind
     why: str
     resumes_at: float | None = None
     error: BaseException | None = None
-    sick: bool = False
+    may_recover: bool = False
 
     @classmethod
-    def of(cls, error: Exception) -> Self:
+    def of(cls, error: BaseException) -> Self:
         """Say what kind of end an error is."""
         match error:
+            case KeyboardInterrupt():
+                return cls("interrupted", "interrupted")
+            case SystemExit():
+                return cls("interrupted", "interrupted", error=error)
             case QuotaError():
                 return cls("quota", error.why, error.resumes_at)
             case KeyBannedError():
@@ -78,8 +77,7 @@ class Stopped:
         return cls("service", str(error), error=error)
 
 
-INTERRUPTED: Final = Stopped("interrupted", "interrupted")
-STOPS: Final = (QuotaError, ApiError, ProtocolError, TransportError)
+STOPS: Final = (QuotaError, ApiError, ProtocolError, TransportError, KeyboardInterrupt)
 
 
 @dataclass(frozen=True)
@@ -105,81 +103,58 @@ class Progress:
 
 class Sender:
     """
-    One run over the unsent rows of a journal.
+    Sends the unsent rows of a journal, over as many connections as the plan and the latency call for.
 
     Args:
         client: One key at one service.
         journal: Open, and ours alone.
-        call_options: How it waits.
         progress: Called from the caller's thread, now and then.
+        total: Rows that will be sent.
     """
 
     def __init__(
-        self,
-        client: Client,
-        journal: Journal,
-        call_options: CallOptions,
-        *,
-        progress: Callable[[Progress], None],
+        self, client: Client, journal: Journal, progress: Callable[[Progress], None], total: int
     ) -> None:
-        self._client, self._journal, self._progress = client, journal, progress
-        self._manner = replace(call_options, cancelled=lambda: self._ended, on_wait=self._note_wait)
+        self._client, self._journal, self._progress, self._total = client, journal, progress, total
+        self._call_options = ALONE
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
         self._ids: set[int] = set()  # each belongs to one row
-        self._total = self._running = 0
-        self._counts: dict[Fate, int] = {"created": 0, "rejected": 0, "unknown": 0}
-        self._unknown_in_a_row = 0
-        self._waits: Wait | None = None
-        self._latency_s: float | None = None
-        self._connections: int | None = None
-        self._chance = random.Random()
-        self._url = client.base_url + spec.PETS_PATH
-        self._ended = False
+        self._counts: Counter[State] = Counter()
+        self._unknown_in_a_row = self._running = 0
+        self._wait: Wait | None = None
+        self._connections: int | None = None  # until the first answer shows the latency
         self._stopped: Stopped | None = None
-        self._crash: BaseException | None = None
 
-    def run(self, entries: Sequence[Entry]) -> Stopped | None:
-        """
-        Send the rows; return why it ended early, None where all were sent.
-
-        Raises:
-            LedgerError, JournalError: The state on disk failed; nothing more was sent.
-        """
-        self._queue.extend(entries)
+    def run(self, entries: Sequence[Entry], call_options: CallOptions) -> Stopped | None:
+        """Send the rows; return why it ended early, None where all were sent."""
+        self._queue, self._stopped = deque(entries), None
+        self._call_options = replace(
+            call_options, cancelled=lambda: self._stopped is not None, on_wait=self._note_wait
+        )
         self._ids = {e.pet_id for e in self._journal.entries() if e.pet_id is not None}
-        self._total = len(entries)
+        self._total, self._counts, self._unknown_in_a_row = len(entries), Counter(), 0
         try:
-            while self._running or (self._queue and not self._ended):
-                if self._queue and not self._ended and self._running < self._wanted():
+            while self._running or (self._queue and not self._stopped):
+                if self._queue and not self._stopped and self._running < (self._connections or 1):
                     with self._changed:
                         self._running += 1
                     threading.Thread(target=self._work, name="import", daemon=True).start()
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
-                self._report()
-            self._report()
+                self._show()
+            self._show()
         except BaseException as error:
-            self._stop(replace(INTERRUPTED, error=error if isinstance(error, SystemExit) else None))
-            if not isinstance(error, KeyboardInterrupt | SystemExit):
-                self._crash = error
+            self._stop(Stopped.of(error))
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
-        finally:
-            self._ended = True
-        if self._crash is not None:
-            raise self._crash
         return self._stopped
 
-    def _wanted(self) -> int:
-        """Return how many connections to use: one until its first answer shows the latency."""
-        if self._latency_s is None:
-            return 1
-        if self._connections is None:
-            plan, _ = self._client.gate.read()
-            self._connections = connections(plan.per_minute, self._latency_s)
-        return self._connections
+    def show_wait(self, wait: Wait | None) -> None:
+        """Show what the caller's thread waits for."""
+        self._note_wait(wait)
+        self._show()
 
     def _work(self) -> None:
         try:
@@ -187,13 +162,9 @@ class Sender:
                 while (entry := self._next()) is not None:
                     self._send(entry)
         except CallCancelled:
-            pass  # the run has ended; the row it waited for is still unsent
-        except STOPS as error:
+            pass  # the run has ended; the row that waited is still unsent
+        except BaseException as error:  # after the first one, they come of the journal being closed
             self._stop(Stopped.of(error))
-        except BaseException as error:
-            if not self._ended:  # what comes later comes of the journal being closed
-                self._crash = error
-                self._stop(Stopped("service", str(error)))
         finally:
             with self._changed:
                 self._running -= 1
@@ -201,120 +172,83 @@ class Sender:
 
     def _next(self) -> Entry | None:
         with self._changed:
-            return self._queue.popleft() if self._queue and not self._ended else None
+            return self._queue.popleft() if self._queue and not self._stopped else None
 
     def _send(self, entry: Entry) -> None:
-        failures = 0
-        while True:
-            try:
-                reply = self._attempt(entry)
-            except TransportError as error:
-                if error.may_have_left:
-                    self._record(entry, row_states.Unknown(str(error)))
-                    return
-                self._transition(entry, "unsent")
-                failures += 1
-                if failures >= retry.ATTEMPTS:
-                    raise
-                self._client.gate.pause(retry.backoff_s(failures, self._chance), self._manner)
-                continue
-            except ProtocolError as error:
-                self._record(entry, row_states.Unknown(str(error)))
-                raise
-            if reply.status != HTTPStatus.TOO_MANY_REQUESTS:
-                self._record(entry, row_states.judge(reply.status, reply.body, entry.content), reply)
-                return
-            self._transition(entry, "unsent")  # a refused request created nothing (§8.4)
-
-    def _attempt(self, entry: Entry) -> Reply:
         name, category_id, status = entry.content
         pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
+        url = self._client.base_url + spec.PETS_PATH
         left_at = 0.0
 
-        def intend() -> None:
+        def before() -> None:
             nonlocal left_at
-            if self._ended:
+            if self._stopped:
                 raise CallCancelled
-            self._transition(entry, "sending")
+            self._transition(entry, Outcome("sending"))
             left_at = time.perf_counter()
 
-        reply = self._client.attempt("POST", self._url, pet.wire(), call_options=self._manner, before=intend)
-        self._latency_s = self._latency_s or time.perf_counter() - left_at
-        return reply
+        try:
+            reply = self._client.call(
+                "POST",
+                url,
+                pet.wire(),
+                call_options=self._call_options,
+                before=before,
+                on_no_effect=lambda: self._transition(entry, Outcome("unsent")),
+            )
+        except TransportError as error:
+            if not error.may_have_left:
+                raise
+            self._record(entry, Outcome("unknown", detail=str(error)))
+            return
+        except ProtocolError as error:
+            self._record(entry, Outcome("unknown", detail=str(error)))
+            raise
+        if self._connections is None:
+            latency_s = time.perf_counter() - left_at
+            self._connections = connections(self._client.plan.per_minute, latency_s)
+        outcome = judge(reply.status, reply.body, entry.content)
+        self._record(entry, outcome)
+        if outcome.state == "unsent":  # our request is wrong, not the row
+            expect(reply, HTTPStatus.CREATED, "POST", url)
 
-    def _record(self, entry: Entry, outcome: row_states.Outcome, reply: Reply | None = None) -> None:
-        match self._once(outcome):
-            case row_states.Created(pet_id, status):
-                if entry.content[2] is None:
-                    self._journal.learn_default(status)
-                self._transition(entry, "created", pet_id=pet_id)
-                self._count("created")
-            case row_states.Rejected(why):
-                self._transition(entry, "rejected", detail=why)
-                self._count("rejected")
-            case row_states.Unknown(why, pet_id):
-                candidates = () if pet_id is None else (pet_id,)
-                self._transition(entry, "unknown", detail=why, candidates=candidates)
-                self._count("unknown", why)
-            case row_states.Refused():
-                self._transition(entry, "unsent")
-                assert reply is not None
-                expect(reply, HTTPStatus.CREATED, "POST", self._url)
-            case _:
-                assert_never(outcome)
-
-    def _once(self, outcome: row_states.Outcome) -> row_states.Outcome:
-        """Doubt an answer whose id is another row's already."""
-        if not isinstance(outcome, row_states.Created):
-            return outcome
+    def _record(self, entry: Entry, outcome: Outcome) -> None:
+        pet_id = outcome.pet_id
+        if pet_id is not None:
+            with self._changed:
+                if pet_id in self._ids:
+                    why = f"the answer is 201, but with the id of another row ({pet_id})"
+                    outcome = Outcome("unknown", detail=why, candidates=(pet_id,))
+                self._ids.add(pet_id)
+        if outcome.state == "created" and entry.content[2] is None:
+            self._journal.learn_default(outcome.shown_status)
+        self._transition(entry, outcome)
         with self._changed:
-            if outcome.pet_id in self._ids:
-                return row_states.Unknown(
-                    f"201 with the id of another row ({outcome.pet_id})", outcome.pet_id
-                )
-            self._ids.add(outcome.pet_id)
-        return outcome
-
-    def _count(self, fate: Fate, why: str = "") -> None:
-        with self._changed:
-            self._counts[fate] += 1
-            self._unknown_in_a_row = self._unknown_in_a_row + 1 if fate == "unknown" else 0
-            sick = self._unknown_in_a_row >= SICK_AFTER
+            self._counts[outcome.state] += 1
+            self._unknown_in_a_row = self._unknown_in_a_row + 1 if outcome.state == "unknown" else 0
+            fails = self._unknown_in_a_row >= MAX_UNKNOWN_IN_A_ROW
             self._changed.notify_all()
-        if sick:
-            said = f"{SICK_AFTER} rows in a row came to nothing sure: {why}"
-            self._stop(Stopped("service", said, sick=True))
+        if fails:
+            why = f"{MAX_UNKNOWN_IN_A_ROW} rows in a row got no usable answer: {outcome.detail}"
+            self._stop(Stopped("service", why, may_recover=True))
 
-    def _transition(
-        self,
-        entry: Entry,
-        state: row_states.State,
-        *,
-        pet_id: int | None = None,
-        detail: str = "",
-        candidates: Sequence[int] = (),
-    ) -> None:
-        now = self._client.clock.now()
-        self._journal.transition(entry, state, now=now, pet_id=pet_id, detail=detail, candidates=candidates)
+    def _transition(self, entry: Entry, outcome: Outcome) -> None:
+        self._journal.transition([(entry, outcome)], now=self._client.clock.now())
 
     def _stop(self, stopped: Stopped) -> None:
         with self._changed:
             self._stopped = self._stopped or stopped
-            self._ended = True
             self._changed.notify_all()
         self._client.clock.poke()
 
     def _note_wait(self, wait: Wait | None) -> None:
-        self._waits = wait
+        self._wait = wait
 
-    def _report(self) -> None:
+    def _show(self) -> None:
         with self._changed:
-            done, waits = sum(self._counts.values()), self._waits
-            progress = Progress(
-                done,
-                self._total,
-                **self._counts,
-                waits_until=None if waits is None else waits.until,
-                waits_for="" if waits is None else waits.why,
-            )
+            counts, wait = self._counts, self._wait
+            created, rejected, unknown = counts["created"], counts["rejected"], counts["unknown"]
+        progress = Progress(created + rejected + unknown, self._total, created, rejected, unknown)
+        if wait is not None:
+            progress = replace(progress, waits_until=wait.until, waits_for=wait.why)
         self._progress(progress)

@@ -15,7 +15,7 @@ from inventories import existing_names
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import JournalError, SheetError
-from petstore_tools.importing.journal import peek
+from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import list_journals
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.plans import Plan
@@ -316,4 +316,4 @@ def test_the_journal_of_a_run_that_was_killed_is_read_by_the_next(
 def peek_at(journal: Path) -> list[Entry]:
     """Read a journal as previews do."""
     (found,) = list_journals(journal.parent)[0]
-    return peek(journal.parent, found.target, journal_id=found.id)
+    return read_entries(journal.parent, found.target, journal_id=found.id)

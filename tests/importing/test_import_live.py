@@ -744,7 +744,7 @@ store.import_pets(sys.argv[4])
 """
 # every boundary of a run, in its order; POST 3 has its answer lost, so that there is something to settle
 BOUNDARIES = [
-    ("journal", "_make", 1),  # the journal gets its name
+    ("journal", "create_file", 1),  # the journal gets its name
     ("transport.Transport", "send", 1),  # the look before
     ("journal.Journal", "keep_baseline", 1),
     ("journal.Journal", "add_rows", 1),
@@ -755,7 +755,7 @@ BOUNDARIES = [
     ("journal.Journal", "transition", 8),
     ("journal.Journal", "transition", 40),
     ("lookup", "list_inventory", 2),  # the look after
-    ("journal.Journal", "settle", 1),
+    ("journal.Journal", "transition", 41),
     ("journal.Journal", "mark_lost", 2),
     ("csv_files", "csv_bytes", 1),  # the created file
     ("atomic.os", "replace", 1),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.matching import merge
 from petstore_tools.importing.reconcile import find_outcomes
+from petstore_tools.importing.row_states import Outcome
 from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.tabular.csv_files import records, write_csv
@@ -59,19 +60,19 @@ class World:
                 death = self.deaths[self.requests % len(self.deaths)]
                 self.requests += 1
                 self._die(death, 0)
-                journal.transition(entry, "sending", now=0.0)
+                journal.transition([(entry, Outcome("sending"))], now=0.0)
                 self._die(death, 1)
                 if fate in ("created", "lost after"):
                     self.created[entry.content] += 1
                 self._die(death, 2)
                 if fate == "created":
-                    journal.transition(entry, "created", now=0.0, pet_id=self.requests)
+                    journal.transition([(entry, Outcome("created", self.requests))], now=0.0)
                 elif fate == "rejected":
-                    journal.transition(entry, "rejected", now=0.0)
+                    journal.transition([(entry, Outcome("rejected"))], now=0.0)
                 elif fate == "refused 429":
-                    journal.transition(entry, "unsent", now=0.0)
+                    journal.transition([(entry, Outcome("unsent"))], now=0.0)
                 else:
-                    journal.transition(entry, "unknown", now=0.0)
+                    journal.transition([(entry, Outcome("unknown"))], now=0.0)
                 self._die(death, 3)
 
     @staticmethod
@@ -148,7 +149,7 @@ class Clerk:
 
 
 def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
-    """Look before, send, settle, as `importing.run` does, and die anywhere."""
+    """List the baseline, send, reconcile, as `importing.run` does, and die anywhere."""
 
     def may_die() -> None:
         if clerk.rng.random() < deaths:
@@ -162,23 +163,23 @@ def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
         journal.add_rows(merge(journal.entries(), rows), now=clerk.now)
         for entry in [e for e in journal.entries(wanted=True) if e.state == "unsent"]:
             clerk.pass_time()
-            journal.transition(entry, "sending", now=clerk.now)
+            journal.transition([(entry, Outcome("sending"))], now=clerk.now)
             may_die()
             pet_id = clerk.create(entry.content)
             may_die()
             clerk.now += 1
             if pet_id is None:
-                journal.transition(entry, "unknown", now=clerk.now)
+                journal.transition([(entry, Outcome("unknown"))], now=clerk.now)
             else:
-                journal.transition(entry, "created", now=clerk.now, pet_id=pet_id)
+                journal.transition([(entry, Outcome("created", pet_id))], now=clerk.now)
             may_die()
         lost = [e for e in journal.entries() if e.state == "unknown" and not e.candidates]
         if lost:
             clerk.now = max(clerk.now, max(e.changed_at for e in lost) + RECONCILE_AFTER_S)
             owned = {e.pet_id for e in journal.entries() if e.pet_id is not None}
-            verdicts = find_outcomes(lost, clerk.list_inventory(), baseline=journal.baseline, owned=owned)
+            outcomes = find_outcomes(lost, clerk.list_inventory(), baseline=journal.baseline, owned=owned)
             may_die()
-            journal.settle(verdicts, now=clerk.now)
+            journal.transition(outcomes, now=clerk.now)
 
 
 @given(
