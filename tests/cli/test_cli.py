@@ -287,7 +287,7 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
         created = (tmp_path / "a.created.csv").read_text()
         (pet_id,) = [i for i in lost["id"] if f",{i}\n" not in created]
         assert f"{pet_id}" in shown.stdout
-        assert "nobody looked before the import" in shown.stdout
+        assert "the inventory was not listed before the import" in shown.stdout
 
         assert run("imports", "reconcile", name, **here).returncode == 1  # still ambiguous
         assert run("imports", "reconcile", name, "--row", "1", "--created", "9", **here).returncode == 2
