@@ -54,7 +54,7 @@ def report_(output: Path | None, environment: str | None, *, yes: bool, **query:
         except OSError:
             click.echo(report.to_text())  # its requests are spent, so it is shown at least
             raise
-        click.echo(f"{report.face}; report in {output}", err=True)
+        click.echo(f"{report.headline}; report in {output}", err=True)
         for note in report.notes:
             click.echo(f"Note: {note}", err=True)
     return exits.DONE if report.listing.complete else exits.PARTLY

@@ -1,26 +1,23 @@
-"""Frames of animals counted and compared: codes of statuses, breakdowns, what changed, history."""
+"""Frames of animals counted and compared: by status, by category, what changed, and counts over time."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
 
 from petstore_tools import spec
-from petstore_tools.listing import frames
-
-if TYPE_CHECKING:
-    import pandas as pd
+from petstore_tools.listing.frames import text_dtype
 
 UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
 OURS: Final = frozenset({UNSET, "total", "label", "categoryId", "new", "gone"})  # names that tables have
-NEW, GONE = "new", "gone"  # where an animal moved from, or to, that stands in one listing only
+NEW, GONE = "new", "gone"  # where an animal moved from, or to, that is in one listing only
 
 
 def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     """Return a code per row and the name of each code; the last is `unset`."""
-    import pandas as pd
-
     status = pets["status"]
     found = status if isinstance(status.dtype, pd.CategoricalDtype) else status.astype("category")
     others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
@@ -31,25 +28,23 @@ def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     return found.cat.codes.to_numpy(), [*names, UNSET]
 
 
+def _index(names: Iterable[str]) -> pd.Index[Any]:
+    """Return statuses as the index of a table, `unset` last."""
+    ordered = [name for name in dict.fromkeys(names) if name != UNSET]
+    return pd.Index([*ordered, UNSET], name="status", dtype=text_dtype())
+
+
 def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
     """Count animals per status: `count` (int64) and `share` (float64), zero rows kept."""
-    import numpy as np
-    import pandas as pd
-
     found, names = codes(pets)
     shifted = found + found.dtype.type(1) if len(names) < 127 else found.astype("int64") + 1
     bins = np.bincount(shifted, minlength=len(names))  # a missing status is -1, so the first bin
     counts = np.append(bins[1:], bins[0]).astype("int64")
-    shares = counts / len(pets) if len(pets) else np.zeros(len(names))
-    index = pd.Index(names, name="status", dtype=frames.text_dtype())
-    return pd.DataFrame({"count": counts, "share": shares}, index=index)
+    return pd.DataFrame({"count": counts, "share": counts / max(len(pets), 1)}, index=_index(names))
 
 
 def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     """Count animals per categoryId (rows) and status (columns), with `total`, and `label` where given."""
-    import numpy as np
-    import pandas as pd
-
     found, names = codes(pets)
     places, ids = pd.factorize(pets["categoryId"].to_numpy(), sort=True)
     width = len(names)
@@ -62,16 +57,13 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     table["total"] = table.sum(axis=1)
     if labels:
         named = [labels.get(i, "") for i in ids.tolist()]
-        table.insert(0, "label", pd.Series(named, index=table.index, dtype=frames.text_dtype()))
+        table.insert(0, "label", pd.Series(named, index=table.index, dtype=text_dtype()))
     return table
 
 
 def changes(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     """Compare two breakdowns: `before`, `now`, `change` (int64), a row for each status of either."""
-    import pandas as pd
-
-    names = [n for n in dict.fromkeys([*now.index, *before.index]) if n != UNSET]
-    index = pd.Index([*names, UNSET], name="status", dtype=frames.text_dtype())
+    index = _index([*now.index, *before.index])
     table = pd.DataFrame({"before": before["count"], "now": now["count"]}, index=index)
     table = table.fillna(0).astype("int64")
     table["change"] = table["now"] - table["before"]
@@ -83,49 +75,39 @@ def moved(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     Name the animals whose status differs, that are new, or that are gone.
 
     Returns:
-        Columns `id` (int64), `name` (string), `categoryId` (int64), `from` and `to` (string: a status,
+        Columns `id` (int64), `name` (text), `categoryId` (int64), `from` and `to` (text: a status,
         `unset`, `new`, `gone`), by id.
     """
-    import pandas as pd
-
-    then, later = (
+    older, newer = (
         frame.assign(status=_names(frame)).set_index("id")[["name", "categoryId", "status"]]
         for frame in (before, now)
     )
-    ids = later.index.union(then.index)
-    origin = then["status"].reindex(ids, fill_value=NEW)
-    target = later["status"].reindex(ids, fill_value=GONE)
-    pets = pd.concat([later, then.loc[then.index.difference(later.index)]]).loc[ids]
+    ids = newer.index.union(older.index)
+    origin = older["status"].reindex(ids, fill_value=NEW)
+    target = newer["status"].reindex(ids, fill_value=GONE)
+    pets = pd.concat([newer, older.loc[older.index.difference(newer.index)]]).loc[ids]
     table = pets.assign(status=origin, to=target).rename(columns={"status": "from"})
     table = table[(origin != target).to_numpy()].rename_axis("id").reset_index()
-    text = frames.text_dtype()
-    dtypes = {"id": "int64", "categoryId": "int64", "name": text, "from": text, "to": text}
-    typed: pd.DataFrame = table.astype(dtypes)
+    texts = dict.fromkeys(("name", "from", "to"), text_dtype())
+    typed: pd.DataFrame = table.astype({"id": "int64", "categoryId": "int64", **texts})
     return typed
 
 
-def moves(table: pd.DataFrame) -> list[tuple[str, str, int]]:
-    """Return how many animals moved from where to where, the most first."""
-    counts = Counter(zip(table["from"].tolist(), table["to"].tolist(), strict=True))
-    return [(origin, target, count) for (origin, target), count in counts.most_common()]
+def moves(table: pd.DataFrame) -> pd.DataFrame:
+    """Count the animals of `moved` by `from` and `to`: a column `animals` (int64), the most first."""
+    counts = table.groupby(["from", "to"], as_index=False).size().rename(columns={"size": "animals"})
+    return counts.sort_values("animals", ascending=False, kind="stable", ignore_index=True)
 
 
-def history(listings: Iterable[tuple[float, pd.DataFrame]]) -> pd.DataFrame:
+def counts_over_time(listings: Iterable[tuple[float, pd.DataFrame]]) -> pd.DataFrame:
     """Count each of many listings: index `as_of` (datetime, UTC), an int64 column per status."""
-    import pandas as pd
-
-    counted = [(at, breakdown(frame)["count"]) for at, frame in listings]
-    names = [
-        n for n in dict.fromkeys([*spec.STATUSES, *(n for _, c in counted for n in c.index)]) if n != UNSET
-    ]
-    times = pd.to_datetime([int(at * 1e6) for at, _ in counted], unit="us", utc=True).as_unit("us")
-    rows = [counts.reindex([*names, UNSET], fill_value=0).tolist() for _, counts in counted]
-    table = pd.DataFrame(rows, index=times.rename("as_of"), columns=[*names, UNSET])
-    return table.astype("int64")
+    counted = {at: breakdown(frame)["count"] for at, frame in listings}
+    index = _index([*spec.STATUSES, *(name for counts in counted.values() for name in counts.index)])
+    times = pd.to_datetime([int(at * 1e6) for at in counted], unit="us", utc=True).as_unit("us")
+    rows = [counts.reindex(index, fill_value=0).tolist() for counts in counted.values()]
+    return pd.DataFrame(rows, index=times.rename("as_of"), columns=index.tolist()).astype("int64")
 
 
 def _names(pets: pd.DataFrame) -> pd.Series:
-    import pandas as pd
-
     found, names = codes(pets)
-    return pd.Series([names[code] for code in found.tolist()], index=pets.index, dtype=frames.text_dtype())
+    return pd.Series([names[code] for code in found.tolist()], index=pets.index, dtype=text_dtype())

@@ -1,16 +1,19 @@
-"""The report as one HTML page; every value is escaped."""
+"""Tables as one HTML page without script or network; every value is escaped."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from petstore_tools._version import __version__
+from petstore_tools.reporting.tables import COLOURS, for_people
 from petstore_tools.text import cell_text
 
 
-def page(template: str, **values: Any) -> str:
-    """Fill a template of this package; its values are escaped."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
+def page(**values: Any) -> str:
+    """Fill the template of the report; tables may be frames."""
     environment = Environment(
         loader=PackageLoader("petstore_tools"),
         autoescape=True,
@@ -18,5 +21,26 @@ def page(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["shown"] = cell_text
-    return environment.get_template(template).render(**values)
+    environment.filters |= {"shown": cell_text, "for_people": for_people, "css": css, "areas": areas}
+    return environment.get_template("report.html").render(version=__version__, **values)
+
+
+def css(status: str) -> str:
+    """Return the style class of a status."""
+    return status if status in COLOURS else "other"
+
+
+def areas(counts: pd.DataFrame) -> dict[str, str]:
+    """Return counts over time as stacked polygons in a box of 100 by 100, by status."""
+    times = [at.timestamp() for at in counts.index]
+    span = times[-1] - times[0] or 1.0
+    across = [100 * (at - times[0]) / span for at in times]
+    heights = 100 * counts.cumsum(axis=1) / (counts.sum(axis=1).max() or 1)
+    found, below = {}, [0.0] * len(times)
+    for name, column in heights.items():
+        above = column.tolist()
+        there = zip(across, above, strict=True)
+        back = zip(reversed(across), reversed(below), strict=True)
+        found[str(name)] = " ".join(f"{x:.2f},{100 - y:.2f}" for x, y in (*there, *back))
+        below = above
+    return found

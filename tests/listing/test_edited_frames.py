@@ -101,12 +101,12 @@ def test_an_edited_frame_is_not_complete(
     """As many animals with the same ids, and another value somewhere."""
     changed = change(frame)
 
-    with pytest.raises(FrameError, match="not whole"):
+    with pytest.raises(FrameError, match="not complete"):
         status_report(changed)
     listing = Listing.of(changed)
     assert not listing.complete
     assert listing.reason == "300 animals; the listing had 300 (filtered or edited since)"
-    assert not status_report(changed, partial=True).face.startswith("Complete")
+    assert not status_report(changed, partial=True).headline.startswith("Complete")
 
 
 @pytest.mark.case("P69", "P53a")
@@ -163,7 +163,7 @@ def test_only_the_order_may_differ(
     changed = change(frame)
 
     assert Listing.of(changed) == Listing.of(frame)
-    assert status_report(changed).face == "Complete: 300 animals of the inventory of sandbox"
+    assert status_report(changed).headline == "Complete: 300 animals of the inventory of sandbox"
 
 
 def test_a_digest_tells_where_one_text_ends() -> None:
@@ -201,7 +201,7 @@ def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
 
     assert len(frame.attrs["listing"]["digest"]) == 16
     assert frame.attrs["listing"]["verdict"] == Listing.of(frame).completeness == "complete"
-    assert status_report(frame).face == "Complete: 25 animals of the inventory of production"
+    assert status_report(frame).headline == "Complete: 25 animals of the inventory of production"
     assert not Listing.of(frame.head(24)).complete
     assert not Listing.of(frame.assign(id=frame["id"] + 1)).complete
 

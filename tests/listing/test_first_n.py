@@ -37,7 +37,7 @@ def test_a_listing_that_leaves_animals_out_is_never_complete(first: int) -> None
         listing = Listing.of(frame)
         assert (len(frame), listing.requests) == (first, ceil(first / 100))
         assert (listing.completeness, listing.reason) == ("cut", f"asked for the first {first}")
-        with pytest.raises(FrameError, match="not whole"):
+        with pytest.raises(FrameError, match="not complete"):
             status_report(frame)
 
 

@@ -76,7 +76,7 @@ def test_a_changed_frame_is_never_taken_for_the_whole_inventory(change: object) 
     """Rows and digest are counted again: refused, or labelled when asked for."""
     changed = change(frame(animals(40)))  # type: ignore[operator]
 
-    with pytest.raises(FrameError, match="not whole" if changed.attrs else "carries no listing"):
+    with pytest.raises(FrameError, match="not complete" if changed.attrs else "carries no listing"):
         status_report(changed)
     if not changed.attrs:  # a merge of pandas 2 loses what the frame carries
         return
@@ -94,8 +94,8 @@ def test_a_filtered_listing_shows_its_filter() -> None:
     """Complete, but of the animals with one status."""
     report = status_report(frame(animals(4)[:1], status="available"))
 
-    assert report.face == "Complete: 1 animal of those with status available in sandbox"
-    assert report.face in report.to_html()
+    assert report.headline == "Complete: 1 animal of those with status available in sandbox"
+    assert report.headline in report.to_html()
 
 
 @pytest.mark.case("P53a")

@@ -52,7 +52,7 @@ def test_listings_and_snapshots(box: Sandbox) -> None:
 def test_reports(box: Sandbox) -> None:
     """Each table, and its index."""
     report = box.store.status_report(since="1d", categories={1: "Dogs"})
-    tables = [report.breakdown, report.by_category, report.changes, report.moved, report.history]
+    tables = [report.breakdown, report.by_category, report.changes, report.moved, report.counts]
     assert all(table is not None for table in tables)
 
     assert [dtypes(table) for table in tables if table is not None] == [

@@ -45,10 +45,10 @@ def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: P
     listed = run("list", cwd=tmp_path)
     done, made = nightly(tmp_path)
 
-    assert report.face == "Complete: 120 animals of the inventory of production"
+    assert report.headline == "Complete: 120 animals of the inventory of production"
     assert "complete: 120 rows of the inventory of production" in listed.stderr
     assert done.returncode == 0, done.stderr[-2_000:]
-    assert report.face in made
+    assert report.headline in made
     assert (box.traffic()["status"] == 200).all()
     assert len(box.traffic()) == 6  # two pages for each of them
 

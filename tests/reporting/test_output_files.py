@@ -85,7 +85,7 @@ def test_a_damaged_snapshot_costs_a_comparison_not_the_report() -> None:
 
     assert report.breakdown["count"].sum() == 300
     assert "compared with nothing: the snapshot day=2026-01-05/" in report.notes[0]
-    assert report.history is None
+    assert report.counts is None
 
 
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path: Path) -> None:

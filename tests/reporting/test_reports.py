@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from io import BytesIO
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -18,7 +19,8 @@ from petstore_tools.errors import FrameError, IncompleteListingError
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.reporting import breakdown as compare
+from petstore_tools.reporting import breakdown as counting
+from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.report import StatusReport
 from petstore_tools.sandbox import samples
 
@@ -65,12 +67,12 @@ def test_each_animal_that_moved_is_named_with_where_from_and_to(report: StatusRe
     assert [str(dtype) for dtype in report.moved.dtypes] == ["int64", text, "int64", text, text]
 
 
-def test_the_history_has_a_row_for_each_snapshot(report: StatusReport) -> None:
+def test_the_counts_have_a_row_for_each_snapshot(report: StatusReport) -> None:
     """In time order, and the last is this report."""
-    assert report.history is not None
-    assert [str(at.date()) for at in report.history.index] == ["2026-01-05", "2026-01-06", "2026-01-07"]
-    assert report.history.iloc[-1].tolist() == report.breakdown["count"].tolist()
-    assert report.history.sum(axis=1).tolist() == [250, 250, 250]
+    assert report.counts is not None
+    assert [str(at.date()) for at in report.counts.index] == ["2026-01-05", "2026-01-06", "2026-01-07"]
+    assert report.counts.iloc[-1].tolist() == report.breakdown["count"].tolist()
+    assert report.counts.sum(axis=1).tolist() == [250, 250, 250]
 
 
 @pytest.mark.case("P53")
@@ -94,7 +96,7 @@ def test_every_format_tells_the_same_numbers(report: StatusReport, tmp_path: Pat
     assert re.findall(r"<td>([+-]\d+)</td>", html) == [f"{change:+}" for change in changes]
     assert [row[1] for row in front if row[0] in report.breakdown.index] == counts
     assert [row[3] for row in sheet[1:]] == changes
-    assert [len(book.get_sheet_by_name(name).to_python()) - 1 for name in ("Moved", "History")] == [5, 3]
+    assert [len(book.get_sheet_by_name(name).to_python()) - 1 for name in ("Moved", "Over time")] == [5, 3]
     bars = [bar.get_width() for bar in report.figure().axes[0].patches]
     assert bars == counts
     assert report.figure()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
@@ -152,7 +154,7 @@ def test_other_things_are_not_compared() -> None:
     """A part with a whole, one filter with another."""
     with Sandbox(animals=250) as box:
         whole, sold = box.store.list_pets(), box.store.list_pets(status="sold")
-        with pytest.raises(FrameError, match="nothing to compare with"):
+        with pytest.raises(FrameError, match="only a complete listing of the inventory"):
             status_report(whole, since=sold)
         with pytest.raises(FrameError, match="would look gone"):
             status_report(whole.head(10), since=whole, partial=True)
@@ -162,7 +164,7 @@ def test_other_things_are_not_compared() -> None:
 
 @pytest.mark.case("P53")
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
-    """And then the face says it."""
+    """And then the headline says it."""
     with Sandbox(animals=250) as box:
         box.store.status_report()
         server = PagingService(pets(250), "nothing")
@@ -174,8 +176,8 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
         box.store.client.transport = real
 
         assert len(box.store.snapshots()) == 1
-    assert report.face.startswith("Not complete (unproven): 100 animals")
-    assert report.notes == ("not whole, so compared with nothing",)
+    assert report.headline.startswith("Not complete (unproven): 100 animals")
+    assert report.notes == ("this listing is not complete, so it is compared with nothing",)
     assert report.changes is None
 
 
@@ -204,7 +206,7 @@ def test_huge_numbers_move_as_they_are(big: int) -> None:
     now.add([dict(zip(keys, row, strict=True)) for row in ((2, "b", big, "sold"), (big, "c", 1, None))])  # type: ignore[misc]
     listing = Listing("complete", "told", None, 2, "", 1, 1, 0, 0.0, 0.0, "sandbox")
 
-    table = compare.moved(before.to_frame(listing), now.to_frame(listing))
+    table = counting.moved(before.to_frame(listing), now.to_frame(listing))
 
     told = [tuple(row) for row in table[["id", "categoryId", "from", "to"]].itertuples(index=False)]
     assert sorted(told) == sorted(
@@ -240,13 +242,41 @@ def test_moves_of_statuses_the_document_does_not_name_are_told_too() -> None:
             }
         )
 
-    table = compare.moved(frame(["sold", "lost", None]), frame(["lost", "lost", "sold"]))
+    table = counting.moved(frame(["sold", "lost", None]), frame(["lost", "lost", "sold"]))
 
-    assert compare.moves(table) == [("sold", "lost", 1), ("unset", "sold", 1)]
-    assert compare.breakdown(frame(["sold", "lost", None]))["count"].to_dict() == {
+    assert counting.moves(table).to_numpy().tolist() == [["sold", "lost", 1], ["unset", "sold", 1]]
+    assert counting.breakdown(frame(["sold", "lost", None]))["count"].to_dict() == {
         "available": 0,
         "pending": 0,
         "sold": 1,
         "lost": 1,
         "unset": 1,
     }
+
+
+@pytest.mark.parametrize(("old", "new"), [("history", "counts"), ("face", "headline"), ("cost", "cost_text")])
+def test_a_name_of_version_0_1_is_refused_with_the_new_one(report: StatusReport, old: str, new: str) -> None:
+    """And any other name as usual."""
+    with pytest.raises(AttributeError, match=f"a StatusReport has no {old}; it is called {new}"):
+        getattr(report, old)
+    with pytest.raises(AttributeError, match="a StatusReport has no nothing$"):
+        _ = report.nothing  # type: ignore[attr-defined]
+
+
+def test_cells_of_the_workbook_are_numbers_that_excel_keeps_and_text_that_it_does_not_run() -> None:
+    """A number that Excel would round is text, and so is a formula, an address and a long name."""
+    table = pd.DataFrame(
+        {
+            "status": ["=1+1", "https://example.com", "x" * 40_000],
+            "count": [2**53 + 1, 3, -(2**60)],
+            "as_of": pd.to_datetime(["2026-01-05"] * 3, utc=True),
+        }
+    )
+
+    made = workbook("headline", "facts", {"Report": table}, complete=False)
+
+    rows = python_calamine.CalamineWorkbook.from_filelike(BytesIO(made)).get_sheet_by_index(0).to_python()
+    assert rows[5][:2] == ["=1+1", str(2**53 + 1)]
+    assert rows[6][:2] == ["https://example.com", 3]
+    assert [len(str(rows[7][0])), rows[7][1]] == [32_767, str(-(2**60))]
+    assert str(rows[5][2]).startswith("2026-01-05")
