@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+import sample_files
 from python_calamine import CalamineWorkbook
 
 import petstore_tools
@@ -24,6 +25,7 @@ from petstore_tools.sandbox import samples
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SERVICE_README = (PACKAGE / "service" / "README.md").read_text(encoding="utf-8")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DOCUMENT = ROOT.parent / "shared" / "INTERFACE.md"
 
@@ -147,8 +149,8 @@ def silences() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("said", "row"), silences())
 def test_each_silence_of_the_document_has_a_row_of_choices(said: str, row: str) -> None:
-    """What is not shown or not stated is decided, in the README's table."""
-    table = README.partition("## Where the document is silent")[2].partition("\n## ")[0]
+    """What is not shown or not stated is decided, in the table of the service's README."""
+    table = SERVICE_README.partition("## Where the document is silent")[2].partition("\n## ")[0]
     assert any(row in line.partition("|")[2].partition(" | ")[0] for line in table.splitlines()), row
     if DOCUMENT.exists():
         assert said in DOCUMENT.read_text(encoding="utf-8")
@@ -166,7 +168,7 @@ def test_no_silence_of_the_document_is_forgotten() -> None:
 
 def test_the_sample_workbook_is_what_the_generator_makes(tmp_path: Path) -> None:
     """Cell by cell, both sheets."""
-    samples.write_workbook(tmp_path / "animals.xlsx")
+    sample_files.write_workbook(tmp_path / "animals.xlsx")
 
     made, kept = (CalamineWorkbook.from_path(p / "animals.xlsx") for p in (tmp_path, ROOT / "data"))
     assert made.sheet_names == kept.sheet_names == ["Arrivals", "Lists"]
@@ -177,7 +179,7 @@ def test_the_sample_workbook_is_what_the_generator_makes(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["animals.csv", "animals_with_problems.csv"])
 def test_sample_files_are_what_the_generator_makes(name: str) -> None:
     """`data/` is output, never edited by hand."""
-    made = samples.animals_csv() if name == "animals.csv" else samples.problems_csv()
+    made = samples.animals_csv() if name == "animals.csv" else sample_files.problems_csv()
 
     assert (ROOT / "data" / name).read_bytes().decode() == made
 
