@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 from pydantic import SecretStr
 
 from petstore_tools import plans, settings
 from petstore_tools.cli import exits
+from petstore_tools.cli.doctor import show
 from petstore_tools.errors import PetstoreError, SettingsError, UnauthorizedError
 from petstore_tools.http.transport import KeyAuth
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file
 
 ENTRIES = ("base_url", "api_key", "plan")
-SECRET = ("api_key", "ledger_url")
+T = TypeVar("T")
 
 
 @click.command("configure")
@@ -73,8 +73,7 @@ def _configure(path: Path) -> int:
         elif click.confirm("Keep these settings anyway?", default=False, err=True):
             break
         _say("Nothing was kept yet. Correct the answers; Enter keeps what is in brackets, Ctrl-C stops.")
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    path.touch(mode=0o600)
     path.chmod(0o600)
     replace_file(path, "".join(_line(name, value) for name, value in entries.items()).encode())
     _say(f"The settings are in {path}. Try them: petstore-tools list --first 5")
@@ -84,11 +83,7 @@ def _configure(path: Path) -> int:
 def _kept(path: Path) -> dict[str, Any]:
     """Return the entries of the settings file; one that cannot be read is set aside after a question."""
     try:
-        settings.read_file(path)
-        kept = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {name: SecretStr(value) if name in SECRET else value for name, value in kept.items()}
-    except FileNotFoundError:
-        return {}
+        return settings.read_file(path).model_dump(exclude_unset=True)
     except SettingsError as error:
         aside = path.with_name(f"{path.name}.bak")
         _say(f"Error: {error}")
@@ -101,34 +96,32 @@ def _kept(path: Path) -> dict[str, Any]:
 
 def _line(name: str, value: Any) -> str:
     plain = value.get_secret_value() if isinstance(value, SecretStr) else value
-    return f"{name} = {json.dumps(plain)}\n"  # a JSON string is a TOML basic string
+    return f"{name} = {json.dumps(plain, default=str)}\n"  # a JSON string is a TOML basic string
 
 
-def _ask(text: str, read: Callable[[str], str], kept: str | None) -> str:
+def _ask(text: str, read: Callable[[str], T], kept: str | None, *, hide: bool = False) -> T:
     """Ask until the answer can be read; Enter gives what is kept."""
     while True:
         try:
-            return read(click.prompt(text, default=kept, err=True))
+            return read(click.prompt(text, kept, hide_input=hide, show_default=not hide, err=True))
         except SettingsError as error:
             _say(f"Error: {error}")
 
 
 def _ask_key(kept: SecretStr | None) -> SecretStr:
     """Ask without showing what is typed, until a header can carry it; Enter gives the key that is kept."""
-    text = f"API key (it is not shown while you type){' [****]' if kept else ''}"
 
-    while True:
-        given = SecretStr(click.prompt(text, "", hide_input=True, show_default=False, err=True).strip())
-        try:
-            if key := given or kept:
-                KeyAuth(key)
-                return key
-            _say(
-                "Error: a key is needed. Copy it from where you were given it, or create one for a service "
-                "of your own: petstore-tools keys create"
+    def read(given: str) -> SecretStr:
+        key = SecretStr(given.strip()) or kept
+        if not key:
+            raise SettingsError(
+                "a key is needed. Copy it from where you were given it, or create one for a service of your "
+                "own: petstore-tools keys create"
             )
-        except SettingsError as error:
-            _say(f"Error: {error}")
+        KeyAuth(key)
+        return key
+
+    return _ask(f"API key (it is not shown while you type){' [****]' if kept else ''}", read, "", hide=True)
 
 
 def _plan(text: str) -> str:
@@ -137,15 +130,10 @@ def _plan(text: str) -> str:
 
 
 def _check(entries: dict[str, Any]) -> PetstoreError | None:
-    """Check the answers with one request, say what is not right, and return the first error."""
+    """Check the answers with one request, show what is found, and return the first error."""
     given = {name: entries[name] for name in ENTRIES}
     with PetStore(**given, environment="production", progress=False) as store:
-        findings = list(store.examine())
-    for finding in findings:
-        if finding.what == "key" and finding.state == "ok":
-            _say("The service accepts the key.")
-        elif finding.state != "ok" and finding.what != "extras":
-            _say(f"{finding.state.capitalize()}: {finding.text}\n  {finding.advice}")
+        findings = [show(finding, err=True) for finding in store.examine()]
     return next((finding.error for finding in findings if finding.state == "error"), None)
 
 

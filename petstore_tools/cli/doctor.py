@@ -28,15 +28,15 @@ def doctor_(environment: str | None) -> int:
     try:
         store = PetStore(environment=environment)
     except SettingsError as error:
-        _show(Finding("settings", "error", str(error)))
+        show(Finding("settings", "error", str(error)))
         return exits.USAGE
     with store:
-        findings = [_show(finding) for finding in store.examine()]
+        findings = [show(finding) for finding in store.examine()]
     return next((exits.of_error(finding.error) for finding in findings if finding.error), exits.DONE)
 
 
-def _show(finding: Finding) -> Finding:
-    click.echo(f"{finding.state:<5}  {finding.what:<12}  {finding.text}")
-    if finding.advice:
-        click.echo(f"{'':<21}{finding.advice}")
+def show(finding: Finding, *, err: bool = False) -> Finding:
+    """Print a finding, and return it."""
+    advice = f"\n{'':<21}{finding.advice}" if finding.advice else ""
+    click.echo(f"{finding.state:<5}  {finding.what:<12}  {finding.text}{advice}", err=err)
     return finding

@@ -32,25 +32,17 @@ from petstore_tools.text import local_text, pluralize, utc_text
     metavar='"TITLE=FIELD"',
     help="Which column holds name, categoryId or status; once for each column.",
 )
-@click.option(
-    "--sheet", metavar="NAME|all", help="Which sheet of a workbook; else the visible one that fits."
-)
+@click.option("--sheet", metavar="NAME|all", help="Which sheet, or all; else the visible one that fits.")
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
 @click.option("--allow-totals", is_flag=True, help="Send rows whose name is a word for a total, too.")
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
-@click.option(
-    "--send-edited", is_flag=True, help="Send rows that were edited after creation, as further animals."
-)
+@click.option("--send-edited", is_flag=True, help="Send rows edited after creation, as further animals.")
 @click.option("--drop-duplicates", is_flag=True, help="Send only one of the rows with the same three values.")
 @options.EXISTING
 @click.option("--baseline/--no-baseline", default=True, help="List first which animals exist already.")
-@click.option(
-    "--resend/--no-resend", default=True, help="Send unknown rows again that a listing proves absent."
-)
-@click.option(
-    "--reserve", type=click.IntRange(min=0), metavar="N", help="Keep N requests of each day for others."
-)
+@click.option("--resend/--no-resend", default=True, help="Send unknown rows that a listing proves absent.")
+@click.option("--reserve", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
 @options.WAIT
 @options.YES
 @options.JSON

@@ -43,7 +43,6 @@ def imports_(context: click.Context, environment: str | None) -> None:
       petstore-tools imports reconcile 3f9c
       petstore-tools imports reconcile 3f9c --row 14 --created 1017
     """
-    context.obj = environment
     if context.invoked_subcommand is None:
         found, unreadable = journals.list_journals(_folder())
         shown = [journal for journal in found if environment in (None, journal.target.environment)]
@@ -85,17 +84,15 @@ def _read(import_id: str) -> JournalInfo:
 
 
 @contextmanager
-def _opened(
-    import_id: str, environment: str | None, *, progress: bool | None = None
-) -> Iterator[tuple[PetStore, JournalInfo]]:
+def _opened(import_id: str, *, progress: bool | None = None) -> Iterator[tuple[PetStore, JournalInfo]]:
     """Open an import, and a store at the service to which it went."""
     journal = _read(import_id)
-    with PetStore(environment=environment, progress=progress) as store:
-        target, client = journal.target, store.client
-        if (client.environment, client.base_url) != (target.environment, target.base_url):
+    target = journal.target
+    with PetStore(environment=target.environment, progress=progress) as store:
+        if store.client.base_url != target.base_url:
             raise SettingsError(
                 f"import {journal.id} went to {target.environment} at {target.base_url}, but the settings "
-                f"name {client.environment} at {client.base_url}"
+                f"name {store.client.base_url}"
             )
         yield store, journal
 
@@ -132,12 +129,9 @@ def show(import_id: str, *, every: bool) -> int:
 @options.YES
 @options.JSON
 @options.NO_PROGRESS
-@click.pass_obj
-def resume(
-    environment: str | None, /, import_id: str, *, yes: bool, as_json: bool, no_progress: bool, **chosen: Any
-) -> int:
+def resume(import_id: str, *, yes: bool, as_json: bool, no_progress: bool, **chosen: Any) -> int:
     """Continue import ID, as `petstore-tools import FILE` does."""
-    with _opened(import_id, environment, progress=False if no_progress else None) as (store, journal):
+    with _opened(import_id, progress=False if no_progress else None) as (store, journal):
         entries = read_entries(_folder(), journal.target, journal_id=journal.id, wanted=1)
         wanted = replace(ImportOptions.resumed(journal, entries, wait=False), **chosen)
         return import_each(store, [wanted], yes=yes, as_json=as_json)
@@ -148,10 +142,7 @@ def resume(
 @click.option("--row", type=int, metavar="N", help="Decide on row N yourself (N as in the spreadsheet).")
 @click.option("--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id.")
 @click.option("--absent", is_flag=True, help="The row was not created: the next run sends it again.")
-@click.pass_obj
-def reconcile(
-    environment: str | None, /, import_id: str, row: int | None, pet_id: int | None, *, absent: bool
-) -> int:
+def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bool) -> int:
     """
     Find out what became of the unknown rows of import ID.
 
@@ -159,7 +150,7 @@ def reconcile(
     """
     if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
         raise click.UsageError("to decide on a row, give --row and one of --created PET_ID and --absent")
-    with _opened(import_id, environment) as (store, journal):
+    with _opened(import_id) as (store, journal):
         if row is not None:
             lookup.decide(store.client, _folder(), journal, row, pet_id)
             click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")

@@ -15,23 +15,17 @@ from petstore_tools.errors import MissingExtraError
 
 
 @click.command("serve")
-@click.option(
-    "--port", type=click.IntRange(1, 65_535), help="Port to listen on.  [default: 8765, for staging 8766]"
-)
+@click.option("--port", type=click.IntRange(1, 65_535), help="Default: 8765, for staging 8766.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--workers",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    help="Number of processes; more than one needs PostgreSQL.",
+    "--workers", type=click.IntRange(1, 64), default=1, help="Processes; more than 1 needs PostgreSQL."
 )
 @click.option(
     "--trust-proxy",
     "trusted",
     metavar="ADDRESSES",
     default="",
-    help="Proxies whose X-Forwarded-For header is believed: their addresses, separated by commas.",
+    help="Proxies whose X-Forwarded-For header is believed, separated by commas.",
 )
 @click.option(
     "--limit-concurrency",
@@ -39,9 +33,7 @@ from petstore_tools.errors import MissingExtraError
     help="Most open connections of a process. Above it, connections that have sent no whole request for a "
     "second are closed; when there are none, new ones are answered with 503.  [default: 512]",
 )
-@click.option(
-    "--access-log", is_flag=True, help="Write a line of JSON to stderr for each answer, without keys."
-)
+@click.option("--access-log", is_flag=True, help="Write each answer to stderr as JSON, without keys.")
 @DATABASE
 @ENVIRONMENT
 def serve_(

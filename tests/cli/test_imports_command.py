@@ -82,3 +82,17 @@ def test_a_short_name_that_several_imports_begin_with_is_refused(box: Sandbox, t
 def test_a_service_without_keys_says_so(tmp_path: Path) -> None:
     """As `imports` does, in place of an empty table."""
     assert run("keys", "list", "--database", str(tmp_path / "new.db")).stdout == "No keys yet.\n"
+
+
+def test_an_import_is_continued_where_it_went(box: Sandbox, tmp_path: Path) -> None:
+    """Its journal names the environment, so that no option is needed; production is not asked."""
+    (tmp_path / "one.csv").write_text("name,categoryId\nRex,1\n")
+    there = {"PETSTORE_STAGING_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
+    begin = run("import", "one.csv", "--yes", "--json", "--environment", "staging", cwd=tmp_path, **there)
+    name = json.loads(begin.stdout)["journal"]
+
+    done = run(
+        "imports", "resume", name, "--yes", cwd=tmp_path, **there, PETSTORE_BASE_URL="https://a.example/v1"
+    )
+
+    assert (done.returncode, "→ staging: 1 row: 1 created" in done.stdout) == (0, True)
