@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from petstore_tools.importing.row_states import Entry, State
 from petstore_tools.importing.rows import PetValues, Row
@@ -13,7 +13,6 @@ from petstore_tools.importing.rows import PetValues, Row
 MOST_SHARED: Final = 0.1  # of its rows, and of the journal's, that another file under the same name may share
 # of equal rows, these are found in a file before those that were not sent
 _FIRST: Final[dict[State, int]] = {"created": 0, "unknown": 1, "sending": 1}
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +25,8 @@ class Held:
     def __str__(self) -> str:
         entry = self.exists_as
         values = ", ".join("no status" if value is None else repr(value) for value in entry.content)
-        stands = "may stand" if entry.pet_id is None else f"stands as id {entry.pet_id}"
-        return f"row {self.row.number} {stands} with {values}; the service cannot change it"
+        exists = "may exist" if entry.pet_id is None else f"exists as id {entry.pet_id}"
+        return f"row {self.row.number} {exists} with {values}; the service cannot change it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +77,16 @@ def merge(
         next_occurrence[entry.content] = max(next_occurrence.get(entry.content, 0), entry.occurrence + 1)
     known: list[tuple[Entry, Row]] = []
     unseen: list[Row] = []
-    take = _take_fed if partial else _take
     for row in rows:
-        found = take(waiting[row.content], row)
-        if found is None:
-            unseen.append(row)
+        fits = waiting[row.content]
+        if partial:  # the entry with its number, else one that was refused
+            same = [e for e in fits if row.number == (e.number if e.origin is None else e.origin)]
+            fits = same + [e for e in fits if e.state == "rejected"]
+        if fits:
+            known.append((fits[0], row))
+            waiting[row.content].remove(fits[0])
         else:
-            known.append((found, row))
+            unseen.append(row)
     vanished = [e for rest in waiting.values() for e in rest if e.state in ("created", "unknown")]
     held = [] if send_edited else _hold(entries, known, vanished, unseen, partial=partial)
     kept_back = {id(h.row) for h in held}
@@ -93,27 +95,14 @@ def merge(
         if id(row) not in kept_back:
             new.append((row, next_occurrence.get(row.content, 0)))
             next_occurrence[row.content] = new[-1][1] + 1
-    stand = {id(h.exists_as) for h in held}
-    removed = () if partial else tuple(e for e in vanished if id(e) not in stand)
+    edited = {id(h.exists_as) for h in held}
+    removed = () if partial else tuple(e for e in vanished if id(e) not in edited)
     return Merge(tuple(known), tuple(new), tuple(held), removed)
 
 
 def is_stale(entry: Entry) -> bool:
     """Say whether a row was never sent and left the file since: where it comes back, it is new."""
     return not entry.wanted and entry.state in ("unsent", "rejected", "skipped")
-
-
-def _take(waiting: list[Entry], row: Row) -> Entry | None:  # noqa: ARG001 - as `_take_fed`
-    return waiting.pop(0) if waiting else None
-
-
-def _take_fed(waiting: list[Entry], row: Row) -> Entry | None:
-    """Take the entry of a row of a rejects file: the one with its number, else one that was refused so."""
-    same = [e for e in waiting if row.number == (e.number if e.origin is None else e.origin)]
-    same += [e for e in waiting if e.state == "rejected"]
-    if same:
-        waiting.remove(same[0])
-    return same[0] if same else None
 
 
 def holds_most(entries: Sequence[Entry], rows: Sequence[Row]) -> bool:
@@ -148,8 +137,8 @@ def _shared(entries: Sequence[Entry], rows: Sequence[Row]) -> int:
 def _hold(
     entries: Sequence[Entry],
     known: Sequence[tuple[Entry, Row]],
-    vanished: list[Entry],
-    unseen: list[Row],
+    vanished: Sequence[Entry],
+    unseen: Sequence[Row],
     *,
     partial: bool,
 ) -> list[Held]:
@@ -162,84 +151,61 @@ def _hold(
     if not vanished or not unseen:
         return []
     if partial:
-        return _pair(vanished, unseen, lambda e: (e.number,), lambda r: (r.number,))
-    held = _pair(vanished, unseen, lambda e: (e.cells,), lambda r: (r.cells,))
-    for likeness in (_named_alike, _places(entries, known, vanished, unseen)):
+        return _pair(vanished, unseen, lambda either: (either.number,))
+    places = _places(entries, {id(entry): id(entry) for entry, _ in known}, vanished)
+    places |= _places([*unseen, *(row for _, row in known)], {id(r): id(e) for e, r in known}, unseen)
+    held: list[Held] = []
+    for likeness in (lambda either: (either.cells,), _values_kept, lambda either: places.get(id(either), ())):
         paired, taken = {id(h.exists_as) for h in held}, {id(h.row) for h in held}
-        rest = [e for e in vanished if id(e) not in paired]
-        held += _pair(rest, [r for r in unseen if id(r) not in taken], likeness, likeness)
+        rest = [entry for entry in vanished if id(entry) not in paired]
+        held += _pair(rest, [row for row in unseen if id(row) not in taken], likeness)
     return held
 
 
 def _pair(
-    entries: list[Entry],
-    rows: list[Row],
-    of_entry: Callable[[Entry], tuple[object, ...]],
-    of_row: Callable[[Row], tuple[object, ...]],
+    entries: Sequence[Entry], rows: Sequence[Row], likeness: Callable[[Entry | Row], tuple[object, ...]]
 ) -> list[Held]:
-    """Pair entries with rows that share a key, each at most once, in order."""
+    """Pair entries with rows that share a likeness, each at most once, in order."""
     alike: dict[object, deque[Row]] = defaultdict(deque)
     for row in rows:
-        for key in of_row(row):
+        for key in likeness(row):
             alike[key].append(row)
     held: list[Held] = []
     taken: set[int] = set()
     for entry in entries:
-        for key in of_entry(entry):
-            free = alike[key]
-            while free and id(free[0]) in taken:
-                free.popleft()
-            if free:
-                row = free.popleft()
-                taken.add(id(row))
-                held.append(Held(row, entry))
+        for key in likeness(entry):
+            while alike[key] and id(alike[key][0]) in taken:
+                alike[key].popleft()
+            if alike[key]:
+                held.append(Held(alike[key].popleft(), entry))
+                taken.add(id(held[-1].row))
                 break
     return held
 
 
-def _named_alike(either: Entry | Row) -> tuple[object, ...]:
+def _values_kept(either: Entry | Row) -> tuple[object, ...]:
     name, category_id, status = either.content
     return (name, category_id), (name, "status", status)
 
 
 def _places(
-    entries: Sequence[Entry],
-    known: Sequence[tuple[Entry, Row]],
-    vanished: Sequence[Entry],
-    unseen: Sequence[Row],
-) -> Callable[[Entry | Row], tuple[object, ...]]:
+    things: Sequence[Entry | Row], unchanged: Mapping[int, int], changed: Sequence[Entry | Row]
+) -> dict[int, tuple[object, ...]]:
     """
-    Return a function that names the place of a vanished entry or unseen row by its unchanged neighbours.
+    Return the place of each changed entry or row: its unchanged neighbours, and which of how many between.
 
-    Between two of them there must be as many rows as there were; an end of the file is a neighbour, too, but
-    not both.
+    An end of the file is a neighbour, too, but not both.
     """
-    unchanged = {id(entry) for entry, _ in known}
-    of = {id(row): id(entry) for entry, row in known}
-    before = _gaps(sorted(entries, key=lambda e: e.number), unchanged, {id(e) for e in vanished}, id)
-    rows = sorted([row for _, row in known] + list(unseen), key=lambda r: r.number)
-    after = _gaps(rows, set(of), {id(row) for row in unseen}, lambda row: of[id(row)])
     places: dict[int, tuple[object, ...]] = {}
-    for gap, gone in before.items():
-        come = after.get(gap, [])
-        if len(gone) == len(come) and gap != (None, None):
-            for place, pair in enumerate(zip(gone, come, strict=True)):
-                places |= dict.fromkeys(map(id, pair), ((gap, place),))
-    return lambda either: places.get(id(either), ())
-
-
-def _gaps(
-    things: Sequence[T], unchanged: set[int], changed: set[int], name: Callable[[T], int]
-) -> dict[tuple[int | None, int | None], list[T]]:
-    """Return what changed between each two unchanged things, by the names of the two."""
-    gaps: dict[tuple[int | None, int | None], list[T]] = {}
+    is_changed = {id(thing) for thing in changed}
     last: int | None = None
-    gap: list[T] = []
-    for thing in things:
-        if id(thing) in unchanged:
-            gaps[last, name(thing)] = gap
-            last, gap = name(thing), []
-        elif id(thing) in changed:
-            gap.append(thing)
-    gaps[last, None] = gap
-    return gaps
+    gap: list[int] = []
+    for thing in [*sorted(things, key=lambda thing: thing.number), None]:
+        neighbour = unchanged.get(id(thing))
+        if thing is None or neighbour is not None:
+            if (last, neighbour) != (None, None):
+                places |= {at: ((last, neighbour, n, len(gap)),) for n, at in enumerate(gap)}
+            last, gap = neighbour, []
+        elif id(thing) in is_changed:
+            gap.append(id(thing))
+    return places

@@ -171,7 +171,7 @@ def test_the_same_cells_under_other_options_are_held_and_named(fast: Sandbox, tm
 
     assert (other.created_now, other.held) == (0, 20)
     assert existing_names(fast).total() == 20
-    assert "row 2 stands as id 1" in other.frame["detail"][0]
+    assert "row 2 exists as id 1" in other.frame["detail"][0]
 
 
 @pytest.mark.case("P64")

@@ -80,7 +80,7 @@ def test_a_created_row_that_was_edited_is_held() -> None:
     merged = merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Rexy"), row(3, "Mia")])
 
     assert merged.new == ()
-    assert str(merged.held[0]).startswith("row 2 stands as id 102 with 'Rex', 3, no status")
+    assert str(merged.held[0]).startswith("row 2 exists as id 102 with 'Rex', 3, no status")
 
 
 @pytest.mark.case("P35")
