@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from petstore_tools import spec
 from petstore_tools.errors import ApiError, JournalError, TransportError
-from petstore_tools.http import backoff
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.journals import JournalInfo, other_imports
@@ -26,7 +22,6 @@ from petstore_tools.throttle.throttle import Wait
 
 Animals = list[tuple[int, PetValues]]  # id and values of each
 
-PROBES: Final = 5
 LOCKED_S: Final = 0.2  # until a lock that another import holds is tried again
 
 
@@ -53,20 +48,6 @@ def list_inventory(
         if max_requests is None or pages.listing.requests < max_requests:
             raise
     return animals if pages.listing.complete else None
-
-
-def has_recovered(client: Client, call_options: CallOptions) -> bool:
-    """Ask a service that gave no usable answers for one animal, under backoff; say whether it answers."""
-    rng = random.Random()
-    url = f"{client.base_url}{spec.PETS_PATH}?limit=1"
-    for probe in range(1, PROBES + 1):
-        client.gate.pause(backoff.backoff_s(probe, rng), call_options)
-        try:
-            if client.attempt("GET", url, call_options=call_options).status == HTTPStatus.OK:
-                return True
-        except TransportError:
-            continue
-    return False
 
 
 def reconcile_unknown(

@@ -167,7 +167,7 @@ def _send_and_reconcile(
         created = journal.states()["created"]
         unsent = [entry for entry in journal.entries(wanted=2) if entry.state == "unsent"]
         stopped = sender.run(unsent, _reserving(client, options, call_options))
-        if stopped is not None and not (stopped.may_recover and lookup.has_recovered(client, call_options)):
+        if stopped is not None and not stopped.may_recover:
             return stopped
         at = lookup.reconcilable_at(client, journal.entries())
         if not options.wait and at - client.clock.now() > client.max_wait_s:

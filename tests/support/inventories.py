@@ -1,16 +1,20 @@
-"""What really exists in a sandbox, and a store that reaches it through a proxy."""
+"""What really exists in a sandbox, what should, and stores that reach it through a proxy or on a plan."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from proxy import FaultProxy
 
 from petstore_tools import PetStore, Sandbox
+from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
 
 Animals = Counter[tuple[str, int, str | None]]
+ROWS = 60  # of the file that most tests of imports send
 
 
 def existing(box: Sandbox) -> Animals:
@@ -29,3 +33,13 @@ def existing_names(box: Sandbox) -> Counter[str]:
 def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
     """Return a store that reaches the sandbox through a proxy, from another machine if `state` is given."""
     return box.connect(base_url=proxy.base_url, **({} if state is None else {"state_dir": state}))
+
+
+def expected(rows: int = ROWS) -> Animals:
+    """Return the animals of a file of so many samples."""
+    return Counter(samples.animals(rows))
+
+
+def on_plan(store: PetStore, plan: Plan) -> PetStore:
+    """Return the store on another plan; one so slow that one connection is enough keeps the order of rows."""
+    return PetStore.from_settings(replace(store.settings, plan=plan), clock=store.client.clock)
