@@ -1,0 +1,76 @@
+"""
+Stays: an animal in a name, category and status, from the listing that first showed it to the last one.
+
+They hold what complete listings say over time in little space: an animal that does not change is one row,
+however many listings show it. Listings are numbered in the order in which they were kept. These functions
+take frames and return frames; `history.storage` keeps them on disk.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from petstore_tools import spec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VALUES: Final = list(spec.COLUMNS)
+
+
+def fold(
+    stays: pd.DataFrame, listing: pd.DataFrame, number: int, *, may_have_holes: bool = False
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """
+    Fold the next listing into the open stays.
+
+    Args:
+        stays: The open stays, as this function returned them; empty before the first listing.
+        listing: Columns `id`, `name`, `categoryId`, `status`; each id once.
+        number: Of this listing; greater than that of each listing before.
+        may_have_holes: The listing may lack animals that exist: what it does not show stays open.
+
+    Returns:
+        The open stays, and those that this listing ended: columns `id`, `name`, `categoryId`, `status`
+        (strings, missing where unset), `first` and `last` (int64, the first and the last listing that showed
+        it). An animal that changed has a row in both.
+    """
+    import pandas as pd
+
+    new = plain(listing)
+    merged = new.merge(stays, on="id", how="left", suffixes=("", "_before"))
+    same = merged["first"].notna()
+    for name in VALUES[1:]:
+        now, before = merged[name], merged[f"{name}_before"]
+        same &= (now == before).fillna(False).astype(bool) | (now.isna() & before.isna())
+    merged["first"] = merged["first"].where(same, number).astype("int64")
+    opened = merged[[*VALUES, "first"]].assign(last=number)
+    ended = stays[~stays["id"].isin(merged.loc[same, "id"])]
+    if may_have_holes:
+        not_shown = ~ended["id"].isin(new["id"])
+        opened = pd.concat([opened, ended[not_shown]], ignore_index=True)
+        ended = ended[~not_shown]
+    return opened, ended.reset_index(drop=True)
+
+
+def shown_in(stays: pd.DataFrame, number: int) -> pd.DataFrame:
+    """Return the animals that listing `number` showed, by ascending id: columns `id` to `status`."""
+    shown = stays[(stays["first"] <= number) & (stays["last"] >= number)]
+    return shown[VALUES].sort_values("id", ignore_index=True)
+
+
+def plain(listing: pd.DataFrame) -> pd.DataFrame:
+    """Return the four columns with plain strings: the categories of a status differ between listings."""
+    values = listing[VALUES].reset_index(drop=True)
+    return values.assign(name=values["name"].astype("string"), status=values["status"].astype("string"))
+
+
+def none_yet() -> pd.DataFrame:
+    """Return no stays, with their columns and dtypes."""
+    import pandas as pd
+
+    texts, numbers = ("name", "status"), ("id", "categoryId", "first", "last")
+    empty = {name: pd.Series([], dtype="string") for name in texts} | {
+        name: pd.Series([], dtype="int64") for name in numbers
+    }
+    return pd.DataFrame(empty)[[*VALUES, "first", "last"]]
