@@ -221,36 +221,57 @@ class PetStore:
         """What the last listing had that was interrupted or not whole as required; None where it ended."""
         return self._fetcher.last_partial
 
-    def snapshot(self, *, status: str | None = None, wait: bool = False) -> Snapshot:
+    def snapshot(self, *, wait: bool = False) -> Snapshot:
         """
-        List the inventory and keep it: Parquet, a file a listing, a folder a day, with the verdict inside.
+        List all animals and keep the listing, in Parquet files that grow with what changed.
 
         Args:
-            status: One of the three values, None for all.
             wait: Wait for the next day's quota in place of raising QuotaError.
 
         Raises:
-            IncompleteListingError: It is not whole, so it is not kept.
-            MissingExtraError, OSError: Parquet is not installed, or its folder cannot be written; nothing
-                was asked.
+            IncompleteListingError: The listing is not complete, so it is not kept.
+            MissingExtraError, OSError: Parquet is not installed, or its folder cannot be written; no request
+                was sent.
 
         Spec: §4.1.
         """
         self.snapshot_store.check()
-        return self.snapshot_store.keep(self.list_pets(status=status, require="complete", wait=wait))
+        return self.snapshot_store.keep(self.list_pets(require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:
         """
-        Return the kept listings with this filter, oldest first; costs no request.
+        Return the kept listings, oldest first; costs no request.
 
         Args:
-            status: One of the three values, None for the whole inventories.
+            status: Of each, the animals with this status alone.
 
         Raises:
             MissingExtraError: The extra `parquet` is not installed.
         """
         check_status(status)
         return self.snapshot_store.all(status)
+
+    def history(self, *, id: int | None = None, since: str | date | None = None) -> pd.DataFrame:  # noqa: A002
+        """
+        Return what the kept listings say about each animal over time; costs no request.
+
+        Args:
+            id: Of one animal.
+            since: Leave out what had ended before: an age such as `90d`, a date, or a time.
+
+        Returns:
+            One row for each time that an animal stayed as it was, by id and time: `id` (int64), `name`
+            (string), `categoryId` (int64), `status` (ordered category, missing where unset), `first_seen`,
+            `last_seen` (datetime, UTC: the end of the first and of the last listing that showed it so),
+            `ended_between` (interval of datetimes: the change lies between the end of that listing and the
+            start of the next one; missing where it has not ended).
+
+        Raises:
+            ArgumentError: `since` is none of these, or in the future.
+            MissingExtraError: The extra `parquet` is not installed.
+            FrameError: A file of the history is damaged.
+        """
+        return self.snapshot_store.history(pet_id=id, since=since, now=self.client.clock.now())
 
     def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
         """

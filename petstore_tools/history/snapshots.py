@@ -1,21 +1,19 @@
 """
-Listings kept on disk, as Parquet that any tool reads: the history of the inventory.
+The kept listings of one service: what they were, what each showed, and which of them to compare with.
 
-    STATE/snapshots/production-3f2a.../inventory/day=2026-01-05/090000-000000.parquet    whole listings
-    STATE/snapshots/production-3f2a.../status-sold/day=2026-01-05/091500-000000.parquet  by one status
-    STATE/snapshots/production-3f2a.../reported/inventory.txt                            what `last` means
+    STATE/snapshots/production-3f2a.../index.json, stays/         what they say over time (`storage.py`)
+    STATE/snapshots/production-3f2a.../reported/inventory.txt     the time that `last` means
+    STATE/snapshots/production-3f2a.../inventory/day=*/*.parquet  listings that version 0.1 kept
 
-Only complete listings are kept as history, so whoever reads a folder of it reads wholes.
+Only complete listings of the whole inventory are kept. A listing with a filter is compared with those.
 """
 
 from __future__ import annotations
 
-import secrets
-import time
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -23,10 +21,11 @@ from typing import TYPE_CHECKING, overload
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.history.storage import KeptListing, Storage
 from petstore_tools.listing.checkpoint import Checkpoints, folder_name
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns
-from petstore_tools.listing.parquet import load_parquet, parquet_bytes, read_frame, read_listing
+from petstore_tools.listing.frames import Columns, text_dtype
+from petstore_tools.listing.parquet import load_parquet, read_frame, read_listing
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.text import parse_duration, pluralize, utc_text
 
@@ -37,15 +36,15 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Snapshot:
     """
-    A complete listing on disk.
+    A complete listing that is kept.
 
     Attributes:
-        listing: Its verdict; `ended_at` is the time it is of.
-        path: The Parquet file: columns `id`, `name`, `categoryId`, `status` and `as_of` (UTC).
+        listing: What it is a listing of; `ended_at` is its time.
     """
 
     listing: Listing
-    path: Path
+    _kept: KeptListing
+    _storage: Storage
 
     @property
     def as_of(self) -> datetime:
@@ -54,16 +53,20 @@ class Snapshot:
 
     def frame(self) -> pd.DataFrame:
         """
-        Read the frame, as `list_pets` gave it.
+        Rebuild the frame, as `list_pets` gave it, by ascending id.
 
         Raises:
-            FrameError: The file is damaged.
+            FrameError: A file that it needs is damaged.
         """
-        return read_frame(self.path)
+        frame = self._storage.frame(self._kept)
+        return frame if self.listing.status is None else _only(frame, self.listing)
 
-    def statuses(self) -> pd.DataFrame:
-        """Read the column `status` alone: what a history needs."""
-        return read_frame(self.path, ("status",))
+    @property
+    def counts(self) -> dict[str, int]:
+        """Animals by status, `unset` included; reads no file."""
+        if self.listing.status is None:
+            return self._kept.counts
+        return {self.listing.status: self._kept.counts.get(self.listing.status, 0)}
 
     def __repr__(self) -> str:
         of = "" if self.listing.status is None else f", {self.listing.status}"
@@ -72,10 +75,10 @@ class Snapshot:
 
 class Snapshots(Sequence[Snapshot]):
     """
-    The complete listings of one service with one filter, oldest first.
+    The kept listings of one service, oldest first.
 
     Args:
-        folder: Where the Parquet files lie, one folder a day (`day=2026-01-05`).
+        folder: Where the stays lie, as Parquet files: `open/*.parquet` and `closed/day=*/*.parquet`.
         found: The snapshots.
     """
 
@@ -114,11 +117,12 @@ class SnapshotStore:
     def __init__(self, state_dir: Path, environment: str, base_url: str) -> None:
         place = sha256(base_url.encode()).hexdigest()[:12]
         self._folder = state_dir / "snapshots" / f"{environment}-{place}"
+        self.storage = Storage(self._folder)
         self.checkpoints = Checkpoints(self._folder / "begun")
 
     def check(self) -> None:
         """
-        Check that snapshots can be kept, before anything is paid for.
+        Check that snapshots can be kept, before a request is spent on one.
 
         Raises:
             MissingExtraError: The extra `parquet` is not installed.
@@ -130,41 +134,47 @@ class SnapshotStore:
 
     def all(self, status: str | None = None) -> Snapshots:
         """
-        Return the snapshots with this filter, oldest first; files that cannot be read are named and left out.
+        Return the kept listings, oldest first; with a status, each with the animals of that status alone.
 
         Raises:
             MissingExtraError: The extra `parquet` is not installed.
+            FrameError: The index of what is kept is damaged.
         """
         load_parquet()
-        folder, found = self._folder / folder_name(status), []
-        for path in folder.glob("day=*/*.parquet"):
-            try:
-                found.append(Snapshot(read_listing(path), path))
-            except FrameError as error:
-                warnings.warn(str(error), UserWarning, stacklevel=4)
-        return Snapshots(folder, sorted(found, key=lambda s: (s.listing.ended_at, s.path.name)))
+        if self._of_0_1():
+            with self.storage.writing():
+                self._fold_in()
+        found = [
+            Snapshot(kept.listing if status is None else _filtered(kept, status), kept, self.storage)
+            for kept in self.storage.index().listings
+        ]
+        return Snapshots(self.storage.folder / "stays", found)
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
         """
-        Keep a frame as a snapshot, whole or not at all.
+        Keep a complete listing of the whole inventory, or nothing.
 
         Raises:
-            IncompleteListingError: Its listing is not complete.
+            IncompleteListingError: The listing is not complete.
+            ArgumentError: It is a listing with a filter.
+            FrameError: What is kept already is damaged.
             MissingExtraError: The extra `parquet` is not installed.
         """
         listing = Listing.as_listed(frame)
         if not listing.complete:
             raise IncompleteListingError(listing)
-        at = datetime.fromtimestamp(listing.ended_at, UTC)
-        folder = self._folder / folder_name(listing.status) / f"day={at:%Y-%m-%d}"
-        folder.mkdir(parents=True, exist_ok=True)
-        # what comes behind the second makes two of the same instant two files, in the order they were made
-        path = folder / f"{at:%H%M%S}-{time.time_ns():016x}{secrets.token_hex(2)}.parquet"
-        replace_file(path, parquet_bytes(frame, listing))
-        return Snapshot(listing, path)
+        if listing.status is not None:
+            raise ArgumentError("only a listing of all animals is kept, without a status: store.snapshot()")
+        load_parquet()
+        with self.storage.writing():
+            self._fold_in()
+            kept = self.storage.add(frame)
+        return Snapshot(listing, kept, self.storage)
 
     def try_keep(self, frame: pd.DataFrame) -> tuple[Snapshot | None, str]:
-        """Keep a complete frame where Parquet can be written, and say why where its folder cannot be."""
+        """Keep a complete listing of all animals where that is possible, and say what was in the way."""
+        if Listing.as_listed(frame).status is not None:
+            return None, ""
         try:
             return self.keep(frame), ""
         except MissingExtraError:
@@ -172,32 +182,15 @@ class SnapshotStore:
         except OSError as error:
             why = (error.strerror or str(error)).casefold()
             return None, f"this listing was not kept as a snapshot: its folder cannot be written ({why})"
-
-    def history(self, status: str | None) -> list[tuple[float, pd.DataFrame]]:
-        """Return the end and the statuses of each snapshot with this filter."""
-        counted_ones = []
-        for snapshot in self.all(status):
-            with suppress(FrameError):  # a damaged one
-                counted_ones.append((snapshot.listing.ended_at, snapshot.statuses()))
-        return counted_ones
+        except FrameError as error:
+            return None, f"this listing was not kept as a snapshot: {error}"
 
     def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
-        """
-        Return the newest snapshot that is not older than `age`, as a frame; None where there is none.
-
-        A filter is answered from a whole inventory, too.
-        """
-        young = [
-            snapshot
-            for of in dict.fromkeys((status, None))
-            for snapshot in self.all(of)
-            if 0 <= now - snapshot.listing.ended_at <= age.total_seconds()
-        ]
-        for snapshot in sorted(young, key=lambda s: s.listing.ended_at, reverse=True):
-            with suppress(FrameError):  # a damaged one is as good as none
-                frame = snapshot.frame()
-                kept = snapshot.listing
-                return frame if kept.status == status else _only(frame, kept, str(status))
+        """Return the newest listing that is not older than `age`, as a frame; None where there is none."""
+        for snapshot in reversed(self.all(status)):
+            if 0 <= now - snapshot.listing.ended_at <= age.total_seconds():
+                with suppress(FrameError):  # a damaged one is as good as none
+                    return snapshot.frame()
         return None
 
     def since(
@@ -221,43 +214,109 @@ class SnapshotStore:
         if not kept:
             return None, ("no earlier snapshot to compare with",)
         if until is None:
-            marked = _text(self._reported(status))
-            suitable = [s for s in kept if s.path.name == marked]
+            until = self._reported_at(status)
             chosen, note = (
                 kept[-1],
                 "no report was written to a file before: compared with the newest snapshot",
             )
         else:
-            suitable = [s for s in kept if s.listing.ended_at <= until]
             chosen, note = kept[0], f"no snapshot is as old as {given}: compared with the oldest"
-        if suitable:
+        if until is not None and (suitable := [s for s in kept if s.listing.ended_at <= until]):
             chosen, note = suitable[-1], ""
         try:
             return chosen.frame(), (note,) if note else ()
         except FrameError as error:
             return None, (f"compared with nothing: {error}",)
 
-    def mark_reported(self, snapshot: Snapshot) -> None:
+    def history(
+        self, *, pet_id: int | None = None, since: str | date | None = None, now: float
+    ) -> pd.DataFrame:
+        """
+        Return what the kept listings say about each animal over time: one row per stay.
+
+        Args:
+            pet_id: Of one animal.
+            since: Leave out what had ended before this age, date or time.
+            now: Unix seconds.
+
+        Returns:
+            By id and time: `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
+            missing where unset), `first_seen`, `last_seen` (datetime, UTC: the end of the first and the last
+            listing that showed it), `ended_between` (interval of datetimes: from the end of the last listing
+            that showed it to the start of the next one; missing while it has not ended).
+
+        Raises:
+            ArgumentError: `since` is no age, date or time, or in the future.
+            FrameError: A file is damaged.
+        """
+        import pandas as pd
+
+        load_parquet()
+        self.all()  # what version 0.1 kept is part of it
+        stays = self.storage.stays(closed_since=None if since is None else instant(since, now))
+        if pet_id is not None:
+            stays = stays[stays["id"] == pet_id]
+        stays = stays.sort_values(["id", "first"], ignore_index=True)
+        others = sorted(set(stays["status"].dropna()) - set(spec.STATUSES))
+        statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
+        last_seen = stays["last_seen"].where(stays["gone_by"].notna())
+        return stays[list(spec.COLUMNS)].assign(
+            name=stays["name"].astype(text_dtype()),
+            status=stays["status"].astype("object").astype(statuses),
+            first_seen=stays["first_seen"],
+            last_seen=stays["last_seen"],
+            ended_between=pd.arrays.IntervalArray.from_arrays(last_seen, stays["gone_by"], closed="both"),
+        )
+
+    def mark_reported(self, listing: Listing) -> None:
         """Remember the listing of a report that was written to a file: `last` means it from now on."""
-        path = self._reported(snapshot.listing.status)
+        path = self._reported(listing.status)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, snapshot.path.name.encode())
+            replace_file(path, repr(listing.ended_at).encode())
         except OSError as error:  # the report itself is written
             warnings.warn(f"`last` does not mean this report: {error}", UserWarning, stacklevel=4)
 
     def _reported(self, status: str | None) -> Path:
         return self._folder / "reported" / f"{folder_name(status)}.txt"
 
+    def _reported_at(self, status: str | None) -> float | None:
+        """Return the time of the last written report; version 0.1 wrote the name of its snapshot's file."""
+        with suppress(OSError, UnicodeDecodeError):
+            text = self._reported(status).read_text(encoding="utf-8").strip()
+            with suppress(ValueError):
+                return float(text)
+            for path in self._folder.glob(f"{folder_name(status)}/day=*/{text}"):
+                with suppress(FrameError):
+                    return read_listing(path).ended_at
+        return None
+
+    def _of_0_1(self) -> list[Path]:
+        """Return the files of version 0.1 that are not folded in yet."""
+        files = sorted(self._folder.glob("inventory/day=*/*.parquet"))
+        if not files:
+            return []
+        known = {kept.source for kept in self.storage.index().listings}
+        return [path for path in files if self._source(path) not in known]
+
+    def _source(self, path: Path) -> str:
+        return path.relative_to(self._folder).as_posix()
+
+    def _fold_in(self) -> None:
+        """Fold the listings of version 0.1 in, by age; each is rebuilt and compared. Their files stay."""
+        for path in self._of_0_1():
+            newest = self.storage.index().listings[-1:]
+            try:
+                frame = read_frame(path)
+                if newest and Listing.as_listed(frame).ended_at < newest[0].listing.ended_at:
+                    continue
+                self.storage.frame(self.storage.add(frame, source=self._source(path)))
+            except FrameError as error:
+                warnings.warn(f"a snapshot of version 0.1 is left out: {error}", UserWarning, stacklevel=5)
+
 
 def _is_last(given: str | date) -> bool:
     return isinstance(given, str) and given.strip().casefold() == "last"
-
-
-def _text(path: Path) -> str:
-    with suppress(OSError, UnicodeDecodeError):
-        return path.read_text(encoding="utf-8").strip()
-    return ""
 
 
 def instant(given: str | date, now: float) -> float:
@@ -297,6 +356,10 @@ def _day_first(text: str) -> date:
     return datetime.strptime(text, "%d.%m.%Y").date()
 
 
-def _only(frame: pd.DataFrame, listing: Listing, status: str) -> pd.DataFrame:
+def _filtered(kept: KeptListing, status: str) -> Listing:
+    return replace(kept.listing.filtered(status), rows=kept.counts.get(status, 0))
+
+
+def _only(frame: pd.DataFrame, listing: Listing) -> pd.DataFrame:
     """Return the animals with a status, as a listing with that filter."""
-    return Columns.of(frame[frame["status"] == status]).to_frame(listing.filtered(status))
+    return Columns.of(frame[frame["status"] == listing.status]).to_frame(listing)

@@ -3,7 +3,7 @@ The history on disk: stays as Parquet files that any tool reads, and an index th
 
     stays/open/000012-5b21.parquet                     the animals that the newest listing showed
     stays/closed/day=2026-01-05/000011-09fe.parquet    the stays that listing 11 ended
-    stays/index.json                                   the kept listings, and the files that are current
+    index.json                                         the kept listings, and the files that are current
 
 A file is never changed, and the index is replaced last: a write that dies leaves what was there before.
 """
@@ -141,8 +141,8 @@ class Storage:
         closed = dict(index.closed)
         if len(ended):
             day = datetime.fromtimestamp(listing.ended_at, UTC).date()
-            closed[number] = self._write(f"closed/day={day}", number, ended, times)
-        open_file = self._write("open", number, opened, times)
+            closed[number] = self._write(f"stays/closed/day={day}", number, ended, times)
+        open_file = self._write("stays/open", number, opened, times)
         self._replace_index(Index((*index.listings, kept), open_file, closed))
         if index.open_file:
             (self.folder / index.open_file).unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -99,12 +99,11 @@ def moves(table: pd.DataFrame) -> pd.DataFrame:
     return counts.sort_values("animals", ascending=False, kind="stable", ignore_index=True)
 
 
-def counts_over_time(listings: Iterable[tuple[float, pd.DataFrame]]) -> pd.DataFrame:
-    """Count each of many listings: index `as_of` (datetime, UTC), an int64 column per status."""
-    counted = {at: breakdown(frame)["count"] for at, frame in listings}
-    index = _index([*spec.STATUSES, *(name for counts in counted.values() for name in counts.index)])
-    times = pd.to_datetime([int(at * 1e6) for at in counted], unit="us", utc=True).as_unit("us")
-    rows = [counts.reindex(index, fill_value=0).tolist() for counts in counted.values()]
+def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.DataFrame:
+    """Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status."""
+    index = _index([*spec.STATUSES, *(name for _, counts in listings for name in counts)])
+    times = pd.to_datetime([int(at * 1e6) for at, _ in listings], unit="us", utc=True).as_unit("us")
+    rows = [[counts.get(name, 0) for name in index] for _, counts in listings]
     return pd.DataFrame(rows, index=times.rename("as_of"), columns=index.tolist()).astype("int64")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from petstore_tools.errors import FrameError
+from petstore_tools.errors import FrameError, MissingExtraError
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import breakdown as counting
@@ -262,11 +263,11 @@ def report_and_keep(
         report = status_report(pets, partial=partial, categories=categories)
         return replace(report, notes=notes)
     report = status_report(pets, categories=categories, since=older)
-    snapshot, note = snapshots.try_keep(pets)
+    _, note = snapshots.try_keep(pets)
     notes += (note,) if note else ()
-    if snapshot is None:
-        return replace(report, notes=notes)
-    kept = snapshots.history(listing.status)
-    counts = counting.counts_over_time(kept) if len(kept) > 1 else None
-    mark = functools.partial(snapshots.mark_reported, snapshot)
+    counts = None
+    with suppress(MissingExtraError, FrameError, OSError):  # the report holds without them
+        kept = [(snapshot.listing.ended_at, snapshot.counts) for snapshot in snapshots.all(listing.status)]
+        counts = counting.counts_over_time(kept) if len(kept) > 1 else None
+    mark = functools.partial(snapshots.mark_reported, listing)
     return replace(report, notes=notes, counts=counts, mark=mark)

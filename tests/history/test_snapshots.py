@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.errors import ArgumentError, IncompleteListingError, MissingExtraError
 from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
@@ -49,28 +49,25 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         assert len(box.store.snapshots()) == 2
 
 
-def test_snapshots_are_kept_in_order_one_folder_a_day_and_none_is_overwritten() -> None:
-    """Two of the same instant, too; a damaged one is named and left out."""
+def test_snapshots_are_kept_in_order_and_none_is_overwritten() -> None:
+    """Two of the same instant, too; with a status, each has the animals of that status alone."""
     with Sandbox(animals=30) as box:
-        first = box.store.snapshot()
-        box.change(1, status="sold")
+        box.store.snapshot()
+        box.change(2, status="sold")
         box.store.snapshot()
         box.advance(days=1)
         box.store.snapshot()
         kept = box.store.snapshots()
+        sold = box.store.snapshots(status="sold")
 
-        assert [s.path.parent.name for s in kept] == ["day=2026-01-05"] * 2 + ["day=2026-01-06"]
         assert repr(kept).startswith("3 snapshots from 2026-01-05 09:00:00 UTC to 2026-01-06")
         assert len(kept[1:]) == 2
-        first.path.write_bytes(first.path.read_bytes()[:100])
-        with pytest.warns(UserWarning, match="cannot be read"):
-            assert len(box.store.snapshots()) == 2
-        with pytest.raises(FrameError, match="cannot be read"):
-            first.frame()
+        assert [2 in snapshot.frame()["id"].tolist() for snapshot in sold] == [False, True, True]
+        assert sold[1].counts == {"sold": len(sold[1].frame())}
 
 
-def test_a_folder_of_snapshots_is_a_table_to_other_tools() -> None:
-    """Partitioned by day, with the time of each in a column."""
+def test_the_folder_of_the_stays_is_a_table_to_other_tools() -> None:
+    """With the times of each stay in columns."""
     import pyarrow.dataset
 
     with Sandbox(animals=120) as box:
@@ -81,9 +78,15 @@ def test_a_folder_of_snapshots_is_a_table_to_other_tools() -> None:
         folder = box.store.snapshots().folder
         table = pyarrow.dataset.dataset(folder, format="parquet", partitioning="hive").to_table().to_pandas()
 
-    assert table.groupby("day").size().to_dict() == {"2026-01-05": 120, "2026-01-06": 119}
-    assert table["as_of"].dt.tz is not None
-    assert set(table["as_of"].dt.date.astype(str)) == {"2026-01-05", "2026-01-06"}
+    assert len(table) == 120
+    assert table.loc[table["gone_by"].notna(), "id"].tolist() == [7]
+    assert table["first_seen"].dt.tz is not None
+
+
+def test_only_whole_inventories_are_kept() -> None:
+    """A listing with a filter is compared with those, and the message says what to keep."""
+    with Sandbox(animals=30) as box, pytest.raises(ArgumentError, match=r"store\.snapshot\(\)"):
+        box.store.snapshot_store.keep(box.store.list_pets(status="sold"))
 
 
 def test_what_is_not_whole_is_no_snapshot() -> None:

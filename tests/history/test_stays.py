@@ -178,11 +178,14 @@ def test_the_files_are_one_table_to_other_tools(tmp_path: Path) -> None:
         listed([(2, "Mia", 4, "sold")], T0 + 9_000),
     )
 
-    files = [str(tmp_path / "open" / "*.parquet"), str(tmp_path / "closed" / "*" / "*.parquet")]
+    files = [
+        str(tmp_path / "stays" / "open" / "*.parquet"),
+        str(tmp_path / "stays" / "closed" / "*" / "*.parquet"),
+    ]
     counted = duckdb.sql(
         "SELECT count(*) AS stays, count(gone_by) AS ended FROM read_parquet($files, union_by_name = true)",
         params={"files": files},
     ).df()
 
     assert counted.to_dict("records") == [{"stays": 2, "ended": 1}]
-    assert len(list((tmp_path / "open").iterdir())) == 1
+    assert len(list((tmp_path / "stays" / "open").iterdir())) == 1

@@ -84,4 +84,4 @@ def test_two_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     firsts = [storage.frame(one)["id"].min() for one in kept]
     assert [one.number for one in kept] == list(range(1, 25))
     assert sorted(firsts) == [first + n for first in (100, 200, 300) for n in range(8)]
-    assert len(list((tmp_path / "open").iterdir())) == 1
+    assert len(list((tmp_path / "stays" / "open").iterdir())) == 1

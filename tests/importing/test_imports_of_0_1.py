@@ -96,14 +96,15 @@ def test_a_journal_of_0_1_is_listed(fast: Sandbox, tmp_path: Path) -> None:
 
 @pytest.mark.case("P74")
 def test_snapshots_of_0_1_are_read_and_compared_with(fast: Sandbox) -> None:
-    """Two whole listings of five animals, and one by status."""
+    """Two whole listings of five animals are folded in, once; their files stay."""
     folder = next(iter([fast.store.snapshot_store._folder]))
     shutil.copytree(OLD / "snapshots" / "sandbox-0.1", folder)
 
     kept_ones = fast.store.snapshots()
     first, last = kept_ones[0].frame(), kept_ones[-1].frame()
 
-    assert [len(first), len(last), len(fast.store.snapshots(status="sold"))] == [5, 5, 1]
+    assert [len(first), len(last), len(fast.store.snapshots(status="sold"))] == [5, 5, 2]
+    assert len(list(folder.glob("inventory/day=*/*.parquet"))) == 2
     assert first.set_index("id")["status"][2] != "sold"
     assert last.set_index("id")["status"][2] == "sold"
     fast.advance(days=3)

@@ -49,6 +49,7 @@ def test_public_names_are_pinned() -> None:
             "examine",
             "from_settings",
             "get_pet",
+            "history",
             "import_pets",
             "last_partial",
             "list_pets",
