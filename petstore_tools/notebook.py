@@ -1,12 +1,12 @@
-"""Live progress, in a terminal or a notebook, quiet where nobody looks."""
+"""Live progress: a bar on a terminal and in Jupyter, text in marimo, elsewhere a line a minute."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from petstore_tools.text import utc_text
 
@@ -14,75 +14,103 @@ if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
 
 Show: TypeAlias = "Callable[[Progress], None]"
-Progressing: TypeAlias = "bool | Show | None"
+Draw = Callable[[int, int | None, Mapping[str, object]], None]
+Surface = Literal["bar", "marimo", "lines", "none"]
+LINES: Final = {  # of tqdm: the first line after a minute, so that short runs write none
+    "delay": 60.0,
+    "mininterval": 60.0,
+    "miniters": 0,
+    "bar_format": "{l_bar}{bar}{r_bar}\n",
+}
 
 
-def is_wanted(progress: Progressing) -> bool:
-    """Say whether a bar is drawn: as told, else where stderr is a terminal or a notebook is live."""
-    if isinstance(progress, bool):
-        return progress
-    return os.environ.get("PETSTORE_PROGRESS") != "0" and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+def surface(progress: bool | None) -> Surface:
+    """Say how progress is shown: as given, else as `PETSTORE_PROGRESS` and the place of output allow."""
+    if progress is False or (progress is None and os.environ.get("PETSTORE_PROGRESS") == "0"):
+        return "none"
+    marimo = sys.modules.get("marimo")
+    if marimo is not None and marimo.running_in_notebook():
+        return "marimo"
+    return "bar" if progress or sys.stderr.isatty() or "ipykernel" in sys.modules else "lines"
 
 
 @contextmanager
-def _bar(unit: str, what: str) -> Iterator[Callable[[int | None], Any]]:
-    """Give a function that returns a bar for so many; drawn when it is first called, closed at the end."""
-    bars: list[Any] = []
+def import_progress(progress: bool | Show | None) -> Iterator[Show]:
+    """Give a function that shows how far an import is: on a surface, or by the caller's own function."""
+    if callable(progress):
+        yield progress
+        return
+    with _progress("import", "row", progress) as draw:
 
-    def drawn(of: int | None) -> Any:
-        if not bars:
+        def show(now: Progress) -> None:
+            notes: dict[str, object] = {"created": now.created}
+            notes |= {k: v for k, v in (("rejected", now.rejected), ("unknown", now.unknown)) if v}
+            if now.waits_until is not None:
+                notes["waits"] = f"until {utc_text(now.waits_until)}, {now.waits_for}"
+            draw(now.done, now.total, notes)
+
+        yield show
+
+
+@contextmanager
+def page_progress(progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
+    """Give a function that takes each page's number of animals, and how many there may be, and shows them."""
+    read = 0
+    with _progress("list", "animal", progress) as draw:
+
+        def show(animals: int, total: int | None) -> None:
+            nonlocal read
+            read += animals
+            if animals:
+                draw(read, total, {})
+
+        yield show
+
+
+@contextmanager
+def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
+    """Give a function that shows how many of how many are done, and notes; it draws from its first call."""
+    kind, bars = surface(progress), list[Any]()
+    with ExitStack() as stack:
+
+        def begin(total: int | None) -> Any:
             from tqdm.auto import tqdm
 
             class Bar(tqdm):  # type: ignore[type-arg]
                 # no Python runs there, where Python loses a Ctrl-C
                 __del__ = object.__hash__  # type: ignore[assignment]
 
-            bars.append(Bar(total=of, unit=unit, desc=what))
-        bars[0].total = of
-        return bars[0]
+            options: dict[str, Any] = LINES if kind == "lines" else {}
+            if kind == "marimo":
+                spinner = sys.modules["marimo"].status.spinner(title=what, remove_on_exit=True)
+                options = {"file": _Subtitle(stack.enter_context(spinner))}
+            return stack.enter_context(closing(Bar(total=total, unit=unit, desc=what, **options)))
 
-    try:
-        yield drawn
-    finally:
-        for bar in bars:
-            bar.close()
-
-
-@contextmanager
-def import_progress(progress: Progressing) -> Iterator[Show]:
-    """Give a function that shows how far an import is: a bar, the caller's own, or nothing."""
-    if callable(progress):
-        yield progress
-        return
-    if not is_wanted(progress):
-        yield lambda progress: None  # noqa: ARG005
-        return
-    with _bar("row", "import") as drawn:
-
-        def show(now: Progress) -> None:
-            bar = drawn(now.total)
-            told: dict[str, Any] = {"created": now.created}
-            told |= {k: v for k, v in (("rejected", now.rejected), ("unknown", now.unknown)) if v}
-            if now.waits_until is not None:
-                told["waits"] = f"until {utc_text(now.waits_until)}, {now.waits_for}"
-            bar.set_postfix(told, refresh=False)
-            bar.update(now.done - bar.n)
-            if now.waits_until is not None:
+        def draw(done: int, total: int | None, notes: Mapping[str, object]) -> None:
+            if kind == "none":
+                return
+            if not bars:
+                bars.append(begin(total))
+            bar = bars[0]
+            bar.total = total
+            bar.set_postfix(notes, refresh=False)
+            bar.update(done - bar.n)
+            if "waits" in notes and kind != "lines":
                 bar.refresh()
 
-        yield show
+        yield draw
 
 
-@contextmanager
-def page_progress(progress: Progressing) -> Iterator[Callable[[int, int | None], None]]:
-    """Give a function that is told of each page's animals, and how many there may be, and shows them."""
-    if not is_wanted(progress):
-        yield lambda animals, of: None  # noqa: ARG005
-        return
-    with _bar("animal", "list") as drawn:
+class _Subtitle:
+    """A file whose text is shown below the title of a spinner of marimo."""
 
-        def show(animals: int, of: int | None) -> None:
-            if animals:
-                drawn(of).update(animals)
+    def __init__(self, spinner: Any) -> None:
+        self._spinner = spinner
 
-        yield show
+    def write(self, text: str) -> None:
+        """Show a text in place of the last one."""
+        if text.strip():
+            self._spinner.update(subtitle=text.strip())
+
+    def flush(self) -> None:
+        """Do nothing: what is written is shown."""

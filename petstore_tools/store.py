@@ -52,7 +52,8 @@ class PetStore:
         state_dir: Folder of budget, journals and snapshots.
         pagination: How this service reaches page two, None to learn it: `offset`, `skip`, `page`, `page0`,
             `after`, `starting_after`, `cursor=PARAMETER`, or `none`: never try.
-        progress: False: draw no bar and print no preview; None: a bar where someone looks.
+        progress: False: show no progress and print no preview; None: a bar on a terminal and in a notebook,
+            elsewhere a line a minute.
 
     Attributes:
         settings: What was resolved from arguments, variables and file; shows no key.

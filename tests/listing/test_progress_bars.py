@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pytest
 from commands import on_a_terminal
 
-from petstore_tools import Sandbox
+from petstore_tools import Sandbox, notebook
 from petstore_tools.importing.send import Progress
 from petstore_tools.notebook import import_progress, page_progress
 
@@ -79,3 +79,57 @@ def test_a_bar_that_is_thrown_away_swallows_no_interrupt(
 
     assert ("call", "close") in called
     assert ("call", "__del__") not in called
+
+
+@pytest.mark.parametrize(("progress", "report"), BARS)
+def test_where_no_bar_can_be_drawn_a_line_a_minute_is_written(
+    progress: Callable[[bool | None], AbstractContextManager[Any]],
+    report: Callable[[Any], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In a job's log; a run of less than a minute writes none, and `PETSTORE_PROGRESS=0` silences all."""
+    monkeypatch.delenv("PETSTORE_PROGRESS", raising=False)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    with progress(None) as show:
+        report(show)
+    assert capsys.readouterr().err == ""
+
+    monkeypatch.setattr(notebook, "LINES", notebook.LINES | {"delay": 1e-9, "mininterval": 0.0})
+    with progress(None) as show:
+        report(show)
+        report(show)
+    lines = capsys.readouterr().err.split("\n")
+    assert len([line for line in lines if "/2" in line]) >= 2
+
+    monkeypatch.setenv("PETSTORE_PROGRESS", "0")
+    with progress(None) as show:
+        report(show)
+    assert capsys.readouterr().err == ""
+
+
+def test_marimo_shows_progress_below_a_spinner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As text, which is gone when the call ends."""
+    shown: list[str] = []
+
+    class Spinner:
+        def __enter__(self) -> Spinner:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            shown.append("gone")
+
+        def update(self, *, subtitle: str) -> None:
+            shown.append(subtitle)
+
+    status = SimpleNamespace(spinner=lambda **_: Spinner())
+    monkeypatch.setitem(
+        sys.modules, "marimo", SimpleNamespace(running_in_notebook=lambda: True, status=status)
+    )  # type: ignore[arg-type]
+    monkeypatch.delenv("PETSTORE_PROGRESS", raising=False)
+
+    with page_progress(None) as show:
+        show(1, 2)
+
+    assert "1/2" in "".join(shown)
+    assert shown[-1] == "gone"
