@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 from math import inf
@@ -21,13 +18,16 @@ import requests
 from pydantic import SecretStr
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.auth import AuthBase
+from urllib3.connection import HTTPConnection
 from urllib3.exceptions import ClosedPoolError, ConnectTimeoutError, NewConnectionError, ReadTimeoutError
 from urllib3.exceptions import ProxyError as TunnelError
 
+from petstore_tools import sqlite
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError, without_frames
 
 TIMEOUT_S: Final = (5.0, 30.0)  # to connect; from the request to the last byte of its answer
-IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: a create does not go on one
+IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: no request goes on one
+MOST_CONNECTIONS: Final = 64  # kept open; more threads than that open connections of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class KeyAuth(AuthBase):
 
 
 class _Received(io.RawIOBase):
-    """What a socket receives within its timeout in all; by itself it grants that to each byte anew."""
+    """What a socket receives within its timeout in all; by itself it allows that for each byte anew."""
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
         self._raw, self._sock = raw, sock
@@ -94,17 +94,35 @@ class _Answer(HTTPResponse):
         self.fp = io.BufferedReader(_Received(self.fp.detach(), sock))
 
 
+class _Connection(HTTPConnection):
+    """A connection whose answers have a deadline, and which is opened anew where it idled."""
+
+    response_class = _Answer
+    used_at = 0.0
+
+    @property
+    def is_connected(self) -> bool:
+        """Say whether the pool may use the connection again."""
+        return super().is_connected and time.monotonic() - self.used_at < IDLE_S
+
+    def getresponse(self) -> Any:
+        """Read status and headers."""
+        response = super().getresponse()
+        self.used_at = time.monotonic()
+        return response
+
+
 class _Adapter(HTTPAdapter):
-    """One connection as `requests` makes it, through any proxy and with any certificates."""
+    """Connections as `requests` makes them, through any proxy and with any certificates, but ours."""
 
     def __init__(self) -> None:
-        super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
+        super().__init__(pool_maxsize=MOST_CONNECTIONS, max_retries=0)
 
     def get_connection_with_tls_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the pool of an address; what its connections receive has a deadline."""
+        """Return the pool of an address."""
         pool: Any = super().get_connection_with_tls_context(*args, **kwargs)
-        if pool.ConnectionCls.response_class is not _Answer:
-            pool.ConnectionCls = type("Connection", (pool.ConnectionCls,), {"response_class": _Answer})
+        if not issubclass(pool.ConnectionCls, _Connection):
+            pool.ConnectionCls = type("Connection", (_Connection, pool.ConnectionCls), {})
         return pool
 
 
@@ -115,9 +133,8 @@ class Transport:
     Args:
         base_url: Address that all requests share; proxies and certificates are looked up for it once.
         key: The API key.
-        session: A session of the caller's, for its proxies and certificates, and for an adapter that is
-            not one of `requests` itself; it must not retry, and keeps the deadline of an answer by itself.
-            With any other, each thread has a connection of its own.
+        session: A session of the caller's, for its headers, proxies and certificates, and for an adapter that
+            is not one of `requests` itself; it must not retry, and keeps the deadline of an answer by itself.
 
     Spec: §5; redirects are never followed.
     """
@@ -126,15 +143,10 @@ class Transport:
         if session is not None and not isinstance(session, requests.Session):
             raise SettingsError(f"session must be a requests.Session, not {type(session).__name__}")
         self._auth, self._session = KeyAuth(key), session or requests.Session()
-        self._local = threading.local()
-        self._adapters: list[BaseAdapter] = []
         self.fastest_s: float | None = None  # from a request's first byte to its answer's last
         self._mounted = self._of_the_caller(base_url)
+        self._adapter = sqlite.PerProcess(_Adapter)
         self._settings = self._session.merge_environment_settings(base_url, {}, False, None, None)
-        blank = requests.Request("GET", base_url, headers={"Accept": "application/json"})
-        blank.auth = lambda request: request  # none of a .netrc file; the key is added when it leaves
-        self._blank = self._session.prepare_request(blank)
-        self._blank.headers.pop("Authorization", None)
 
     def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
         """
@@ -148,54 +160,39 @@ class Transport:
         if isinstance(reply, BaseException):
             raise reply
         if 300 <= reply.status < 400:
-            try:
-                target = urlsplit(reply.headers.get("Location", ""))
-            except ValueError:
-                target = urlsplit("")
-            place = f"{target.scheme}://{target.hostname}{target.path}" if target.hostname else target.path
+            target = reply.headers.get("Location", "").partition("?")[0] or "nowhere"
             raise ProtocolError(
-                f"{method} {urlsplit(url).path}: the service redirects ({reply.status}) to "
-                f"{place or 'nowhere'}; redirects are not followed, so correct the base address"
+                f"{method} {urlsplit(url).path}: the service redirects ({reply.status}) to {target}. "
+                "Redirects are not followed; correct the base address"
             )
         return reply
 
     def _exchange(self, method: str, url: str, body: bytes | None) -> Reply | BaseException:
-        """Return the answer, or what failed, without the frames that hold the key."""
+        """Return the answer, or the error without the frames that hold the key."""
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        began_at = time.monotonic()
         try:
-            request = copy(self._blank)
-            request.method, request.url, request.body = method, url, body
-            request.headers = self._blank.headers.copy()
-            if body is not None:
-                request.headers["Content-Type"] = "application/json"
-                request.headers["Content-Length"] = str(len(body))
-            adapter = self._adapter(fresh=body is not None)
-            began_at = time.monotonic()
-            try:
-                sent = self._auth(request)
-                response = adapter.send(sent, timeout=TIMEOUT_S, **self._settings)  # type: ignore[arg-type]
-                content = response.content
-            finally:
-                self._local.used_at = ended_at = time.monotonic()
+            request = requests.Request(method, url, headers, data=body, auth=self._auth)
+            adapter = self._mounted or self._adapter.get()
+            # an adapter follows no redirect, and an auth object is never replaced from a .netrc file
+            response = adapter.send(
+                self._session.prepare_request(request),
+                timeout=TIMEOUT_S,
+                **self._settings,  # type: ignore[arg-type]
+            )
+            reply = Reply(response.status_code, response.headers, response.content)
         except (requests.RequestException, OSError) as error:
             return _translate(error, method, urlsplit(url), first=self.fastest_s is None)
         except BaseException as error:
             return without_frames(error)
-        self.fastest_s = min(ended_at - began_at, self.fastest_s or inf)
-        return Reply(response.status_code, response.headers, content)
+        self.fastest_s = min(time.monotonic() - began_at, self.fastest_s or inf)
+        return reply
 
     def close(self) -> None:
         """Close the connections that are ours."""
-        for adapter in self._adapters:
-            adapter.close()
-
-    def _adapter(self, *, fresh: bool) -> BaseAdapter:
-        adapter: BaseAdapter | None = getattr(self._local, "adapter", None)
-        if adapter is None or self._local.pid != os.getpid():  # a socket must not cross a fork
-            self._local.pid = os.getpid()
-            adapter = self._local.adapter = self._mounted or self._make()
-        elif fresh and time.monotonic() - self._local.used_at > IDLE_S:
-            adapter.close()
-        return adapter
+        self._adapter.close()
 
     def _of_the_caller(self, url: str) -> BaseAdapter | None:
         """Return the adapter that the caller mounted, None where it does no more than ours."""
@@ -206,11 +203,6 @@ class Transport:
             )
         plain = type(mounted) is HTTPAdapter or getattr(mounted, "counts_requests", False)
         return None if plain else mounted
-
-    def _make(self) -> BaseAdapter:
-        adapter = _Adapter()
-        self._adapters.append(adapter)
-        return adapter
 
 
 _BEFORE_A_BYTE: Final = (
