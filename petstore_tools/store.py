@@ -388,7 +388,7 @@ class PetStore:
 
         Spec: §2.1, §8.2.
         """
-        from petstore_tools.importing.preview import preview
+        from petstore_tools.importing.check import preview
 
         return preview(self.client, self.journals, options)
 

@@ -13,9 +13,9 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import Interrupted, SheetError
-from petstore_tools.importing.check import by_sheet
+from petstore_tools.importing.check import by_sheet, preview
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.preview import ImportPreview, preview
+from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
 from petstore_tools.notebook import import_progress
@@ -115,7 +115,7 @@ def _import_one(store: PetStore, wanted: ImportOptions, *, yes: bool, agreed: bo
 
     def announce(shown: ImportPreview) -> bool:
         nonlocal is_new
-        if shown.checked.another_file and shown.refusal and not yes and sys.stdin.isatty():
+        if shown.another_file and shown.refusal and not yes and sys.stdin.isatty():
             click.echo(str(shown), err=True)
             is_new = options.confirmed(
                 "Import it as a new file, without the rows that match animals that already exist?"

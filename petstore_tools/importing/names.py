@@ -1,9 +1,8 @@
-"""What in a name nobody sees on a sheet: it is sent as typed, and the service cannot change it afterwards."""
+"""Pure: what nobody sees in a name on a sheet: it is sent as typed, and cannot be changed afterwards."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -24,47 +23,44 @@ _KINDS: Final = {
 }
 
 
-def notes_on(rows: Sequence[Row], repeated: Sequence[Row]) -> list[str]:
+def notes_on(rows: Sequence[Row], duplicates: Sequence[Row]) -> list[str]:
     """
-    Say what of the rows cannot be seen on the sheet, or may not be meant.
+    Say what of the rows cannot be seen on the sheet, or may be a mistake.
 
     Args:
         rows: Those that are sent.
-        repeated: Those that share their values with an earlier one, whether they are sent or not.
+        duplicates: Those that share their values with an earlier one, whether they are sent or not.
     """
-    return [*hidden_in_names(rows), *_duplicates(rows, repeated)]
+    return [*hidden_in_names(rows), *_duplicates(rows, duplicates)]
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     """Return a sentence for each kind of name with something that nobody sees."""
-    found: dict[str, list[Row]] = defaultdict(list)
+    found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     for row in rows:
-        name = row.name
+        name = row.content[0]
         if not name.isprintable() or name != name.strip():
             for kind, pattern in _KINDS.items():
                 if pattern.search(name):
-                    found[kind].append(row)
+                    found[kind].append(f"row {row.number} {name[:40]!r}")
     return [
-        f"{pluralize(len(found[kind]), 'name')} {kind}, sent as typed: "
-        + _listed([f"row {row.number} {row.name[:40]!r}" for row in found[kind]])
-        for kind in _KINDS
-        if kind in found
+        f"{pluralize(len(names), 'name')} {kind}, sent as typed: {_listed(names)}"
+        for kind, names in found.items()
+        if names
     ]
 
 
-def _duplicates(rows: Sequence[Row], repeated: Sequence[Row]) -> list[str]:
-    places: dict[PetValues, dict[int, None]] = {row.content: {} for row in repeated}
-    if not places:
-        return []
-    for row in (*rows, *repeated):
+def _duplicates(rows: Sequence[Row], duplicates: Sequence[Row]) -> list[str]:
+    places: dict[PetValues, set[int]] = {row.content: set() for row in duplicates}
+    for row in (*rows, *duplicates):
         if row.content in places:
-            places[row.content][row.number] = None
+            places[row.content].add(row.number)
     groups = [
         f"{'row' if len(numbers) == 1 else 'rows'} {_and([str(n) for n in sorted(numbers)])} "
         f"({name[:40]!r}, {category_id}, {status or 'no status'})"
         for (name, category_id, status), numbers in places.items()
     ]
-    return [f"duplicates: {_listed(groups, '; ')}"]
+    return [f"duplicates: {_listed(groups, '; ')}"] if groups else []
 
 
 def _and(numbers: list[str]) -> str:

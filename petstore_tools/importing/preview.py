@@ -1,87 +1,148 @@
-"""What an import would do: every problem of the file, and the price, before the first request."""
+"""What an import would do, in facts and in words: every problem of the file, and the cost."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from petstore_tools.http.client import Client
-from petstore_tools.importing.check import Checked, check, open_source
-from petstore_tools.importing.journal import read_entries
-from petstore_tools.importing.journals import other_imports
-from petstore_tools.importing.matching import Held
-from petstore_tools.importing.names import notes_on
+from petstore_tools.importing.matching import Held, Merge
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.rows import RowProblem
+from petstore_tools.importing.rows import BadRow, Row, RowProblem
+from petstore_tools.importing.run_lock import Target
+from petstore_tools.importing.sheet import Table
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import column_letter, label_of
 from petstore_tools.tabular.frames import labels
-from petstore_tools.text import html_table, option, pluralize
-from petstore_tools.throttle.forecast import Forecast, forecast, reserve_per_day
+from petstore_tools.text import html_table, option
+from petstore_tools.throttle.forecast import Forecast
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LEAST_LOOK: Final = 10  # requests that a look before may cost whatever the number of rows
 SHOWN: Final = 10  # problems shown in full
-WORTH: Final = 10  # and one for so many rows
-_ANOTHER: Final = "another file was imported under this name before: this one is an import of its own"
+_PROBLEM: Final = ("column", "field", "value", "rule", "suggestion")
 
 
-@dataclass(frozen=True)
-class ImportPreview:
+@dataclass(frozen=True, repr=False)
+class Opened:
+    """
+    A source read to its end, and the journal it belongs to.
+
+    Attributes:
+        options: What is imported, and how.
+        table: The sheet.
+        target: What its import is for.
+        good: Rows that can be sent, in the sheet's order.
+        bad: Rows that cannot.
+        blank: Empty rows, skipped.
+        journal: Name of its journal.
+        another_file: Another file had this name: this one is an import of its own.
+        siblings: Journals of the other sheets of the workbook that are imported with it.
+    """
+
+    options: ImportOptions
+    table: Table
+    target: Target
+    good: tuple[Row, ...]
+    bad: tuple[BadRow, ...]
+    blank: int
+    journal: str
+    another_file: bool
+    siblings: frozenset[str]
+
+    @property
+    def file(self) -> str:
+        """Name of the file, and of the sheet where there are several."""
+        return self.table.label(self.options.path)
+
+    @property
+    def bad_rows(self) -> int:
+        """Rows that cannot be sent."""
+        return len(self.bad)
+
+    @property
+    def problems(self) -> tuple[RowProblem, ...]:
+        """Why rows cannot be sent, by row."""
+        return tuple(problem for row in self.bad for problem in row.problems)
+
+
+@dataclass(frozen=True, repr=False)
+class ImportPreview(Opened):
     """
     What an import will do, before it does it.
 
     Attributes:
-        file: Name of the file.
         environment, host: Where it would go.
-        columns: How columns were read.
+        file, columns: What it reads, and which column is which field.
         rows: Rows below the header, blank ones left out.
         to_send: Animals that would be created.
-        standing: Rows that earlier runs of this import created.
-        unknown: Rows whose fate an earlier run could not tell; they are not sent.
-        problems: Rows that cannot be sent, and why.
-        twins: Rows that share their three values with an earlier row; they are sent unless told.
-        known: Rows whose animal seems to stand, by another import; told what to do, or nothing is sent.
+        created: Rows that earlier runs of this import created.
+        unknown: Rows of which an earlier run could not tell whether they were created; they are not sent.
+        problems, bad_rows: Why rows cannot be sent, and how many cannot.
+        duplicates: Rows that share their three values with an earlier row.
+        dropped: Of these, rows left out as asked.
+        existing: Rows that match an animal which exists already, by another import or in the inventory.
         held: Rows that look like created ones edited since; they are not sent.
         removed: Created rows that the file does not hold any more.
         corrections: Cells that are read differently from what was typed.
         blank: Empty rows, skipped.
         notes: What was found and may surprise.
         forecast: Requests, days, finishing time.
-        refusal: Why nothing is sent as ordered, and what to say instead; "" where it can go.
+        refusal: Why nothing is sent as asked, and what to choose; "" where it can go.
         journal: Name of the journal.
     """
 
-    file: str
-    environment: str
     host: str
-    columns: str
-    rows: int
     to_send: int
-    standing: int
+    created: int
     unknown: int
-    problems: tuple[RowProblem, ...]
-    twins: int
-    known: int
-    held: tuple[Held, ...]
-    removed: int
-    corrections: tuple[str, ...]
-    blank: int
+    duplicates: int
+    dropped: int
+    matching: tuple[Row, ...]
+    merged: Merge
     notes: tuple[str, ...]
     forecast: Forecast
-    refusal: str
-    journal: str
-    checked: Checked = field(repr=False)
+    refusal: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "refusal", _refusal(self))
 
     @property
-    def bad_rows(self) -> int:
-        """Rows that cannot be sent."""
-        return self.checked.bad_rows
+    def environment(self) -> str:
+        """Where it would go."""
+        return self.target.environment
+
+    @property
+    def columns(self) -> str:
+        """Which column is which field."""
+        return self.table.columns.describe()
+
+    @property
+    def rows(self) -> int:
+        """Rows below the header, blank ones left out."""
+        return len(self.good) + self.bad_rows + self.dropped
+
+    @property
+    def existing(self) -> int:
+        """Rows that match an animal which exists already."""
+        return len(self.matching)
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        """Rows that look like created ones edited since."""
+        return self.merged.held
+
+    @property
+    def removed(self) -> int:
+        """Created rows that the file does not hold any more."""
+        return len(self.merged.removed)
+
+    @property
+    def corrections(self) -> tuple[str, ...]:
+        """Cells that are read differently from what was typed."""
+        return tuple(f"row {row.number}: {row.correction}" for row in self.good if row.correction)
 
     @property
     def problems_frame(self) -> pd.DataFrame:
@@ -93,10 +154,9 @@ class ImportPreview:
         """
         import pandas as pd
 
-        names = ("column", "field", "value", "rule", "suggestion")
-        data = {name: [getattr(problem, name) for problem in self.problems] for name in names}
+        data = {name: [getattr(problem, name) for problem in self.problems] for name in _PROBLEM}
         rows = labels([problem.row for problem in self.problems])
-        return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(names, text_dtype()))
+        return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(_PROBLEM, text_dtype()))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -108,140 +168,85 @@ class ImportPreview:
             (label_of(p.row), f"{p.column} {p.field}".strip(), p.value, p.rule, p.suggestion)
             for p in self.problems[:SHOWN]
         ]
+        counts = "".join(f" {count}." for count in self._counts()[1:])
         more = f" First {SHOWN} of {len(self.problems):,} problems." if len(self.problems) > SHOWN else ""
-        also = "".join(f" {count:,} {what}." for count, what in self._counts() if count)
-        told = f"{self.columns}. {self.refusal or self.forecast}.{also}{more}"
-        note = "\n".join([told, *self.notes, *_first(self.corrections, 3)])
-        return html_table(self._title(), ("row", "column", "typed", "problem", "what helps"), rows, note=note)
+        first = f"{self.columns}. {self.refusal or self.forecast}.{counts}{more}"
+        note = "\n".join([first, *self.notes, *_first(self.corrections, 3)])
+        header = ("row", "column", "typed", "problem", "what helps")
+        title = f"{self._place()}: {self.rows:,} rows: {self._counts()[0]}"
+        return html_table(title, header, rows, note=note)
 
-    def _title(self) -> str:
-        rows = f"{self.rows:,} rows: {self.to_send:,} to send, {self.bad_rows:,} with problems"
-        return f"{self.file} → {self.environment} ({self.host}): {rows}"
+    def _place(self) -> str:
+        return f"{self.file} → {self.environment} ({self.host})"
 
-    def _counts(self) -> tuple[tuple[int, str], ...]:
-        return (
-            (self.standing, "created already"),
-            (self.unknown, "with unknown fate: a look settles them"),
-            (len(self.held), "held back"),
+    def _counts(self) -> list[str]:
+        counts = (
+            (self.created, "created already by this import"),
+            (self.unknown, "unknown: the run finds out whether they were created"),
+            (len(self.held), "held: they look like created rows that were edited"),
             (self.removed, "created and no longer in the file"),
-            (self.twins, "equal to an earlier row"),
-            (self.known, "created by another import"),
+            (self.duplicates, "equal to an earlier row"),
+            (self.existing, "match animals that already exist"),
             (self.blank, "blank, skipped"),
         )
+        first = f"{self.to_send:,} to send, {self.bad_rows:,} with problems"
+        return [first, *(f"{count:,} {what}" for count, what in counts if count)]
 
     def lines(self, most: int = SHOWN) -> list[str]:
         """Return the preview as text lines, with up to `most` problems in full."""
-        said = [
-            f"{self.file} → {self.environment} ({self.host})",
-            f"  columns   {self.columns}",
-            f"  rows      {self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems",
+        parts: list[tuple[str, Sequence[object]]] = [
+            ("columns", [self.columns]),
+            ("rows", [f"{self.rows:,}: {self._counts()[0]}"]),
+            ("", self._counts()[1:]),
+            ("note", [*self.notes, *_first(self.corrections, 3)]),
+            ("problem", _first(self.problems, most)),
         ]
-        said += [f"            {count:,} {what}" for count, what in self._counts() if count]
-        said += [f"  note      {note}" for note in (*self.notes, *_first(self.corrections, 3))]
-        said += [f"  problem   {problem}" for problem in _first(self.problems, most)]
         if len(self.problems) > most:
             kinds = Counter(f"{p.field} {p.rule}".strip() for p in self.problems).most_common(SHOWN)
-            said.append(f"  in all    {', '.join(f'{n:,} times {kind}' for kind, n in kinds)}")
-        said += [f"  held      {held}" for held in _first(self.held, most)]
-        said.append(f"  forecast  {self.forecast}")
-        return [*said, f"  refused   {self.refusal}"] if self.refusal else said
+            parts.append(("in all", [", ".join(f"{n:,} times {kind}" for kind, n in kinds)]))
+        parts += [("held", _first(self.held, most)), ("forecast", [self.forecast])]
+        parts.append(("refused", [self.refusal] if self.refusal else []))
+        return [self._place(), *(f"  {name:<9} {line}" for name, lines in parts for line in lines)]
 
 
-def _first(things: tuple[object, ...], most: int) -> list[str]:
+def _first(things: Sequence[object], most: int) -> list[str]:
     return [*map(str, things[:most]), *([f"… and {len(things) - most:,} more"] if things[most:] else [])]
 
 
-def preview(client: Client, folder: Path, order: ImportOptions) -> ImportPreview:
-    """Check a file and forecast its import; sends nothing, writes nothing."""
-    opened = open_source(client, folder, order)
-    entries = read_entries(folder, opened.target, journal_id=opened.journal)
-    others = other_imports(folder, opened.target, but=opened.journal, siblings=opened.siblings)
-    checked = check(order, entries, opened, others)
-    return describe(client, order, checked, others.notes)
-
-
-def describe(
-    client: Client, order: ImportOptions, checked: Checked, notes: tuple[str, ...] = ()
-) -> ImportPreview:
-    """Put a checked file and its price into words, with what else there is to note."""
-    again = Counter(entry.state for entry, _ in checked.merged.known)
-    to_send = len(checked.merged.new) + again["unsent"] + again["rejected"]
-    to_send += again["skipped"] if order.existing == "send" else 0
-    table = checked.table
-    another = [_ANOTHER] if checked.another_file else []
-    looks = most_requests(to_send) if order.baseline and checked.untouched else 0
-    return ImportPreview(
-        file=table.label(order.path),
-        environment=client.environment,
-        host=client.host,
-        columns=table.columns.describe(),
-        rows=len(checked.rows) + checked.bad_rows + checked.dropped,
-        to_send=to_send,
-        standing=again["created"],
-        unknown=again["unknown"] + again["sending"],
-        problems=checked.problems,
-        twins=len(checked.twins),
-        known=len(checked.known),
-        held=checked.merged.held,
-        removed=len(checked.merged.removed),
-        corrections=tuple(f"row {row.number}: {row.correction}" for row in checked.rows if row.correction),
-        blank=checked.blank,
-        notes=(*table.notes, *notes, *another, *notes_on(checked.rows, checked.twins)),
-        forecast=price(client, to_send, order.reserve, looks=looks),
-        refusal=refusal(order, checked),
-        journal=checked.journal,
-        checked=checked,
-    )
-
-
-def refusal(order: ImportOptions, checked: Checked) -> str:
-    """Say why nothing is sent as ordered, and what to say instead; "" where it can go."""
-    if order.strict and checked.problems:
+def _refusal(preview: ImportPreview) -> str:
+    """Say why nothing is sent as asked, and what to choose; "" where it can go."""
+    options, name, header = preview.options, preview.options.path.name, preview.table.columns.header
+    bad, rows = preview.bad_rows, len(preview.good) + preview.bad_rows
+    if options.strict and bad:
         return (
-            f"{pluralize(checked.bad_rows, 'row')} of {order.path.name} cannot be sent and strict is set, so "
-            f"nothing was sent; first: {checked.problems[0]}"
+            f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. Nothing was created. "
+            f"First: {preview.problems[0]}"
         )
-    name, columns = order.path.name, checked.table.columns
-    rows = len(checked.rows) + checked.bad_rows
-    if checked.bad_rows > len(checked.rows) and not order.allow_bad:
+    if bad > len(preview.good) and not options.allow_bad:
         return (
-            f"{checked.bad_rows:,} of {rows:,} rows of {name} have problems, so "
-            f"the columns may be mapped wrongly ({columns.describe()}) and nothing was sent. Fix it, or say "
-            f"that it is meant ({option('allow_bad=True')})"
+            f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be matched wrongly "
+            f"({preview.columns}). Nothing was created. Correct the file or the columns; or send the other "
+            f"rows with {option('allow_bad=True')}"
         )
+    if options.existing != "ask":
+        return ""
     skip, send = option('existing="skip"'), option('existing="send"')
-    titles = [title.strip().casefold() for title in columns.header]
-    if order.existing == "ask" and "id" in titles and checked.merged.new:
+    titles = [title.strip().casefold() for title in header]
+    if "id" in titles and preview.merged.new:
         return (
-            f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals seem to stand "
-            f"already, and nothing was sent. To create them all the same: {send}"
+            f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals seem to exist "
+            f"already. Nothing was created. To create them anyway: {send}"
         )
-    if order.existing == "ask" and checked.another_file:
+    if preview.another_file:
         return (
-            f"another file was imported as {name} before, and hardly a row of it is left in this one. "
-            "Nothing was created. Save it under a name of its own; or import it as a new file, without the "
+            f"another file was imported as {name} before, and hardly any of its rows are in this one. "
+            "Nothing was created. Save it under another name; or import it as a new file, without the "
             f"rows that match animals that already exist ({skip}) or with them ({send})"
         )
-    if order.existing == "ask" and checked.known:
+    if preview.matching:
         return (
-            f"{pluralize(len(checked.known), 'row')} of {rows:,} in {name} seem to stand already: by another "
-            "import to the same place, or as animals of the same name, category and status in its "
-            f"inventory (first: row {checked.known[0].number}). No row of it was created. Say what is "
-            f"meant: skip or send them ({skip} or {send})"
+            f"{preview.existing:,} of {rows:,} rows in {name} match animals that already exist (same name, "
+            f"category and status; first: row {preview.matching[0].number}). Nothing was created. "
+            f"Choose: {skip} leaves them out, {send} creates them anyway."
         )
     return ""
-
-
-def most_requests(rows: int) -> int:
-    """Return what a look before the first of so many creates may cost: a tenth of them, at least ten."""
-    return min(rows, max(LEAST_LOOK, rows // WORTH))
-
-
-def price(client: Client, creates: int, reserve: int | None, *, looks: int) -> Forecast:
-    """Forecast so many creates on what the client's key has left."""
-    door = client.gate
-    plan, throttle = door.read()
-    rooms = [throttle.state(window, door.now()) for window in PERIODS]
-    minute, day = [replace(room, frees_at=door.local_time(room.frees_at)) for room in rooms]
-    leave_day, now = reserve_per_day(plan, reserve), client.clock.now()
-    return forecast(creates, plan, minute=minute, day=day, reserve=leave_day, now=now, looks=looks)

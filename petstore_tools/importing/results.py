@@ -5,23 +5,24 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.importing import sheet as sheets
-from petstore_tools.importing.check import Checked
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.matching import Held
+from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.rows import RowProblem
+from petstore_tools.importing.rows import BadRow, RowProblem
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.sheet import Table
+from petstore_tools.importing.sheet import JOURNAL_COLUMN, PROBLEM_COLUMN, ROW_COLUMN, UNKNOWN_COLUMN
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
+from petstore_tools.tabular.formats import FORMATS
 from petstore_tools.tabular.frames import labels
 from petstore_tools.tabular.workbooks import LONGEST_CELL
 from petstore_tools.text import html_table, pluralize, utc_text
@@ -31,16 +32,7 @@ if TYPE_CHECKING:
 
 
 _REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$")
-_FATES: Final = {
-    "row": None,
-    "name": "str",
-    "categoryId": "Int64",
-    "status": None,
-    "fate": "str",
-    "id": "Int64",
-    "at": None,
-    "detail": "str",
-}
+_OUTCOMES: Final = ("created", "rejected", "unknown", "unsent", "held", "skipped")
 
 
 @dataclass(frozen=True)
@@ -87,13 +79,18 @@ class ImportResult:
     not_compared: int = 0
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = field(repr=False, default=())
-    problems: tuple[RowProblem, ...] = field(repr=False, default=())
+    bad: tuple[BadRow, ...] = field(repr=False, default=())
     held_rows: tuple[Held, ...] = field(repr=False, default=())
 
     @property
     def resumes_at(self) -> float | None:
         """Unix seconds from which the same call goes on, None where nothing waits for a time."""
         return None if self.stopped is None else self.stopped.resumes_at
+
+    @property
+    def problems(self) -> tuple[RowProblem, ...]:
+        """Why rows cannot be sent, by row."""
+        return tuple(problem for row in self.bad for problem in row.problems)
 
     @property
     def complete(self) -> bool:
@@ -113,36 +110,35 @@ class ImportResult:
         """
         import pandas as pd
 
-        fates: list[tuple[Any, ...]] = [
+        found: list[tuple[Any, ...]] = [
             (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail) for e in self.entries
         ]
-        fates += [(h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows]
-        fates += [
-            (row, None, None, None, "rejected", None, None, why)
-            for row, why in _by_row(self.problems).items()
-        ]
-        fates.sort(key=lambda fate: fate[0])
-        rows = labels([fate[0] for fate in fates])
-        frame = pd.DataFrame(fates, columns=list(_FATES), dtype="object")
-        frame["row"] = rows
-        times = pd.to_datetime(frame.pop("at").astype("float64"), unit="s", utc=True)
-        kinds = {name: text_dtype() if kind == "str" else kind for name, kind in _FATES.items() if kind}
-        frame = frame.astype(kinds)
-        status = pd.CategoricalDtype(list(spec.STATUSES), ordered=True)
-        frame["status"] = frame["status"].astype(status)
-        frame.insert(6, "at", times.dt.floor("s").dt.as_unit("s"))
-        return frame
+        found += [(h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows]
+        found += [(bad.number, None, None, None, "rejected", None, None, bad.why) for bad in self.bad]
+        found.sort(key=itemgetter(0))
+        text = text_dtype()
+        kinds: dict[str, Any] = {
+            "name": text,
+            "categoryId": "Int64",
+            "status": pd.CategoricalDtype(list(spec.STATUSES), ordered=True),
+            "outcome": text,
+            "id": "Int64",
+            "at": "float64",
+            "detail": text,
+        }
+        frame = pd.DataFrame(found, columns=["row", *kinds], dtype="object").astype(kinds)
+        times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.floor("s").dt.as_unit("s")
+        return frame.assign(row=labels([row[0] for row in found]), at=times)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
-        names = ("rows", "created", "rejected", "unknown", "unsent", "held", "skipped")
-        counts: dict[str, Any] = {name: getattr(self, name) for name in names}
+        counts: dict[str, Any] = {name: getattr(self, name) for name in ("rows", *_OUTCOMES)}
         resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
         written = {"journal": self.journal, "not_written": list(self.not_written)}
         return {**counts, "resumes_at": resumes_at, **written}
 
     def __str__(self) -> str:
-        told = ", ".join(f"{count:,} {name}" for name, count in self._fates())
+        told = ", ".join(f"{count:,} {name}" for name, count in self._counts())
         text = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}: {told}"
         if self.stopped is not None:
             text += f"; stopped: {self.stopped.why}"
@@ -157,17 +153,17 @@ class ImportResult:
 
     __repr__ = __str__
 
-    def _fates(self) -> list[tuple[str, int]]:
-        """Return the fates that rows met, and how many; created ones always."""
-        names = ("created", "rejected", "unknown", "unsent", "held", "skipped")
-        return [(name, getattr(self, name)) for name in names if getattr(self, name) or name == "created"]
+    def _counts(self) -> list[tuple[str, int]]:
+        """Return the outcomes of its rows, and how many have each; created ones always."""
+        counts = [(name, getattr(self, name)) for name in _OUTCOMES]
+        return [(name, count) for name, count in counts if count or name == "created"]
 
     def _repr_html_(self) -> str:
         note = str(self).partition("; ")[2]
         if self.ambiguous:
             note = f"{pluralize(self.ambiguous, 'row')} for a person to decide. {note}"
         title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
-        return html_table(title, ("fate", "rows"), self._fates(), note=note)
+        return html_table(title, ("outcome", "rows"), self._counts(), note=note)
 
     @property
     def unknown_frame(self) -> pd.DataFrame:
@@ -178,16 +174,9 @@ class ImportResult:
             Columns as `frame`, and `candidates` (string: ids of animals that may be the row).
         """
         frame = self.frame
-        lost = frame[frame["fate"] == "unknown"].reset_index(drop=True)
+        lost = frame[frame["outcome"] == "unknown"].reset_index(drop=True)
         candidates = [entry.may_be for entry in self.entries if entry.state == "unknown"]  # in the same order
         return lost.assign(candidates=candidates).astype({"candidates": text_dtype()})
-
-
-def _by_row(problems: Iterable[RowProblem]) -> dict[int, str]:
-    found: dict[int, str] = {}
-    for problem in problems:
-        found[problem.row] = "; ".join(filter(None, (found.get(problem.row), str(problem))))
-    return found
 
 
 def check_folder(path: Path) -> Path:
@@ -210,48 +199,45 @@ def check_folder(path: Path) -> Path:
     )
 
 
-def stem_of(path: Path, table: Table, environment: str) -> str:
+def _stem(preview: ImportPreview) -> str:
     """Return how the names of the result files begin; those of a sandbox or of staging say so."""
-    stem = path.stem if path.suffix.casefold() in sheets.FORMATS else path.name  # a frame's may have dots
+    path, table = preview.options.path, preview.table
+    stem = path.stem if path.suffix.casefold() in FORMATS else path.name  # a frame's may have dots
     if table.rejects_of:
         stem = _REJECTED.sub("", stem)  # it bears the sheet
-    elif len(table.sheets) > 1:
-        stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.sheet)
-    mark = "" if environment == "production" else f".{environment}"
+    elif len(table.source.names) > 1:
+        stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.source.name)
+    mark = "" if preview.environment == "production" else f".{preview.environment}"
     return stem if stem.endswith(mark) else stem + mark
 
 
-def write(
-    path: Path, checked: Checked, journal: Journal, *, environment: str, rejects: bool = True
-) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+def write(preview: ImportPreview, journal: Journal) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """
     Write what was created, rejected and unknown beside the input, whole or not at all.
 
     A file of an earlier run is replaced, or removed where it holds nothing any more. One that a person
-    changed is left alone, as is the input: the new one gets a number.
+    changed is left alone, as is the input: the new one gets a number. Where the source is read back from the
+    journal, the rejects file is left as it is.
 
     Args:
-        path: The input.
-        checked: The file as it was checked.
+        preview: The file as it was checked.
         journal: Its name is carried by the rejects file, so that what is fixed there is created once.
-        environment: Where it went.
-        rejects: False leaves the rejects file as it is.
 
     Returns:
         The files that were written, and what could not be written, and why.
     """
-    table = checked.table
+    path, source = preview.options.path, preview.table.source
     try:
         folder = check_folder(path)
     except SheetError as error:
         return (), (str(error),)
     written, failed = [], []
-    for outcome, (header, rows) in _contents(checked, journal).items():
-        if outcome == "rejected" and not rejects:
+    for outcome, (header, rows) in _contents(preview, journal).items():
+        if outcome == "rejected" and preview.options.from_journal is not None:
             continue
-        first = folder / f"{stem_of(path, table, environment)}.{outcome}{table.source.suffix}"
+        first = folder / f"{_stem(preview)}.{outcome}{source.suffix}"
         try:
-            content = table.source.content(header, rows) if rows else b""
+            content = source.content(header, rows) if rows else b""
             place = _write(first, path.resolve(), content, journal)
         except (OSError, SheetError) as error:
             why = getattr(error, "strerror", None) or str(error)
@@ -283,9 +269,9 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _contents(checked: Checked, journal: Journal) -> dict[str, tuple[list[str], list[list[str]]]]:
+def _contents(preview: ImportPreview, journal: Journal) -> dict[str, tuple[Sequence[str], list[list[str]]]]:
     """Return header and rows of each result file."""
-    titles, entries = checked.table.titles, journal.entries()
+    titles, entries = preview.table.titles, journal.entries()
     created = [entry for entry in entries if entry.state == "created"]
     created_header, created_cells = _aligned(created, titles)
     unknown = [entry for entry in entries if entry.state == "unknown"]
@@ -296,11 +282,11 @@ def _contents(checked: Checked, journal: Journal) -> dict[str, tuple[list[str], 
             [[*cells, str(e.pet_id)] for e, cells in zip(created, created_cells, strict=True)],
         ),
         "rejected": (
-            [*titles, sheets.ROW_COLUMN, sheets.JOURNAL_COLUMN, sheets.PROBLEM_COLUMN],
-            _rejects(checked, journal.entries(wanted=2), journal.id, len(titles)),
+            [*titles, ROW_COLUMN, JOURNAL_COLUMN, PROBLEM_COLUMN],
+            _rejects(preview, journal.entries(wanted=2), journal.id, len(titles)),
         ),
         "unknown": (
-            [*unknown_header, sheets.ROW_COLUMN, sheets.UNKNOWN_COLUMN],
+            [*unknown_header, ROW_COLUMN, UNKNOWN_COLUMN],
             [[*cells, str(e.number), _doubt(e)] for e, cells in zip(unknown, unknown_cells, strict=True)],
         ),
     }
@@ -335,18 +321,15 @@ def _fit(reason: str) -> str:
     return reason if len(reason) <= LONGEST_CELL else reason[: LONGEST_CELL - 1] + "…"
 
 
-def _rejects(checked: Checked, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
-    """Return the rows of the rejects file: cells guarded against being run as formulas."""
-    table = checked.table
+def _rejects(preview: ImportPreview, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
+    """Return the rows of the rejects file: no spreadsheet runs their cells as formulas."""
     refused = [(e.number, e.cells, e.detail) for e in entries if e.state == "rejected"]
-    why = _by_row(checked.problems)
-    refused += [(first, tuple(cells), why[here]) for here, first, cells in table.cells(set(why))]
+    refused += [(bad.origin, bad.cells, bad.why) for bad in preview.bad]
     rows = []
     for number, cells, problem in sorted(refused):
         padded = [*cells, *[""] * (width - len(cells))]
-        if len(padded) > width:  # they join the last one: nothing is lost, and the row is not mended unseen
-            padded[width - 1 :] = [table.source.separator.join(padded[width - 1 :])]
-        rows.append(
-            [table.source.guard(cell) for cell in (*padded, str(int(number)), journal, _fit(problem))]
-        )
+        if len(padded) > width:  # they join the last one: nothing is lost, and the row stays a problem
+            padded[width - 1 :] = [preview.table.source.delimiter.join(padded[width - 1 :])]
+        added = (str(int(number)), journal, _fit(problem))
+        rows.append([preview.table.source.escape(cell) for cell in (*padded, *added)])
     return rows

@@ -12,11 +12,11 @@ from typing import Final
 from petstore_tools.errors import Interrupted, SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing import lookup, results
-from petstore_tools.importing.check import Checked, Opened, check, open_source
+from petstore_tools.importing.check import baseline_requests, check, open_source
 from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.journals import OtherImports, other_imports
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.preview import ImportPreview, describe, most_requests, refusal
+from petstore_tools.importing.preview import ImportPreview, Opened
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
 from petstore_tools.listing.pages import Inventory, Tally
@@ -61,8 +61,7 @@ def run(
     now = client.clock.now()
     with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
         others = other_imports(folder, opened.target, but=journal.id, siblings=opened.siblings)
-        checked = check(options, journal.entries(), opened, others)
-        preview = describe(client, options, checked, others.notes)
+        preview = check(client, opened, journal.entries(), others)
         if not announce(preview):
             return None
         if preview.refusal:
@@ -75,14 +74,14 @@ def run(
         )
         stopped, not_compared = None, 0
         if preview.to_send and options.baseline and journal.is_new:
-            max_requests = most_requests(preview.to_send)
+            max_requests = baseline_requests(preview.to_send)
             stopped, animals = _list_baseline(inventory, options, call_options, max_requests)
-            checked = _compare(options, journal, opened, others, animals or [])
+            preview = _compare(client, journal, opened, others, animals or [])
             if animals is not None:
                 journal.keep_baseline((pet_id for pet_id, _ in animals), now=client.clock.now())
             elif stopped is None:
                 not_compared = max_requests
-        _add_rows(options, journal, checked, now=client.clock.now())
+        _add_rows(journal, preview, now=client.clock.now())
         created_before = journal.states()["created"]
         if stopped is None:
             try:
@@ -91,7 +90,7 @@ def run(
                 stopped = Stopped.of(error)
         journal.mark_lost(now=client.clock.now())
         result = replace(
-            _result(client, options, checked, journal, stopped),
+            _result(preview, journal, stopped),
             created_now=journal.states()["created"] - created_before,
             requests=tally.sent,
             not_compared=not_compared,
@@ -121,8 +120,8 @@ def _list_baseline(
 
 
 def _compare(
-    options: ImportOptions, journal: Journal, opened: Opened, others: OtherImports, animals: lookup.Animals
-) -> Checked:
+    client: Client, journal: Journal, opened: Opened, others: OtherImports, animals: lookup.Animals
+) -> ImportPreview:
     """
     Check a file once more, against the animals that exist.
 
@@ -131,20 +130,20 @@ def _compare(
     """
     ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
     inventory = Counter(content for pet_id, content in animals if pet_id not in ours)
-    checked = check(options, journal.entries(), opened, others, inventory)
-    if why := refusal(options, checked):
-        raise SheetError(why)
-    return checked
+    preview = check(client, opened, journal.entries(), others, inventory)
+    if preview.refusal:
+        raise SheetError(preview.refusal)
+    return preview
 
 
-def _add_rows(options: ImportOptions, journal: Journal, checked: Checked, *, now: float) -> None:
+def _add_rows(journal: Journal, preview: ImportPreview, *, now: float) -> None:
     """Add the rows of a checked file to its journal, with how it is read and what was left out."""
-    table, about = checked.table, {}
+    table, options, about = preview.table, preview.options, {}
     if not table.rejects_of and options.from_journal is None:
-        facts = {"reading": options.reading, "bad_rows": checked.bad_rows}
-        about = {name: json.dumps(value) for name, value in facts.items()} | {"sheet": table.sheet}
+        facts = {"reading": options.reading, "bad_rows": preview.bad_rows}
+        about = {name: json.dumps(value) for name, value in facts.items()} | {"sheet": table.source.name}
     journal.add_rows(
-        checked.merged,
+        preview.merged,
         now=now,
         titles=table.titles,
         about=about,
@@ -192,30 +191,27 @@ def _later(at: float) -> str:
     )
 
 
-def _result(
-    client: Client, options: ImportOptions, checked: Checked, journal: Journal, stopped: Stopped | None
-) -> ImportResult:
+def _result(preview: ImportPreview, journal: Journal, stopped: Stopped | None) -> ImportResult:
     """Write the result files, and say what became of every row; what this run did comes later."""
     entries = tuple(journal.entries(wanted=2))
-    if any(isinstance(row.number, FrameRow) for row in checked.rows[:1]):
-        numbers = {row.number: row.number for row in checked.rows}  # with their labels
+    if any(isinstance(row.number, FrameRow) for row in preview.good[:1]):
+        numbers = {row.number: row.number for row in preview.good}  # with their labels
         entries = tuple(replace(e, number=numbers.get(e.number, e.number)) for e in entries)
-    files, not_written = results.write(
-        options.path, checked, journal, environment=client.environment, rejects=options.from_journal is None
-    )
+    files, not_written = results.write(preview, journal)
     counts = Counter(entry.state for entry in entries)
-    bad_rows = checked.bad_rows if options.from_journal is None else options.from_journal.bad_rows
+    kept = preview.options.from_journal
+    bad_rows = preview.bad_rows if kept is None else kept.bad_rows
     return ImportResult(
-        file=checked.table.label(options.path),
-        environment=client.environment,
-        rows=len(checked.rows) + bad_rows + checked.dropped,
+        file=preview.file,
+        environment=preview.environment,
+        rows=len(preview.good) + bad_rows + preview.dropped,
         created=counts["created"],
         rejected=counts["rejected"] + bad_rows,
         unknown=counts["unknown"],
         ambiguous=sum(bool(entry.candidates) for entry in entries),
         unsent=counts["unsent"],
-        held=len(checked.merged.held),
-        skipped=counts["skipped"] + checked.dropped,
+        held=len(preview.held),
+        skipped=counts["skipped"] + preview.dropped,
         created_now=0,
         requests=0,
         stopped=stopped,
@@ -223,6 +219,6 @@ def _result(
         files=files,
         not_written=not_written,
         entries=entries,
-        problems=checked.problems,
-        held_rows=checked.merged.held,
+        bad=preview.bad,
+        held_rows=preview.held,
     )

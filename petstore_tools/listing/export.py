@@ -11,8 +11,8 @@ from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.parquet import parquet_bytes
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, NonTextCell
-from petstore_tools.tabular.csv_files import guard, write_csv
+from petstore_tools.tabular.cells import EXACT, NonTextCell, escape_formula
+from petstore_tools.tabular.csv_files import write_csv
 from petstore_tools.tabular.workbooks import write_xlsx
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
         case ".csv":
             rows = _cells(frame)
             if for_excel:
-                rows = ([pet_id, guard(name), *rest] for pet_id, name, *rest in rows)
+                rows = ([pet_id, escape_formula(name), *rest] for pet_id, name, *rest in rows)
             write_csv(
                 path,
                 spec.COLUMNS,

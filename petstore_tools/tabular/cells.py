@@ -1,17 +1,18 @@
-"""Cells of spreadsheets: what was no text, lines that cannot be split, and columns as people name them."""
+"""Sheets as rows of cells: what a cell was, lines that cannot be split, columns as people name them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
 EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
+_RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 class NonTextCell(str):
     """
-    A cell that was no text, as text.
+    A cell that was not text, as text.
 
     Attributes:
         kind: What it was: `a number`, `a date`, `a time`, `a boolean`, `a number that may have been rounded`.
@@ -57,6 +58,59 @@ class MalformedLine:
 
     line: str
     why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """
+    The cells of a sheet, whatever it was read from; each format has a class of its own.
+
+    Attributes:
+        suffix: Ending of the files that are written like it.
+        delimiter: What is written between cells.
+        notes: What was found and may surprise.
+        guessed: Those of its lines whose encoding was guessed.
+        name: Of a sheet of a workbook, else "".
+        names: Of all sheets of the workbook.
+    """
+
+    suffix: str = ".csv"
+    delimiter: str = ","
+    notes: tuple[str, ...] = ()
+    guessed: str = ""
+    name: str = ""
+    names: tuple[str, ...] = ()
+
+    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
+        """Yield each row from the first on, with its number as a spreadsheet shows it."""
+        raise NotImplementedError
+
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+        """Return a file like it."""
+        raise NotImplementedError
+
+    def escape(self, cell: str) -> str:
+        """Return a cell for a rejects file, in which no spreadsheet runs it."""
+        return escape_formula(cell)
+
+    def unescape(self, cell: str) -> str:
+        """Undo `escape`."""
+        return unescape_formula(cell)
+
+
+def escape_formula(cell: str) -> str:
+    """Put `'` before a cell that a spreadsheet would run as a formula."""
+    return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell
+
+
+def unescape_formula(cell: str) -> str:
+    """Undo `escape_formula`; only for files that the toolkit wrote."""
+    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
+
+
+def first_of(numbers: Sequence[int], most: int = 10) -> str:
+    """Name some numbers, and that there are more: `3, 5, 6, …`."""
+    return ", ".join(map(str, numbers[:most])) + (", …" if len(numbers) > most else "")
 
 
 def column_letter(position: int) -> str:

@@ -9,8 +9,16 @@ from decimal import Decimal
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.tabular.cells import EXACT, FrameRow, MalformedLine, NonTextCell, label_of
-from petstore_tools.tabular.csv_files import csv_bytes, guard, unguard
+from petstore_tools.tabular.cells import (
+    EXACT,
+    FrameRow,
+    MalformedLine,
+    NonTextCell,
+    Sheet,
+    escape_formula,
+    label_of,
+)
+from petstore_tools.tabular.csv_files import csv_bytes
 from petstore_tools.tabular.workbooks import text_of
 
 if TYPE_CHECKING:
@@ -21,20 +29,16 @@ _HALF: Final = re.compile("[\ud800-\udfff]")  # a surrogate on its own, which no
 _LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
 
 
-@dataclass(frozen=True)
-class FrameSource:
+@dataclass(frozen=True, kw_only=True)
+class FrameSource(Sheet):
     """
     A frame as a sheet.
 
     Attributes:
         frame: The columns; the index names the rows.
-        notes: What may surprise.
     """
 
     frame: pd.DataFrame
-    notes: tuple[str, ...] = ()
-    suffix = ".csv"
-    separator = ","
 
     def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield the titles as row 1, then the rows."""
@@ -44,17 +48,13 @@ class FrameSource:
         for number, (label, *cells) in enumerate(zip(labels, *columns, strict=True), start=2):
             yield FrameRow(number, label), cells
 
-    def guard(self, cell: str) -> str:
-        """Keep a spreadsheet from running a cell; what was no text is left out, since text would mend it."""
-        return "" if isinstance(cell, NonTextCell) and cell.kind != "a number" else guard(cell)
-
-    def unguard(self, cell: str) -> str:
-        """Undo `guard`."""
-        return unguard(cell)
-
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
         """Return a CSV file in UTF-8."""
         return csv_bytes(header, rows)
+
+    def escape(self, cell: str) -> str:
+        """Leave out what was not text, since as text it would pass for corrected."""
+        return "" if getattr(cell, "kind", "a number") != "a number" else escape_formula(cell)
 
 
 def _texts(column: pd.Series[Any]) -> list[str]:

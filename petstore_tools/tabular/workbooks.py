@@ -12,56 +12,49 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from numbers import Real
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 from xml.etree import ElementTree
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell
+from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell, Sheet, first_of
 from petstore_tools.text import option, pluralize
 
-SUFFIXES: Final = (".xlsx", ".ods")
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
-CHUNK: Final = 1 << 20  # bytes
 _HIDDEN_ROW: Final = re.compile(rb"""<(?:\w+:)?row\b([^>]*\shidden\s*=\s*["'](?:1|true)["'][^>]*)>""")
 _ROW_NUMBER: Final = re.compile(rb"""\sr\s*=\s*["'](\d+)["']""")
 _BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
 _BOOLEAN_VALUE: Final = re.compile(rb'\boffice:(?:boolean-)?value="([^"]*)"')
+_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ElementTree.ParseError)
 
 
-@dataclass(frozen=True)
-class Worksheet:
+@dataclass(frozen=True, kw_only=True)
+class Worksheet(Sheet):
     """
     A sheet of a workbook.
 
     Attributes:
-        name: Of the sheet.
-        names: Of all sheets of the workbook.
         rows: Its cells from A1 on.
-        notes: What was found and may surprise.
     """
 
-    name: str
-    names: tuple[str, ...]
+    suffix: str = ".xlsx"
+    delimiter: str = " "
     rows: list[list[Any]]
-    notes: tuple[str, ...]
-    suffix = ".xlsx"
-    separator = " "
 
     def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield each row with its number."""
         for number, cells in enumerate(self.rows, start=1):
             yield number, [cell if type(cell) is str else text_of(cell) for cell in cells]
 
-    def guard(self, cell: str) -> str:
-        """Return the cell as it is: a text cell of a workbook runs nothing."""
-        return cell
-
-    unguard = guard
-
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
         """Return a workbook."""
         return xlsx_bytes(header, rows)
+
+    def escape(self, cell: str) -> str:
+        """Return the cell as it is: a text cell of a workbook runs nothing."""
+        return cell
+
+    unescape = escape
 
 
 def text_of(value: Any, exact: int = EXACT) -> str:
@@ -96,16 +89,18 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
 
     Raises:
         SheetError: It cannot be opened, or has no such sheet.
+        OSError: It cannot be read.
     """
     import python_calamine
 
     try:
+        path.open("rb").close()
         content = path if path.suffix.casefold() != ".ods" else _with_plain_booleans(path)
         book = python_calamine.CalamineWorkbook.from_object(content)
     except python_calamine.PasswordError as error:
         raise SheetError(f"{path.name} is protected by a password: save it without one") from error
     except (python_calamine.CalamineError, python_calamine.ZipError) as error:
-        raise SheetError(f"{path.name} is no workbook that can be read: {error}") from error
+        raise SheetError(f"{path.name} is not a workbook that can be read: {error}") from error
     visible = python_calamine.SheetVisibleEnum.Visible
     hidden = [found.name for found in book.sheets_metadata if found.visible != visible]
     names = [name for name in book.sheet_names if name == sheet or (sheet is None and name not in hidden)]
@@ -121,12 +116,9 @@ def _with_plain_booleans(path: Path) -> Path | io.BytesIO:
     """Write booleans as OpenDocument says: some programs write `value="1"`, which reads as a number."""
     try:
         with zipfile.ZipFile(path) as book:
-            content = book.read("content.xml")
-            plain = _BOOLEAN_CELL.sub(_plain_boolean, content)
-            if plain == content:
-                return path
-            parts = {part: book.read(part) for part in book.namelist()} | {"content.xml": plain}
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):
+            parts = {part: book.read(part) for part in book.namelist()}
+            parts["content.xml"] = _BOOLEAN_CELL.sub(_plain_boolean, parts["content.xml"])
+    except _DAMAGED:
         return path  # its reader says what is wrong with it
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as book:
@@ -146,21 +138,21 @@ def _plain_boolean(cell: re.Match[bytes]) -> bytes:
 def _read(book: Any, name: str, path: Path) -> Worksheet:
     sheet = book.get_sheet_by_name(name)
     others = [other for other in book.sheet_names if other != name]
-    notes = [f"sheet {name!r}"] if others else []
+    notes = []
     if others:
-        notes.append(f"not read: sheet {', '.join(map(repr, others))}")
+        notes += [f"sheet {name!r}", f"not read: sheet {', '.join(map(repr, others))}"]
     if sheet.merged_cell_ranges:
         notes.append("cells are merged: only the first of them has a value")
     rows = sheet.to_python(skip_empty_area=False)
     hidden = [number for number in _hidden_rows(path, name) if number <= len(rows) and any(rows[number - 1])]
     if hidden:
-        shown = ", ".join(map(str, hidden[:10])) + (", …" if len(hidden) > 10 else "")
+        shown = first_of(hidden)
         notes.append(f"{pluralize(len(hidden), 'row')} hidden on the sheet, read like the others: {shown}")
-    return Worksheet(name, tuple(book.sheet_names), rows, tuple(notes))
+    return Worksheet(name=name, names=tuple(book.sheet_names), rows=rows, notes=tuple(notes))
 
 
 def _hidden_rows(path: Path, sheet: str) -> list[int]:
-    """Return the rows that Excel hides, by hand or by a filter: only the sheet's own XML tells."""
+    """Return the rows that Excel hides, by hand or by a filter: only the sheet's own XML says so."""
     try:
         with zipfile.ZipFile(path) as book:
             links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
@@ -169,22 +161,11 @@ def _hidden_rows(path: Path, sheet: str) -> list[int]:
                 if entry.get("name") == sheet:
                     link_id = next(value for key, value in entry.items() if key.endswith("}id"))
                     part = posixpath.normpath(posixpath.join("/xl", targets[link_id]))
-                    with book.open(part.lstrip("/")) as xml:
-                        return list(_hidden(xml))
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ElementTree.ParseError):
+                    found = _HIDDEN_ROW.findall(book.read(part.lstrip("/")))
+                    return [int(number[1]) for row in found if (number := _ROW_NUMBER.search(row))]
+    except _DAMAGED:
         pass
     return []
-
-
-def _hidden(xml: IO[bytes]) -> Iterator[int]:
-    rest = b""
-    while chunk := xml.read(CHUNK):
-        text = rest + chunk
-        for row in _HIDDEN_ROW.finditer(text) if b"hidden" in text else ():
-            if number := _ROW_NUMBER.search(row[1]):
-                yield int(number[1])
-        last = text.rfind(b"<")
-        rest = b"" if b">" in text[last:] else text[last:]
 
 
 def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:
@@ -202,29 +183,27 @@ def xlsx_bytes(header: Sequence[str], rows: Iterable[Sequence[str]], *, note: st
     import xlsxwriter
 
     memory = io.BytesIO()
-    with xlsxwriter.Workbook(memory, {"in_memory": True}) as book:
+    text_stays_text = {"strings_to_formulas": False, "strings_to_urls": False}
+    options = {"in_memory": True, "default_date_format": "yyyy-mm-dd", **text_stays_text}
+    with xlsxwriter.Workbook(memory, options) as book:
         book.set_properties({"comments": note})
-        sheet, day = book.add_worksheet("animals"), book.add_format({"num_format": "yyyy-mm-dd"})
+        sheet = book.add_worksheet("animals")
         for number, cells in enumerate((header, *rows)):
-            for position, cell in enumerate(cells):
-                if len(cell) > LONGEST_CELL:
-                    raise SheetError(
-                        f"a cell of {len(cell):,} characters is too long for a workbook: use CSV"
-                    )
-                _write(sheet, number, position, cell, day)
+            if (longest := max(map(len, cells), default=0)) > LONGEST_CELL:
+                raise SheetError(f"a cell of {longest:,} characters is too long for a workbook: use CSV")
+            sheet.write_row(number, 0, map(_native, cells))
         sheet.freeze_panes(1, 0)
         sheet.autofit()
     return memory.getvalue()
 
 
-def _write(sheet: Any, number: int, position: int, cell: str, day: Any) -> None:
-    """Write text as text; what was no text stays what it was, so that nobody takes it for corrected."""
-    kind = cell.kind if isinstance(cell, NonTextCell) else ""
-    if kind == "a boolean":
-        sheet.write_boolean(number, position, cell == "TRUE")
-    elif kind == "a date":
-        sheet.write_datetime(number, position, datetime.fromisoformat(cell), day)
-    elif "number" in kind:
-        sheet.write_number(number, position, float(cell))
-    elif cell:
-        sheet.write_string(number, position, cell)
+def _native(cell: str) -> object:
+    """Return what a cell was: text stays text, and what was no text does not pass for corrected."""
+    match getattr(cell, "kind", ""):
+        case "a boolean":
+            return cell == "TRUE"
+        case "a date":
+            return datetime.fromisoformat(cell)
+        case "a number" | "a number that may have been rounded":
+            return float(cell)
+    return str(cell)

@@ -164,7 +164,7 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
         (("list", "-o", "nowhere/pets.csv"), "no folder"),
         (("report", "-o", "."), "cannot be written"),
         (("import", "nothing.csv"), "no file"),
-        (("import", "."), "only .csv"),
+        (("import", "."), "one of these: .csv"),
         (("import", "x.csv", "--columns", "name"), "TITLE=FIELD"),
         (("nothing",), "No such command"),
         (("keys", "revoke", "zzz", "--database", "k.db"), "no valid key"),
@@ -314,7 +314,10 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
 
     assert run("imports").stdout == "No imports yet.\n"
     again = run("import", "a.csv", "--yes")
-    assert (again.returncode, "5 rows of 5 in a.csv seem to stand already" in again.stderr) == (2, True)
+    assert (again.returncode, "5 of 5 rows in a.csv match animals that already exist" in again.stderr) == (
+        2,
+        True,
+    )
 
 
 def test_an_import_that_went_elsewhere_is_not_resumed_here(run: Run, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_what_was_skipped_stays_skipped(fast: Sandbox, tmp_path: Path) -> None:
     )  # type: ignore[arg-type]
     assert [(r.created, r.skipped) for r in (first, second, third)] == [(1, 1)] * 3
     assert existing_names(fast) == {"Rex": 1, "Mia": 1}
-    assert first.frame["fate"].tolist() == ["skipped", "created"]
+    assert first.frame["outcome"].tolist() == ["skipped", "created"]
     assert first.to_dict()["skipped"] == 1
 
     sent = fast.store.import_pets(path, existing="send")
@@ -260,7 +260,7 @@ def test_a_file_without_sheets_has_not_all(
 ) -> None:
     """One sentence for a CSV file, and for one that is not there."""
     csv(tmp_path / "pets.csv", "Rex,1")
-    for file, why in (("pets.csv", "no workbook"), ("gone.xlsx", "there is no file gone.xlsx")):
+    for file, why in (("pets.csv", "is not a workbook"), ("gone.xlsx", "there is no file gone.xlsx")):
         told = CliRunner().invoke(cli, ["import", file, "--sheet", "all", "--yes"])
         assert isinstance(told.exception, SheetError)
         assert why in str(told.exception)

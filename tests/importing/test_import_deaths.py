@@ -224,5 +224,5 @@ def test_ctrl_c_ends_a_script_and_leaves_a_resumable_import(tmp_path: Path) -> N
 
         assert code == 1
         assert took_s < 5
-        assert 0 < preview.standing < 3_000
-        assert preview.standing + preview.unknown == sum(existing(box).values())
+        assert 0 < preview.created < 3_000
+        assert preview.created + preview.unknown == sum(existing(box).values())

@@ -63,7 +63,7 @@ def test_sheets_of_a_workbook_one_after_the_other_are_two_imports(fast: Sandbox,
     path = workbook(tmp_path / "pets.xlsx", Dogs=DOGS, Cats=CATS)
 
     dogs = fast.store.import_pets(path, sheet="Dogs")
-    with pytest.raises(SheetError, match="1 row of 3 .* seem to stand already"):  # Mia is on both
+    with pytest.raises(SheetError, match="1 of 3 rows .* match animals that already exist"):  # Mia is on both
         fast.store.import_pets(path, sheet="Cats")
     cats = fast.store.import_pets(path, sheet="Cats", existing="send")
 
@@ -269,7 +269,7 @@ def test_a_refused_import_leaves_nothing_behind(fast: Sandbox, tmp_path: Path) -
     with pytest.raises(SheetError):
         fast.store.import_pets(path, columns={"gone": "name"})
     path.write_text("name,categoryId\nRex,x\n")
-    with pytest.raises(SheetError, match="mapped wrongly"):
+    with pytest.raises(SheetError, match="matched wrongly"):
         fast.store.import_pets(path)
 
     folder = fast.state_dir / "imports"
@@ -309,7 +309,7 @@ def test_the_journal_of_a_run_that_was_killed_is_read_by_the_next(
         Path(f"{journal}{name}").write_bytes(content)
     Path(f"{journal}-shm").unlink(missing_ok=True)
 
-    assert fast.store.preview_import(path).standing == 300
+    assert fast.store.preview_import(path).created == 300
     assert {e.detail for e in peek_at(journal)} == {"as it was" if mode == "WAL" else ""}
 
 

@@ -44,9 +44,9 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
         f"{named}, column B (categoryId): 'cats' is not a whole number"
     )
     assert preview.problems_frame["row"].tolist() == labels[1:2]
-    assert f"<td>{escape(str(labels[1]))}</td>" in preview._repr_html_()
+    assert f">{escape(str(labels[1]))}</td>" in preview._repr_html_()
     assert result.frame["row"].tolist() == labels
-    assert result.frame["fate"].tolist() == ["created", "rejected", "created", "created"]
+    assert result.frame["outcome"].tolist() == ["created", "rejected", "created", "created"]
     assert [note.partition(": ")[0] for note in preview.notes[-2:]] == [
         "1 name with blanks around, sent as typed",
         "duplicates",

@@ -34,7 +34,7 @@ def test_one_bad_row_of_ten_shifts_nothing(fast: Sandbox, tmp_path: Path, bad: i
     result = fast.store.import_pets(path)
 
     outcomes = result.frame
-    assert outcomes["fate"].tolist() == ["rejected" if n == bad else "created" for n in range(10)]
+    assert outcomes["outcome"].tolist() == ["rejected" if n == bad else "created" for n in range(10)]
     assert outcomes["row"].tolist() == list(range(2, 12))
     whole = fast.store.list_pets().set_index("id")["name"]
     for n, pet_id in enumerate(outcomes["id"]):
@@ -55,7 +55,7 @@ def test_a_row_the_service_refuses_shifts_nothing_either(fast: Sandbox, tmp_path
         store = through(fast, proxy)
         result = on_plan(store, Plan(60, 100_000)).import_pets(path, wait=True)
 
-    assert result.frame["fate"].tolist() == ["rejected" if n == bad else "created" for n in range(1, 11)]
+    assert result.frame["outcome"].tolist() == ["rejected" if n == bad else "created" for n in range(1, 11)]
     assert existing(fast) == expected(10) - Counter([samples.animals(10)[bad - 1]])
 
 
@@ -133,7 +133,7 @@ def test_strict_sends_nothing_while_a_row_has_a_problem(fast: Sandbox, tmp_path:
     with pytest.raises(SheetError, match="strict"):
         fast.store.import_pets(path, strict=True)
     path.write_text("name,categoryId\nRex,3\nMia,x\nMax,cats\n")
-    with pytest.raises(SheetError, match="mapped wrongly"):
+    with pytest.raises(SheetError, match="matched wrongly"):
         fast.store.import_pets(path)
 
     assert fast.store.client.sent == 0

@@ -77,7 +77,7 @@ def test_an_edited_row_is_held_and_goes_only_when_told(fast: Sandbox, tmp_path: 
     path.write_text("name,categoryId\nRexy,3\nMia,4\n")
 
     held = fast.store.import_pets(path)
-    assert (held.held, held.requests, held.frame["fate"].tolist()) == (1, 0, ["held", "created"])
+    assert (held.held, held.requests, held.frame["outcome"].tolist()) == (1, 0, ["held", "created"])
 
     sent = fast.store.import_pets(path, send_edited=True)
     assert (sent.held, sent.created_now) == (0, 1)
@@ -114,8 +114,8 @@ def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path
     copy = file.with_name("copy.csv")
     copy.write_text(file.read_text(encoding="utf-8") + "Newcomer,3,sold\n", encoding="utf-8")
 
-    assert fast.store.preview_import(copy).known == ROWS
-    with pytest.raises(SheetError, match="60 rows of 61 in copy.csv seem to stand already"):
+    assert fast.store.preview_import(copy).existing == ROWS
+    with pytest.raises(SheetError, match="60 of 61 rows in copy.csv match animals that already exist"):
         fast.store.import_pets(copy)
     assert existing(fast) == expected()
 
@@ -145,7 +145,7 @@ def test_a_second_run_of_the_same_import_refuses(fast: Sandbox, file: Path) -> N
 def test_rows_that_match_animals_in_the_inventory_are_asked_about(fast: Sandbox, file: Path) -> None:
     """Twelve of sixty bear the values of animals there: counted, named, nothing created, until told."""
     fast.add(samples.animals(ROWS)[:12])
-    with pytest.raises(SheetError, match=r"12 rows of 60 in animals\.csv seem to stand already.*row 2\)"):
+    with pytest.raises(SheetError, match=r"12 of 60 rows in animals\.csv match animals that.*row 2\)"):
         fast.store.import_pets(file)
     assert sum(existing(fast).values()) == 12
 

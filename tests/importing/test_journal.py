@@ -57,7 +57,7 @@ def test_a_service_may_fill_in_a_status_that_was_not_sent() -> None:
 
 
 def row(number: int, name: str, category: int = 3, status: str | None = None) -> Row:
-    return Row(number, name, category, status, (name, str(category), status or ""))
+    return Row(number, (name, category, status), (name, str(category), status or ""))
 
 
 def entry(number: int, name: str, state: State = "created", occurrence: int = 0, category: int = 3) -> Entry:
@@ -97,7 +97,7 @@ def test_category_and_status_alone_make_no_edit() -> None:
     """Many animals share them: another name at another place is another animal."""
     merged = merge([entry(2, "Ace"), entry(3, "Rex"), entry(4, "Mia")], [row(2, "Mia"), row(3, "Bella")])
 
-    assert [r.name for r, _ in merged.new] == ["Bella"]
+    assert [r.content[0] for r, _ in merged.new] == ["Bella"]
     assert merged.held == ()
 
 
@@ -113,7 +113,7 @@ def test_rows_between_unchanged_neighbours_are_edits(at: int) -> None:
         [row(n, name, 9 if name.startswith("New") else 3) for n, name in enumerate(changed, start=2)],
     )
 
-    assert [(h.exists_as.content[0], h.row.name) for h in merged.held] == [
+    assert [(h.exists_as.content[0], h.row.content[0]) for h in merged.held] == [
         (f"Old {n}", f"New {n}") for n in (at, at + 1)
     ]
     assert merged.new == ()

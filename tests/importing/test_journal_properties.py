@@ -39,7 +39,7 @@ class Death(BaseException):
 
 
 def rows_of(contents: list[tuple[str, int, str | None]]) -> list[Row]:
-    return [Row(n, *content, cells=content[:1]) for n, content in enumerate(contents, start=2)]
+    return [Row(n, content, cells=content[:1]) for n, content in enumerate(contents, start=2)]
 
 
 class World:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import xlsxwriter
 
-from petstore_tools.importing.rows import Columns, Row, read_row
+from petstore_tools.importing.rows import BadRow, Columns, Row, read_row
 from petstore_tools.importing.sheet import Table, read_frame, read_table
 
 ROUNDED = "is a number that may have been rounded"
@@ -21,7 +21,7 @@ TYPED = ["9007199254740992", "9007199254740993", "-9007199254740993", "1e300"]
 
 def rules(table: Table) -> list[str]:
     """Return what is wrong with each row, "" where nothing is."""
-    return ["" if isinstance(row, Row) else row[0].rule for row in table.rows() if row is not None]
+    return ["" if isinstance(row, Row) else row.problems[0].rule for row in table.rows() if row is not None]
 
 
 def xlsx(path: Path, numbers: list[str]) -> Path:
@@ -87,7 +87,7 @@ def test_a_float_column_of_a_frame_is_exact_only_below_its_precision(dtype: str,
     table = read_frame(frame)
 
     assert rules(table) == ["", "", ROUNDED, ROUNDED]
-    assert [row.category_id for row in table.rows() if isinstance(row, Row)] == [2**bits - 1, 1 - 2**bits]
+    assert [row.content[1] for row in table.rows() if isinstance(row, Row)] == [2**bits - 1, 1 - 2**bits]
 
 
 @pytest.mark.case("P48")
@@ -97,7 +97,7 @@ def test_numbers_of_any_type_in_a_column_of_objects_are_exact_or_a_problem() -> 
     values += [np.float32(2**24), Decimal("3.00000000000000000001"), float("inf"), 10**5_000, 2**64]
     table = read_frame(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
 
-    found = [row.category_id if isinstance(row, Row) else row[0].rule for row in table.rows() if row]
+    found = [row.content[1] if isinstance(row, Row) else row.problems[0].rule for row in table.rows() if row]
     assert found == [
         *[2**53 + 1] * 3,
         7,
@@ -132,10 +132,10 @@ def test_a_decimal_of_text_from_two_to_the_53_on_was_a_double_once(typed: str) -
 )
 def test_a_boolean_of_an_ods_file_is_a_boolean_however_it_was_written(tmp_path: Path, cell: str) -> None:
     """Not the number 1, of which a category or a name would be made."""
-    (problems,) = read_table(ods(tmp_path / "p.ods", [cell])).rows()
+    (row,) = read_table(ods(tmp_path / "p.ods", [cell])).rows()
 
-    assert isinstance(problems, list)
-    assert str(problems[0]).startswith("row 2, column B (categoryId): 'TRUE' is a boolean")
+    assert isinstance(row, BadRow)
+    assert str(row.problems[0]).startswith("row 2, column B (categoryId): 'TRUE' is a boolean")
 
 
 @pytest.mark.case("P51")
@@ -144,7 +144,7 @@ def test_a_boolean_of_an_ods_file_is_a_boolean_however_it_was_written(tmp_path: 
 )
 def test_a_false_of_an_ods_file_is_a_boolean_too(tmp_path: Path, cell: str) -> None:
     """PHPExcel writes it as nothing: it made the whole file unreadable."""
-    (problems,) = read_table(ods(tmp_path / "p.ods", [cell])).rows()
+    (row,) = read_table(ods(tmp_path / "p.ods", [cell])).rows()
 
-    assert isinstance(problems, list)
-    assert str(problems[0]).startswith("row 2, column B (categoryId): 'FALSE' is a boolean")
+    assert isinstance(row, BadRow)
+    assert str(row.problems[0]).startswith("row 2, column B (categoryId): 'FALSE' is a boolean")

@@ -8,6 +8,7 @@ import pytest
 import xlsxwriter
 
 from petstore_tools import Sandbox
+from petstore_tools.importing.rows import BadRow, Row
 from petstore_tools.importing.sheet import read_table
 
 WORDS = ["Total", "SUMME", " gesamt ", "Subtotal:", "Grand total", "Zwischensumme :"]
@@ -70,7 +71,7 @@ def test_a_name_that_only_begins_so_is_a_name(tmp_path: Path, name: str) -> None
 
     (row,) = read_table(tmp_path / "pets.csv").rows()
 
-    assert isinstance(row, tuple)
+    assert isinstance(row, Row)
 
 
 @pytest.mark.case("P65")
@@ -89,6 +90,6 @@ def test_a_note_below_the_data_is_a_problem_and_not_an_animal(tmp_path: Path, no
 
     rows = list(read_table(path).rows())
 
-    assert isinstance(rows[0], tuple)
+    assert isinstance(rows[0], Row)
     assert rows[1] is None
-    assert isinstance(rows[2], list)
+    assert isinstance(rows[2], BadRow)

@@ -1,0 +1,50 @@
+"""The formats of spreadsheets that can be read: one row each, and nothing else names an ending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from petstore_tools.errors import SheetError
+from petstore_tools.tabular.cells import Sheet
+from petstore_tools.tabular.csv_files import read_csv
+from petstore_tools.tabular.workbooks import read_workbook
+
+# by ending: a function of the path and the sheet that is asked for, which gives each sheet that may be meant
+FORMATS: Final[Mapping[str, Callable[[Path, str | None], Sequence[Sheet]]]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".xlsx": read_workbook,
+    ".ods": read_workbook,
+}
+
+
+def open_sheets(path: Path, sheet: str | None = None) -> Sequence[Sheet]:
+    """
+    Open a spreadsheet.
+
+    Args:
+        path: Its ending is one of `FORMATS`.
+        sheet: Which sheet of a workbook; None: all that are visible.
+
+    Returns:
+        Each sheet of a workbook; a CSV file once for each delimiter it may have.
+
+    Raises:
+        SheetError: It is not there, has another format, or cannot be read.
+    """
+    read = FORMATS.get(path.suffix.casefold())
+    if read is None:
+        endings = ", ".join(FORMATS)
+        raise SheetError(f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}")
+    try:
+        return read(path, sheet)
+    except FileNotFoundError as error:
+        raise SheetError(f"there is no file {path.name} in the folder {path.absolute().parent}") from error
+    except PermissionError as error:
+        raise SheetError(
+            f"{path.name} cannot be read: close it in Excel, or check its permissions"
+        ) from error
+    except OSError as error:
+        raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error
