@@ -77,8 +77,8 @@ def test_a_message_names_the_option_where_it_is_read(
 
 def test_a_wait_is_offered_in_the_same_way() -> None:
     """Also by errors that are made in another thread than the one that reads them."""
-    assert "wait=True)" in str(QuotaError("the day is used", plan="free", resumes_at=0.0))
+    assert "pass wait=True." in str(QuotaError("the day is used", plan="free", resumes_at=0.0))
     with at_the_command_line():
         error = QuotaError("the day is used", plan="free", resumes_at=0.0)
-    assert "(or wait for it: --wait)" in str(error)
+    assert "pass --wait." in str(error)
     assert option("wait=True") == "wait=True"
