@@ -108,13 +108,7 @@ class Sandbox:
             made.callback(server.stop)
             server.start()
             self.base_url, self.state_dir = server.base_url, folder / "state"
-            settings = Settings(
-                base_url=self.base_url,
-                environment="sandbox",
-                api_key=SecretStr(self.api_key),
-                plan=numbers,
-                state_dir=self.state_dir,
-            )
+            settings = _settings(self.base_url, self.api_key, self.state_dir, numbers)
             self.store = self._wire(settings, made)
             self._made = made.pop_all()
         self._finish = weakref.finalize(self, _close, server, self._made)
@@ -140,7 +134,7 @@ class Sandbox:
 
         Args:
             plan: It gets a new key on this plan; None: the sandbox's key.
-            max_wait_s: Longest wait in seconds of a call that was not told to wait.
+            max_wait_s: Longest wait in seconds of a call without `wait=True`.
             settings: Other settings, by the names of `Settings`: `base_url` of a proxy, `state_dir` as on
                 another machine, `pagination` ...
 
@@ -235,28 +229,15 @@ class Sandbox:
             self._made.callback(self._clock_server.close)
         plan = self.store.settings.plan
         assert plan is not None
-        return json.dumps(
-            {
-                "base_url": self.base_url,
-                "api_key": self.api_key,
-                "state_dir": str(self.state_dir),
-                "plan": f"{plan.per_minute}/{plan.per_day}",
-                "clock": [self._clock_server.address, self._clock_server.secret],
-            }
-        )
+        numbers = f"{plan.per_minute}/{plan.per_day}"
+        given = (self.base_url, self.api_key, str(self.state_dir), numbers)
+        return json.dumps((given, (self._clock_server.address, self._clock_server.secret)))
 
     @staticmethod
     def join(invitation: str) -> PetStore:
         """Return a store in another process, on the sandbox's service, budget and clock."""
-        given = json.loads(invitation)
-        settings = Settings(
-            base_url=given["base_url"],
-            environment="sandbox",
-            api_key=SecretStr(given["api_key"]),
-            plan=plans.parse(given["plan"]),
-            state_dir=Path(given["state_dir"]),
-        )
-        return PetStore.from_settings(settings, clock=RemoteClock(*given["clock"]))
+        given, clock = json.loads(invitation)
+        return PetStore.from_settings(_settings(*given), clock=RemoteClock(*clock))
 
     def close(self) -> None:
         """Stop the service and delete its files."""
@@ -270,6 +251,10 @@ class Sandbox:
 
     def __repr__(self) -> str:
         return f"Sandbox({self.store!r})"
+
+
+def _settings(base_url: str, api_key: str, state_dir: str | Path, plan: Plan | str) -> Settings:
+    return Settings(base_url, "sandbox", SecretStr(api_key), plans.parse(plan), Path(state_dir))
 
 
 def _close(server: ThreadedServer, made: ExitStack) -> None:

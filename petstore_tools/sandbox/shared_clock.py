@@ -1,4 +1,4 @@
-"""A manual clock that several processes of this machine look at: for a sandbox, never for a real service."""
+"""A manual clock that several processes of this machine share: for a sandbox, never for a real service."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALLS: Final = frozenset({"now", "sleep_until", "poke", "begin_work", "end_work"
 
 class ClockServer:
     """
-    Shows a clock to other processes, a thread for each of theirs; a process that dies holds it up no longer.
+    Lets other processes use a clock, a thread for each of theirs; a process that dies holds it up no longer.
 
     Attributes:
         address, secret: What `RemoteClock` needs.
@@ -27,7 +27,7 @@ class ClockServer:
         self._clock, self.secret, self._closed = clock, secrets.token_hex(16), False
         self._listener = Listener(authkey=self.secret.encode())
         self.address = str(self._listener.address)
-        threading.Thread(target=self._accept, name="sandbox clock", daemon=True).start()
+        threading.Thread(None, self._accept, "sandbox clock", daemon=True).start()
 
     def close(self) -> None:
         """Accept no more, and end the thread."""
@@ -39,17 +39,17 @@ class ClockServer:
     def _accept(self) -> None:
         with suppress(OSError, EOFError):  # closed
             while not self._closed:
-                line = self._listener.accept()
-                threading.Thread(target=self._serve, args=(line,), name="sandbox clock", daemon=True).start()
+                peer = self._listener.accept()
+                threading.Thread(None, self._serve, "sandbox clock", (peer,), daemon=True).start()
 
-    def _serve(self, line: Connection) -> None:
+    def _serve(self, peer: Connection) -> None:
         working = 0
-        with line, suppress(OSError, EOFError):  # the process ended
+        with peer, suppress(OSError, EOFError):  # the process ended
             while True:
-                call, *arguments = line.recv()
+                call, *arguments = peer.recv()
                 if call not in CALLS:
                     break
-                line.send(getattr(self._clock, call)(*arguments))
+                peer.send(getattr(self._clock, call)(*arguments))
                 working += (call == "begin_work") - (call == "end_work")
         for _ in range(working):
             self._clock.end_work()
@@ -57,7 +57,7 @@ class ClockServer:
 
 class RemoteClock:
     """
-    The clock of a `ClockServer`, in another process.
+    The clock of a `ClockServer`, in another process; a connection for each thread.
 
     Args:
         address, secret: Of the server.
@@ -65,7 +65,7 @@ class RemoteClock:
 
     def __init__(self, address: str, secret: str) -> None:
         self._address, self._secret = address, secret.encode()
-        self._lines = threading.local()
+        self._local = threading.local()
 
     def now(self) -> float:
         """Return Unix seconds."""
@@ -89,7 +89,7 @@ class RemoteClock:
             self._call("end_work")
 
     def _call(self, *call: object) -> object:
-        if not hasattr(self._lines, "line"):
-            self._lines.line = Client(self._address, authkey=self._secret)
-        self._lines.line.send(call)
-        return self._lines.line.recv()
+        if not hasattr(self._local, "connection"):
+            self._local.connection = Client(self._address, authkey=self._secret)
+        self._local.connection.send(call)
+        return self._local.connection.recv()

@@ -1,1 +1,1 @@
-"""The Animal Store Service itself: the whole document over HTTP, on SQLite."""
+"""The Animal Store Service itself: the interface document over HTTP, on SQLite or PostgreSQL."""

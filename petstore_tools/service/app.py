@@ -23,7 +23,7 @@ from petstore_tools.service import bodies, openapi
 from petstore_tools.service.batches import Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
-from petstore_tools.service.limiter import Decision, Usage, consume, free_windows
+from petstore_tools.service.limiter import Decision, Usage, consume, windows
 from petstore_tools.service.messages import (
     COMPLETE,
     MAX_BODY_BYTES,
@@ -50,6 +50,7 @@ LATEST_S: Final = 15.0  # no create is committed longer than this after it was s
 MAX_DECISIONS: Final = 1_000  # last decisions kept, for responses to what could not be counted
 REPORT_EVERY_S: Final = 10.0  # an outage fails thousands of requests: each kind is logged this often
 MAX_PATH_LOGGED: Final = 200  # characters
+Caller = tuple[str, tuple[Window, Window]]  # under what name it is counted ("": not at all), and its windows
 _log = logging.getLogger(__name__)
 _access = logging.getLogger("petstore_tools.access")
 
@@ -74,7 +75,7 @@ class Service:
         without_key: tuple[Window, Window] | None = None,
     ) -> None:
         self._database, self._clock, self._on_response = database, clock, on_response
-        self._without_key = without_key or free_windows()
+        self._without_key = without_key or windows(*spec.PLANS["free"])
         self._batches = Batches(self._respond_to, self._failed, local=lambda: database.local)
         self._operations = Operations(database)
         self._decisions: dict[str, tuple[float, Decision]] = {}  # the last of each key, and when
@@ -180,16 +181,12 @@ class Service:
         try:
             with self._database.transaction(durable=creates, within_s=within_s):
                 callers = self._callers(batch)
-                usages = self._database.usages(
-                    subject
-                    for request, (subject, _) in zip(batch, callers, strict=True)
-                    if request.path != HEALTH_PATH
-                )
+                usages = self._database.usages(subject for subject, _ in callers if subject)
                 *state, shared_time = self._database.state()  # now that nobody else counts for them
                 now = self._clock.now() if shared_time is None else shared_time
                 self._operations.forget_pages(state)
-                for request, (subject, windows) in zip(batch, callers, strict=True):
-                    responses.append(self._count(request, subject, windows, usages, now))
+                for request, caller in zip(batch, callers, strict=True):
+                    responses.append(self._count(request, caller, usages, now))
                 self._database.save(usages, now)
                 if creates and elapsed() - min(request.since for request in batch) > LATEST_S:
                     raise UnavailableError(SILENT)  # their callers have gone, and may search for them soon
@@ -207,8 +204,8 @@ class Service:
                 self._record(request, response, now)
         return responses
 
-    def _callers(self, batch: Sequence[Request]) -> list[tuple[str, tuple[Window, Window]]]:
-        """Return under what name each request is counted, and its windows; note the id of its key."""
+    def _callers(self, batch: Sequence[Request]) -> list[Caller]:
+        """Return the caller of each request; note the id of its key."""
         digests = {request.key: digest_of(request.key) for request in batch if request.key}
         keys = self._database.find_keys(digests.values())
         callers = []
@@ -216,23 +213,20 @@ class Service:
             key = keys.get(digests.get(request.key, ""))
             request.key_id = key[0] if key else None
             subject = f"key {key[0]}" if key else subject_of(request.address)
-            callers.append((subject, key[1:] if key else self._without_key))
+            counted_as = "" if request.path == HEALTH_PATH else subject
+            callers.append((counted_as, key[1:] if key else self._without_key))
         return callers
 
     def _count(
-        self,
-        request: Request,
-        subject: str,
-        windows: tuple[Window, Window],
-        usages: dict[str, Usage],
-        now: float,
+        self, request: Request, caller: Caller, usages: dict[str, Usage], now: float
     ) -> Response | None:
         """Count a request in `usages` and answer it; None: it comes again with its body, and counts then."""
-        if request.path == HEALTH_PATH:
+        subject, (minute, day) = caller
+        if not subject:
             self._database.try_writing()
             response = Response(200, bodies.dump({"status": "ok", "database": "ok"}))
             return self._finish(response, now, None)
-        usage, decision = consume(usages[subject], *windows, now)
+        usage, decision = consume(usages[subject], minute, day, now)
         counted = self._judge(request, decision, now)
         if counted is None:
             return None

@@ -43,6 +43,8 @@ class Batches:
             batches are answered without the thread, which takes a fifth more of the processor.
     """
 
+    _loop: asyncio.AbstractEventLoop  # that answered last
+
     def __init__(
         self,
         work: Callable[[Sequence[Request], bool], list[Response | None] | None],
@@ -55,7 +57,6 @@ class Batches:
         self._under_way: list[Request] = []
         self._begun_at = self._took_s = 0.0
         self._ticks = (0.0, 0.0)  # the last but one, and the last
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
     async def respond(self, request: Request, *, at_once: bool = False) -> Response | None:
@@ -67,7 +68,7 @@ class Batches:
             at_once: It can be refused without the database, and is where that is slow.
         """
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:
+        if loop is not getattr(self, "_loop", None):
             self._loop, self._ticks = loop, (elapsed(), elapsed())
             self._pending, self._under_way = [], []
             loop.call_later(TICK_S, self._tick)
@@ -85,7 +86,6 @@ class Batches:
 
     def _next(self) -> None:
         """Have what is pending answered."""
-        assert self._loop is not None
         waiting = [request for request in self._pending if not request.response.done()]
         self._under_way, self._pending = waiting[:MAX_AT_ONCE], waiting[MAX_AT_ONCE:]
         if not self._under_way:
@@ -119,7 +119,6 @@ class Batches:
                 request.response.set_result(response)
         self._under_way = []
         if self._pending:
-            assert self._loop is not None
             self._loop.call_soon(self._next)
 
     def _tick(self) -> None:
@@ -129,7 +128,6 @@ class Batches:
         A request that is read now may have come at any time since the last tick but one: this process may
         have been stopped meanwhile, and its caller may have gone long ago.
         """
-        assert self._loop is not None
         self._loop.call_later(TICK_S, self._tick)
         self._ticks = self._ticks[1], elapsed()
         for requests, begun in ((self._under_way, True), (self._pending, False)):

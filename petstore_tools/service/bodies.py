@@ -1,4 +1,4 @@
-"""Request bodies as the service checks them, cursors, and bodies of answers (§2, §4)."""
+"""Request bodies as the service checks them, cursors, and bodies of responses (§2, §4)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NewPet(BaseModel):
 
 
 class InvalidError(ValueError):
-    """A request that is answered with 400, and what is wrong with it."""
+    """A request that is refused with 400, and what is wrong with it."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -92,7 +92,7 @@ def read_limit(text: str | None) -> int:
     if re.fullmatch(r"[0-9]{1,9}", text) and spec.LIMIT_MIN <= int(text) <= spec.LIMIT_MAX:
         return int(text)
     raise InvalidError(
-        "invalid_parameter", f"limit must be a whole number from {spec.LIMIT_MIN} to {spec.LIMIT_MAX}"
+        "invalid_parameter", f"limit must be a whole number between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}"
     )
 
 

@@ -19,7 +19,7 @@ from petstore_tools import spec, sqlite
 from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.plans import Plan, Window
 from petstore_tools.service.engine import Engine, Rows
-from petstore_tools.service.limiter import Usage
+from petstore_tools.service.limiter import Usage, windows
 from petstore_tools.service.schema import USAGE_COLUMNS
 from petstore_tools.service.sqlite_engine import SqliteEngine
 
@@ -153,7 +153,7 @@ class Database:
 
     def state(self) -> tuple[int, int, float | None]:
         """
-        Return what tells whether the animals have changed, and the time.
+        Return what shows whether the animals have changed, and the time.
 
         Returns:
             A number that grows with each change of an animal that existed already; the newest id; the
@@ -177,10 +177,7 @@ class Database:
             f"({_marks(wanted)})",
             wanted,
         )
-        return {
-            digest: (key_id, Window(minute, spec.MINUTE_S), Window(day, spec.DAY_S))
-            for digest, key_id, minute, day in rows
-        }
+        return {digest: (key_id, *windows(*plan)) for digest, key_id, *plan in rows}
 
     def usages(self, subjects: Iterable[str]) -> dict[str, Usage]:
         """Return what subjects have used, and hold it until the transaction ends; all in one order."""

@@ -1,4 +1,4 @@
-"""Pure: the service's quotas, whole minutes and whole UTC days, and a ban for who ignores a 429 (§8)."""
+"""Pure: the service's quotas, whole minutes and whole UTC days, and a ban for callers that ignore a 429 (§8)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,6 @@ def _decide(usage: Usage, minute: Window, day: Window) -> Decision:
     return Decision(True, limit, max(0, remaining), -negative_reset)
 
 
-def free_windows() -> tuple[Window, Window]:
-    """Return the budget of callers without a valid key, per address: Free-sized (our choice, §5)."""
-    per_minute, per_day = spec.PLANS["free"]
+def windows(per_minute: int, per_day: int) -> tuple[Window, Window]:
+    """Return the minute and the day of a plan (§8.2)."""
     return Window(per_minute, spec.MINUTE_S), Window(per_day, spec.DAY_S)

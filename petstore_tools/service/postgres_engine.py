@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from petstore_tools.service import schema
 from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine, Rows
 
-# A session that was paused lets go of its rows before those who wait for them give up.
+# A session that was paused releases its rows before those who wait for them give up.
 IDLE_S: Final = 2.0
 LOCK_S, STATEMENT_S = 3.0, 3.5
 CONNECT_S: Final = 2
@@ -52,7 +52,7 @@ class PostgresEngine(Engine):
 
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
-        own_time: Whether the database's clock counts; False where the service's clock is turned.
+        own_time: Whether the database's clock counts; False where the service's clock is advanced by hand.
 
     Raises:
         SettingsError: It cannot be reached, is no database of this service, or is of a newer version.

@@ -93,17 +93,17 @@ def log_access() -> None:
 
 def serve(app: App, listener: socket.socket, **more: Any) -> None:
     """
-    Serve in this process until it is told to stop; what is under way is finished.
+    Serve in this process until a signal stops it; what is under way is finished.
 
     Raises:
-        KeyboardInterrupt: It was told to, by Ctrl-C or SIGTERM.
+        KeyboardInterrupt: Ctrl-C or SIGTERM came.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again at its end
     uvicorn.Server(config(app, **more)).run(sockets=[listener])
 
 
 def serve_many(database: str, listener: socket.socket, *, workers: int, **more: Any) -> None:
-    """Serve in so many processes until told to stop; one that dies is replaced."""
+    """Serve in so many processes until a signal stops them; one that dies is replaced."""
     os.environ[DATABASE_URL] = database
     settings = config(f"{__name__}:worker", factory=True, workers=workers, **more)
     Multiprocess(settings, sockets=[listener]).run()

@@ -116,7 +116,7 @@ class SqliteEngine(Engine):
         schema.check(tables, self._path.name)
 
     def _make(self) -> None:
-        """Make the file, whole from its first moment: one that is found empty was emptied."""
+        """Make the file, complete from its first moment: one that is found empty was emptied."""
         log = self._log_path
         if log.exists() and log.stat().st_size:
             raise SettingsError(
@@ -150,7 +150,7 @@ def _code(error: Exception) -> int:
 
 
 def _identity(path: Path, *, least: int = 0) -> tuple[int, ...]:
-    """Return what tells a file from another in its place; nothing where there is none of so many bytes."""
+    """Return what distinguishes a file from another in its place; nothing where it is missing or too short."""
     try:
         found = os.stat(path)
     except OSError:
