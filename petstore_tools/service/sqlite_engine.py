@@ -150,7 +150,7 @@ def _code(error: Exception) -> int:
 
 
 def _identity(path: Path, *, least: int = 0) -> tuple[int, ...]:
-    """Return what distinguishes a file from another in its place; nothing where it is missing or too short."""
+    """Return what distinguishes a file from another in its place; () where it is missing or too short."""
     try:
         found = os.stat(path)
     except OSError:
