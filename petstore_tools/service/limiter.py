@@ -1,4 +1,4 @@
-"""Pure: the service's quotas (whole minutes, whole UTC days), and a ban for callers that ignore a 429 (§8)."""
+"""Pure: the service's quotas, whole minutes and whole UTC days, and a ban for callers that ignore a 429."""
 
 from __future__ import annotations
 
