@@ -19,6 +19,7 @@ COMMANDS = {
     "configure": "Ask for the settings once and keep them.",
     "demo": "Try the main job in a sandbox.",
     "doctor": "Check the settings and the service.",
+    "history": "Show when each animal had which status.",
     "import": "Create the animals of a spreadsheet, each once.",
     "imports": "List the imports, and continue them.",
     "keys": "Create, list and revoke the API keys of the service.",

@@ -302,6 +302,22 @@ class SnapshotStore:
     def _source(self, path: Path) -> str:
         return path.relative_to(self._folder).as_posix()
 
+    def folded_in(self) -> list[Path]:
+        """
+        Return the files of version 0.1 that nothing needs any more.
+
+        Each listing is rebuilt and compared first; what cannot be rebuilt keeps its file.
+        """
+        files = []
+        self.all()
+        for kept in self.storage.index().listings:
+            path = self._folder / kept.source
+            if kept.source and path.exists():
+                with suppress(FrameError):
+                    self.storage.frame(kept)
+                    files.append(path)
+        return files
+
     def _fold_in(self) -> None:
         """Fold the listings of version 0.1 in, by age; each is rebuilt and compared. Their files stay."""
         for path in self._of_0_1():

@@ -1,0 +1,90 @@
+"""`history`: what the kept listings say about each animal over time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from petstore_tools.cli import exits, options
+from petstore_tools.history import export
+from petstore_tools.store import PetStore
+from petstore_tools.text import pluralize, text_table
+
+
+@click.group("history", invoke_without_command=True)
+@click.option("--id", "pet_id", type=int, metavar="N", help="Only the animal with this id.")
+@click.option("--since", metavar="AGE|DATE", help="Leave out what ended before, such as 90d or 2026-01-05.")
+@options.output(*export.ENDINGS)
+@options.ENVIRONMENT
+@click.pass_context
+def history_(
+    context: click.Context,
+    pet_id: int | None,
+    since: str | None,
+    output: Path | None,
+    environment: str | None,
+) -> int:
+    """
+    Show what became of the animals: when each was seen in which status, and when that ended.
+
+    It is read from the listings that `report` and `list --max-age` keep on this machine; no request is sent.
+    A change happened between two listings, so its time is shown as two times.
+
+    \b
+    Examples:
+      petstore-tools history --id 17
+      petstore-tools history --since 90d -o history.xlsx
+      petstore-tools history compact
+    """
+    context.obj = environment
+    if context.invoked_subcommand is not None:
+        return exits.DONE
+    with PetStore(environment=environment) as store:
+        history, kept = store.history(id=pet_id, since=since), store.snapshots()
+    if output is not None:
+        export.write(history, output)
+        click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
+        return exits.DONE
+    shown = history.head(options.SHOWN_ROWS)
+    rows = [
+        (pet_id, name, category, status, f"{first_seen:%Y-%m-%d %H:%M}", _ended(ended_between))
+        for pet_id, name, category, status, first_seen, _, ended_between in shown.itertuples(index=False)
+    ]
+    titles = ("id", "name", "categoryId", "status", "first seen (UTC)", "ended between (UTC)")
+    click.echo(text_table(titles, rows) if rows else "No animal is in the kept listings.")
+    if len(history) > len(shown):
+        click.echo(f"... {len(history) - len(shown):,} more; -o FILE writes all of them", err=True)
+    click.echo(str(kept), err=True)
+    return exits.DONE
+
+
+@history_.command("compact")
+@options.YES
+@click.pass_obj
+def compact(environment: str | None, *, yes: bool) -> int:
+    """
+    Delete the snapshot files of version 0.1 that are part of the history now.
+
+    Each is rebuilt from the history and compared before you are asked.
+    """
+    with PetStore(environment=environment) as store:
+        files = store.snapshot_store.folded_in()
+        if not files:
+            click.echo("There is nothing to delete.")
+            return exits.DONE
+        size = sum(path.stat().st_size for path in files)
+        question = f"Delete {pluralize(len(files), 'file')} ({size / 1e6:,.1f} MB) of version 0.1?"
+        if options.confirmed(question, yes=yes, otherwise="Nothing was deleted"):
+            for path in files:
+                path.unlink()
+            click.echo(f"{pluralize(len(files), 'file')} deleted; the history has their listings.")
+    return exits.DONE
+
+
+def _ended(between: object) -> str:
+    """Write the two listings between which something ended, on one line."""
+    left, right = getattr(between, "left", None), getattr(between, "right", None)
+    if left is None or right is None:
+        return ""
+    return f"{left:%Y-%m-%d %H:%M} and {right:%Y-%m-%d %H:%M}"

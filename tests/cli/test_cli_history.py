@@ -1,0 +1,86 @@
+"""`petstore-tools history`: on the screen, in files, and without the files of version 0.1."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import run
+
+from petstore_tools import PetStore, Sandbox
+
+OLD = Path(__file__).parents[1] / "fixtures" / "0.1" / "snapshots" / "sandbox-0.1"
+
+
+def store_of(sandbox: Sandbox) -> PetStore:
+    """Return the store that the command line opens at a sandbox."""
+    return PetStore(base_url=sandbox.base_url, api_key=sandbox.api_key, progress=False)
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    """A sandbox with two kept listings; animal 2 was sold in between."""
+    with Sandbox(plan="pro", animals=30, clock="system") as sandbox, store_of(sandbox) as store:
+        store.snapshot()
+        sandbox.change(2, status="sold")
+        store.snapshot()
+        yield sandbox
+
+
+def test_the_history_of_one_animal_is_a_table(box: Sandbox) -> None:
+    """With the two listings between which it changed; no request is sent."""
+    asked = len(box.traffic())
+
+    done = run("history", "--id", "2", box=box)
+
+    first, second = done.stdout.splitlines()[-2:]
+    assert "available" in first
+    assert re.search(r"20\d\d-\d\d-\d\d \d\d:\d\d and 20\d\d", first)
+    assert "sold" in second
+    assert "2 snapshots" in done.stderr
+    assert (done.returncode, len(box.traffic())) == (0, asked)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".json", ".parquet"])
+def test_the_history_is_written_to_a_file(box: Sandbox, tmp_path: Path, ending: str) -> None:
+    """The same rows in each format; an interval is two columns."""
+    path = tmp_path / f"history{ending}"
+
+    done = run("history", "-o", str(path), box=box)
+
+    read = {".csv": pd.read_csv, ".json": pd.read_json, ".parquet": pd.read_parquet}
+    frame = read[ending](path) if ending in read else pd.read_excel(path, engine="calamine")
+    assert done.returncode == 0, done.stderr
+    assert len(frame) == 31
+    assert frame["id"].tolist().count(2) == 2
+    assert [name.removesuffix(" (UTC)") for name in frame.columns][-2:] == ["ended_after", "ended_before"]
+
+
+def test_without_a_kept_listing_it_says_so() -> None:
+    """And how many there are."""
+    with Sandbox(animals=3) as sandbox:
+        done = run("history", box=sandbox)
+
+    assert "No animal is in the kept listings." in done.stdout
+    assert "no snapshots yet" in done.stderr
+
+
+def test_compact_deletes_what_version_0_1_left_once_it_was_asked_for() -> None:
+    """Without a terminal and without `--yes` nothing goes; then the history still has every listing."""
+    with Sandbox(plan="pro", animals=5, clock="system") as sandbox, store_of(sandbox) as store:
+        folder = store.snapshots().folder.parent
+        shutil.copytree(OLD, folder, dirs_exist_ok=True)
+        refused = run("history", "compact", box=sandbox)
+        left = list(folder.glob("inventory/day=*/*.parquet"))
+        done = run("history", "compact", "--yes", box=sandbox)
+        again = run("history", "compact", "--yes", box=sandbox)
+
+        assert (refused.returncode, len(left)) == (2, 2)
+        assert "2 files deleted" in done.stdout
+        assert not list(folder.glob("inventory/day=*/*.parquet"))
+        assert "nothing to delete" in again.stdout
+        assert [len(snapshot.frame()) for snapshot in store.snapshots()] == [5, 5]
