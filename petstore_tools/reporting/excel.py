@@ -13,6 +13,7 @@ from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.workbooks import LONGEST_CELL
 
 FORMATS: Final = {"share": "0.0%", "change": "+#,##0;-#,##0;0", **dict.fromkeys(IDS, "0")}
+SHEETS: Final = {"breakdown": "Report", "by_category": "By category", "counts": "Over time"}
 MOST_ROWS: Final = 1_048_000  # of a sheet
 TOP: Final = 4  # row of the first table's header, below the facts
 OPTIONS: Final = {
@@ -30,15 +31,15 @@ def workbook(headline: str, facts: str, tables: Mapping[str, pd.DataFrame], *, c
     Args:
         headline: What it is a report on.
         facts: A line below the headline.
-        tables: By the name of their sheet. The first is the breakdown, with its total and a chart.
+        tables: By name, without an index; the breakdown gets a total and a chart.
         complete: The headline is no warning.
     """
     memory = io.BytesIO()
     with pd.ExcelWriter(
         memory, engine="xlsxwriter", datetime_format="yyyy-mm-dd hh:mm:ss", engine_kwargs={"options": OPTIONS}
     ) as writer:
-        for number, (name, table) in enumerate(tables.items()):
-            top = 0 if number else TOP
+        for key, table in tables.items():
+            name, top = SHEETS.get(key, key.capitalize()), TOP if key == "breakdown" else 0
             cells = _cells(table)
             cells.to_excel(writer, sheet_name=name, index=False, startrow=top, freeze_panes=(top + 1, 1))
             sheet = writer.sheets[name]
@@ -47,8 +48,7 @@ def workbook(headline: str, facts: str, tables: Mapping[str, pd.DataFrame], *, c
                 if pd.api.types.is_numeric_dtype(cells[column]):
                     style = writer.book.add_format({"num_format": FORMATS.get(str(column), "#,##0")})
                     sheet.set_column(at, at, 14, style)
-        first = next(iter(tables))
-        _front(writer.book, writer.sheets[first], first, headline, facts, tables[first], complete=complete)
+        _front(writer, headline, facts, tables["breakdown"], complete=complete)
     return memory.getvalue()
 
 
@@ -66,9 +66,9 @@ def _cells(table: pd.DataFrame) -> pd.DataFrame:
     return cells
 
 
-def _front(
-    book: Any, sheet: Any, name: str, headline: str, facts: str, table: pd.DataFrame, *, complete: bool
-) -> None:
+def _front(writer: Any, headline: str, facts: str, table: pd.DataFrame, *, complete: bool) -> None:
+    book, name = writer.book, SHEETS["breakdown"]
+    sheet = writer.sheets[name]
     warning = None if complete else book.add_format({"bold": True, "font_color": "#8a4b00"})
     bold = book.add_format({"bold": True, "num_format": "#,##0"})
     last = TOP + len(table)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from petstore_tools import text
 from petstore_tools.errors import FrameError, MissingExtraError
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
@@ -21,22 +22,12 @@ from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.page import page
 from petstore_tools.reporting.tables import for_people
 from petstore_tools.tabular.atomic import write_output
-from petstore_tools.text import (
-    html_table,
-    markdown_table,
-    markdown_text,
-    option,
-    pluralize,
-    text_table,
-    utc_text,
-)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from petstore_tools.history.snapshots import SnapshotStore
 
-TOP: Final = 20  # categories, and moved animals, that a page shows
 _RENAMED: Final = {"history": "counts", "face": "headline", "cost": "cost_text"}
 
 
@@ -83,46 +74,43 @@ class StatusReport:
         """What this is a report on."""
         listing = self.listing
         start = "Complete" if listing.complete else f"Not complete ({listing.completeness})"
-        return f"{start}: {pluralize(listing.rows, 'animal')} of {listing.of_what}"
+        return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.of_what}"
 
     @property
     def cost_text(self) -> str:
         """What it cost, in words."""
-        return f"{pluralize(self.listing.requests, 'request')} spent"
+        return f"{text.pluralize(self.listing.requests, 'request')} spent"
 
     @property
     def _as_of(self) -> str:
-        return utc_text(self.listing.ended_at)
+        return text.utc_text(self.listing.ended_at)
 
     @property
     def _facts(self) -> str:
         return f"{self.listing.reason}; as of {self._as_of}"
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return its tables under their titles, without an index: those that there are."""
-        found = {"Report": self.breakdown.reset_index(), "By category": self.by_category.reset_index()}
+        """Return the tables that there are by name, without an index; `moves` counts `moved`."""
+        found = {"breakdown": self.breakdown.reset_index(), "by_category": self.by_category.reset_index()}
         if self.changes is not None and self.moved is not None:
-            found |= {"Changes": self.changes.reset_index(), "Moves": counting.moves(self.moved)}
-            found["Moved"] = self.moved
+            found["changes"] = self.changes.reset_index()
+            found |= {"moves": counting.moves(self.moved), "moved": self.moved}
         if self.counts is not None:
-            found["Over time"] = self.counts.reset_index()
+            found["counts"] = self.counts.reset_index()
         return found
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
-        categories = self.by_category.nlargest(TOP, "total") if len(self.by_category) > TOP else None
-        text = page(
-            report=self,
+        notes = [*self.notes, *self.listing.notes]
+        html = page(
+            headline=self.headline,
+            cost_text=self.cost_text,
+            listing=self.listing,
             tables=self.tables(),
-            as_of=self._as_of,
-            started=utc_text(self.listing.started_at),
-            since=None if self.since is None else utc_text(self.since.ended_at),
-            notes=[*self.notes, *self.listing.notes],
-            categories=None if categories is None else categories.reset_index(),
-            times=[] if self.counts is None else [utc_text(at.timestamp()) for at in self.counts.index],
-            most=TOP,
+            since=self.since,
+            notes=notes,
         )
-        return self._write_text(path, text)
+        return self._write_text(path, html)
 
     def to_excel(self, path: str | Path) -> None:
         """Write a workbook: real numbers, a native chart, text that no spreadsheet runs; or nothing."""
@@ -132,11 +120,11 @@ class StatusReport:
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return Markdown; write it whole where asked."""
         facts = [self.headline, self.listing.reason, *self.notes]
-        parts = ["# Status report", "  \n".join(map(markdown_text, facts))]
+        parts = ["# Status report", "  \n".join(map(text.markdown_text, facts))]
         parts.append(f"As of {self._as_of}, {self.cost_text}.")
-        for title, table in self._sections("Report", "By category", "Changes", "Moves"):
+        for title, table in self._sections("breakdown", "by_category", "changes", "moves"):
             parts += [f"## {title}"] if title else []
-            parts.append(markdown_table(*for_people(table)))
+            parts.append(text.markdown_table(*for_people(table)))
         return self._write_text(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -146,15 +134,11 @@ class StatusReport:
             "complete": self.listing.complete,
             "listing": self.listing.to_dict(),
             "notes": list(self.notes),
-            "since": None if self.since is None else utc_text(self.since.ended_at),
+            "since": None if self.since is None else text.utc_text(self.since.ended_at),
         }
-        names = {"Report": "breakdown", "By category": "by_category", "Changes": "changes", "Moved": "moved"}
-        names["Over time"] = "counts"
-        for title, table in self.tables().items():
-            if title in names:
-                document[names[title]] = table.to_dict("records")
-        text = json.dumps(document, ensure_ascii=False, indent=2, default=lambda at: utc_text(at.timestamp()))
-        return self._write_text(path, text + "\n")
+        document |= {name: table.to_dict("records") for name, table in self.tables().items()}
+        written = json.dumps(document, ensure_ascii=False, indent=2, default=_time)
+        return self._write_text(path, written + "\n")
 
     def figure(self) -> Figure:
         """
@@ -168,9 +152,9 @@ class StatusReport:
     def to_text(self) -> str:
         """Return the breakdown for a terminal, with what changed."""
         parts = [f"{self.headline}\n{self._facts}", *self.notes]
-        for title, table in self._sections("Report", "Changes", "Moves"):
+        for title, table in self._sections("breakdown", "changes", "moves"):
             parts += [f"{title}:"] if title else []
-            parts.append(text_table(*for_people(table)))
+            parts.append(text.text_table(*for_people(table)))
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
@@ -181,25 +165,29 @@ class StatusReport:
         table, facts = self.breakdown, [self._facts]
         if self.since is not None and self.changes is not None:
             table = table.assign(change=self.changes["change"])
-            facts.append(f"change since {utc_text(self.since.ended_at)}")
+            facts.append(f"change since {text.utc_text(self.since.ended_at)}")
         note = "; ".join([*facts, *self.notes])
-        return html_table(self.headline, *for_people(table.reset_index()), note=note)
+        return text.html_table(self.headline, *for_people(table.reset_index()), note=note)
 
     def _sections(self, *names: str) -> list[tuple[str, pd.DataFrame]]:
         """Return tables that have rows, each with the title above it, "" for none."""
-        titles = {} if self.since is None else {"Changes": f"Since {utc_text(self.since.ended_at)}"}
+        titles = {} if self.since is None else {"changes": f"Since {text.utc_text(self.since.ended_at)}"}
         tables = self.tables()
         return [(titles.get(name, ""), tables[name]) for name in names if len(tables.get(name, ()))]
 
-    def _write_text(self, path: str | Path | None, text: str) -> str:
+    def _write_text(self, path: str | Path | None, content: str) -> str:
         if path is not None:
-            self._write(path, text.encode())
-        return text
+            self._write(path, content.encode())
+        return content
 
     def _write(self, path: str | Path, content: bytes) -> None:
         write_output(Path(path), content)
         if self.mark is not None:
             self.mark()
+
+
+def _time(at: pd.Timestamp) -> str:
+    return text.utc_text(at.timestamp())
 
 
 def status_report(
@@ -228,7 +216,7 @@ def status_report(
     if not listing.complete and not partial:
         raise FrameError(
             f"this listing is not complete ({listing.completeness}: {listing.reason}). "
-            f"For a report that says so, pass {option('partial=True')}."
+            f"For a report that says so, pass {text.option('partial=True')}."
         )
     breakdown = counting.breakdown(pets)
     report = StatusReport(listing, breakdown, counting.by_category(pets, categories or {}))

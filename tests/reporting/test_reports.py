@@ -273,7 +273,7 @@ def test_cells_of_the_workbook_are_numbers_that_excel_keeps_and_text_that_it_doe
         }
     )
 
-    made = workbook("headline", "facts", {"Report": table}, complete=False)
+    made = workbook("headline", "facts", {"breakdown": table}, complete=False)
 
     rows = python_calamine.CalamineWorkbook.from_filelike(BytesIO(made)).get_sheet_by_index(0).to_python()
     assert rows[5][:2] == ["=1+1", str(2**53 + 1)]
