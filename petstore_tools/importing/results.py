@@ -138,8 +138,15 @@ class ImportResult:
         return {**counts, "resumes_at": resumes_at, **written}
 
     def __str__(self) -> str:
-        told = ", ".join(f"{count:,} {name}" for name, count in self._counts())
-        text = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}: {told}"
+        (_, created), *others = self._counts()
+        before = created - self.created_now
+        parts = (
+            [f"{self.created_now:,} created now", f"{before:,} before"]
+            if before
+            else [f"{created:,} created"]
+        )
+        parts += [f"{count:,} {name}" for name, count in others]
+        text = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}: {', '.join(parts)}"
         if self.stopped is not None:
             text += f"; stopped: {self.stopped.why}"
             if self.stopped.resumes_at is not None:

@@ -297,7 +297,7 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
 
         again = run("imports", "resume", name, "--yes", **here)
         assert (again.returncode, proxy.counts["POST"]) == (0, 5)
-        assert "5 created" in again.stdout
+        assert "0 created now, 5 before" in again.stdout
 
 
 def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_a_resumed_frame_keeps_its_rejects_and_all_its_rows(
     resumed = CliRunner().invoke(cli, ["imports", "resume", begun.journal, "--yes"])
 
     assert rejects.read_text() == before
-    assert "8 rows: 7 created, 1 rejected" in resumed.output
+    assert "8 rows: 4 created now, 3 before, 1 rejected" in resumed.output
     assert existing_names(fast).total() == 7
 
 
