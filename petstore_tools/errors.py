@@ -27,10 +27,13 @@ No message holds a key.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from petstore_tools.extras import install_line
 from petstore_tools.text import option, utc_text
+
+if TYPE_CHECKING:
+    from petstore_tools.listing.completeness import Listing
 
 _E = TypeVar("_E", bound=BaseException)
 
@@ -140,11 +143,12 @@ class IncompleteListingError(PetstoreError):
     A listing that had to be complete is not.
 
     Attributes:
-        listing: The verdict; the frame, where there is one, is the store's `last_partial`.
+        listing: What it is of, and why it is not complete; the frame, where there is one, is the store's
+            `last_partial`.
     """
 
-    def __init__(self, listing: object) -> None:
-        super().__init__(f"not the whole inventory: {listing}")
+    def __init__(self, listing: Listing) -> None:
+        super().__init__(listing.shortfall)
         self.listing = listing
 
 

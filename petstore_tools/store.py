@@ -143,26 +143,26 @@ class PetStore:
         confirm: Callable[[int, int], None] | None = None,
     ) -> pd.DataFrame:
         """
-        Fetch the inventory as a frame that says whether it is whole.
+        Fetch the inventory as a frame that says whether it is complete.
 
-        A pull that was interrupted or met the day's quota keeps its pages: the same call within 26 hours
-        goes on, and the frame says that it was stitched over a pause.
+        A listing that was interrupted or met the day's quota keeps its pages: the same call within 26
+        hours goes on, and the frame says that there was a pause.
 
         Args:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
-            require: `complete`: raise where the listing is not whole.
+            require: `complete`: raise where the listing is not complete.
             max_age: Answer from a snapshot that is not older (`"1h"`, seconds, a timedelta), else fetch and
                 keep one; needs the extra `parquet`.
             max_requests: Stop after so many requests.
-            resume: Go on with an interrupted pull.
+            resume: Go on with an interrupted listing.
             wait: Wait for the next day's quota in place of raising QuotaError.
             confirm: Called before the first request where the day leaves fewer requests than the listing
                 needs, with the needed and the left number; it raises an exception to stop.
 
         Returns:
             Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
-            missing where unset); the same dtypes when empty. `attrs["listing"]` is the verdict.
+            missing where unset); the same dtypes when empty. `attrs["listing"]` says whether it is complete.
 
         Raises:
             ArgumentError: An argument is none of these.
@@ -175,19 +175,19 @@ class PetStore:
 
         Spec: §4.1.
         """
-        wanted = ListQuery.of(status, first=first, max_requests=max_requests, require=require)
-        age = None if max_age is None else parse_age(max_age, wanted)
+        query = ListQuery.of(status, first=first, max_requests=max_requests, require=require)
+        age = None if max_age is None else parse_age(max_age, query)
         if age is not None:
             kept = self.snapshot_store.younger(age, status=status, now=self.client.clock.now())
             if kept is not None:
                 return kept
         with page_progress(self.progress) as show:
-            frame = self._fetcher.pull(wanted, wait=wait, resume=resume, confirm=confirm, show=show)
-        verdict = Listing.as_listed(frame)
-        notes = list(verdict.notes)
-        if not verdict.complete and first is None:
-            notes.insert(0, f"not the whole inventory: {verdict}")
-        if age is not None and verdict.complete and (note := self.snapshot_store.try_keep(frame)[1]):
+            frame = self._fetcher.fetch(query, wait=wait, resume=resume, confirm=confirm, show=show)
+        listing = Listing.as_listed(frame)
+        notes = list(listing.notes)
+        if not listing.complete and first is None:
+            notes.insert(0, listing.shortfall)
+        if age is not None and listing.complete and (note := self.snapshot_store.try_keep(frame)[1]):
             notes.append(note)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
@@ -195,7 +195,7 @@ class PetStore:
 
     def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Pages:
         """
-        Begin a listing, page by page; it asks as you iterate, and `.listing` is its verdict.
+        Return a listing page by page: it sends requests as you iterate; `.listing` says what it is.
 
         Iterate it again and it reads again, from the first page on.
 
@@ -219,7 +219,7 @@ class PetStore:
 
     @property
     def last_partial(self) -> pd.DataFrame | None:
-        """What the last listing had that was interrupted or not whole as required; None where it ended."""
+        """What the last listing had that was interrupted or not complete as required; None where it ended."""
         return self._fetcher.last_partial
 
     def snapshot(self, *, wait: bool = False) -> Snapshot:
@@ -351,13 +351,13 @@ class PetStore:
                 `05.03.2026`, `2026-03-05T14:00+01:00`, a datetime; UTC where it names no zone, of a date
                 its end). Where none is that old, with the oldest, and the report says so. Needs the extra
                 `parquet`.
-            partial: Report on a listing that is not whole; the report says so.
+            partial: Report on a listing that is not complete; the report says so.
             wait: Wait for the next day's quota in place of raising QuotaError.
             confirm: As for `list_pets`.
 
         Raises:
             ArgumentError: Status or `since` is none of these, or in the future; nothing was asked.
-            IncompleteListingError: The listing is not whole, and `partial` is not set.
+            IncompleteListingError: The listing is not complete, and `partial` is not set.
             MissingExtraError: `since` without the extra `parquet`.
 
         Spec: §2.3, §4.1.

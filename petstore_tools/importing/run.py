@@ -19,7 +19,8 @@ from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Opened
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
-from petstore_tools.listing.pages import Inventory, Tally
+from petstore_tools.listing.pages import Inventory
+from petstore_tools.listing.tally import Tally
 from petstore_tools.tabular.cells import FrameRow
 from petstore_tools.text import option, utc_text
 from petstore_tools.throttle.forecast import reserve_per_day

@@ -1,4 +1,4 @@
-"""The verdict on a listing: whether it is whole, of what, and why we think so (§4.1)."""
+"""Pure: whether a listing is complete, of what, and how that is known (§4.1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def digest(
     ids: Sequence[int], names: Sequence[Any], categories: Sequence[Any], statuses: Sequence[Any]
 ) -> str:
     """
-    Return a digest of animals by all four columns, the same in any order; what is no text counts as missing.
+    Return a digest of animals by all four columns, the same in any order; no text counts as missing.
 
     Raises:
         TypeError, OverflowError: An id or a category is no int64.
@@ -30,12 +30,12 @@ def digest(
     if list(ids) != in_order:
         order = sorted(range(len(ids)), key=ids.__getitem__)
         names, categories, statuses = ([column[n] for n in order] for column in (names, categories, statuses))
-    told = sha256(array("q", in_order))
-    told.update(array("q", categories))
+    content = sha256(array("q", in_order))
+    content.update(array("q", categories))
     for texts in (names, statuses):
-        told.update(array("q", [len(text) if isinstance(text, str) else -1 for text in texts]))
-        told.update("".join([t for t in texts if isinstance(t, str)]).encode("utf-8", "surrogatepass"))
-    return told.hexdigest()[:32]
+        content.update(array("q", [len(text) if isinstance(text, str) else -1 for text in texts]))
+        content.update("".join([t for t in texts if isinstance(t, str)]).encode("utf-8", "surrogatepass"))
+    return content.hexdigest()[:32]
 
 
 def _digest_0_1(ids: Sequence[int]) -> str:
@@ -49,8 +49,8 @@ class Listing:
     What a frame of animals is a listing of.
 
     Attributes:
-        completeness: `complete`: the service said that there is no next page, or the last page was short;
-            `cut`: it is known that rows are missing; `unproven`: a page without any sign of paging.
+        completeness: `complete`: every page was read; `cut`: animals are known to be missing; `unproven`:
+            nothing shows whether more pages exist, or the inventory changed while it was read.
         reason: Why, in words.
         status: The filter asked for, None for all.
         rows: Animals in the frame.
@@ -63,7 +63,7 @@ class Listing:
         environment: `production`, `staging` or `sandbox`.
         notes: What else was seen: unknown fields, unknown statuses.
 
-    Spec: §4.1 does not show how further pages are reached; see the README's table.
+    Spec: §4.1 does not show how further pages are reached; the README.md beside this file says how they are.
     """
 
     completeness: Completeness
@@ -83,10 +83,10 @@ class Listing:
     @classmethod
     def of(cls, frame: Any) -> Self:
         """
-        Say what a frame of `list_pets` is a listing of, as it is now.
+        Return what a frame of `list_pets` is a listing of, as it is now.
 
-        Rows and digest are counted again: a frame that was filtered or edited since it was listed is cut. Its
-        order, its index and further columns do not matter.
+        Rows and digest are computed again: a frame that was filtered or edited since it was listed is cut.
+        Its order, its index and further columns do not matter.
 
         Raises:
             FrameError: The frame carries no listing in `attrs["listing"]`.
@@ -103,25 +103,20 @@ class Listing:
             if len(self.digest) == len(_digest_0_1([])):
                 return _digest_0_1(frame["id"].tolist()) == self.digest
             return digest(*[frame[name].tolist() for name in spec.COLUMNS]) == self.digest
-        except (
-            AttributeError,
-            KeyError,
-            TypeError,
-            OverflowError,
-        ):  # a column is gone, or holds something else
+        except (AttributeError, KeyError, TypeError, OverflowError):  # a column is gone, or another one
             return False
 
     @classmethod
     def as_listed(cls, frame: Any) -> Self:
         """
-        Read what a frame was when it was listed, whatever became of it since.
+        Return what a frame was when it was listed, whatever became of it since.
 
         Raises:
             FrameError: The frame carries no listing.
         """
         carried = getattr(frame, "attrs", {}).get("listing")
         if not isinstance(carried, dict):
-            raise FrameError("this frame carries no listing: take one from list_pets(), or keep its attrs")
+            raise FrameError("this frame carries no listing: pass a frame of list_pets(), or copy its attrs")
         try:
             return cls.from_dict(carried)
         except TypeError as error:
@@ -139,12 +134,12 @@ class Listing:
         return cls(**{**renamed, "notes": tuple(fields.get("notes", ()))})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain JSON values, as frames carry it."""
+        """Return the listing as plain JSON values, as frames carry it."""
         return {**asdict(self), "notes": list(self.notes)}
 
     def filtered(self, status: str) -> Self:
-        """Return the verdict on those of a complete listing that bear a status, before there is a frame."""
-        note = f"filtered here from a listing of {pluralize(self.rows, 'animal')}"
+        """Return what the animals with one status are, taken from a complete listing of all."""
+        note = f"taken from a listing of all {pluralize(self.rows, 'animal')}"
         return replace(self, status=status, notes=(*self.notes, note))
 
     @property
@@ -158,13 +153,20 @@ class Listing:
         what = "the inventory of" if self.status is None else f"those with status {self.status} in"
         return f"{what} {self.environment}"
 
+    @property
+    def shortfall(self) -> str:
+        """What is missing, or may be, as a sentence for a warning."""
+        is_ = "is" if self.completeness == "cut" else "may be"
+        return f"This listing {is_} incomplete: {self.reason.rstrip('.')}."
+
+    @property
+    def _headline(self) -> str:
+        cost = f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}"
+        return f"{self.completeness}: {pluralize(self.rows, 'animal')} of {self.of_what} ({cost})"
+
     def _repr_html_(self) -> str:
-        told = [f"{self.completeness}: {pluralize(self.rows, 'row')} of {self.of_what}", self.reason]
-        told += [f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}", *self.notes]
-        return f"<div><strong>{escape(told[0])}</strong><br>{'<br>'.join(map(escape, told[1:]))}</div>"
+        lines = map(escape, (self.reason, *self.notes))
+        return f"<div><strong>{escape(self._headline)}</strong><br>{'<br>'.join(lines)}</div>"
 
     def __str__(self) -> str:
-        return (
-            f"{self.completeness}: {pluralize(self.rows, 'row')} of {self.of_what}, {self.reason} "
-            f"({pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)})"
-        )
+        return f"{self._headline}: {self.reason}"

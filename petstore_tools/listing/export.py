@@ -1,4 +1,4 @@
-"""A listing as a file: CSV, a workbook, JSON, JSON lines or Parquet, whole or not at all."""
+"""A listing as a file: CSV, a workbook, JSON or Parquet, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHEET_ROWS: Final = 1_048_575  # below the header
-ENDINGS: Final = (".csv", ".xlsx", ".json", ".jsonl", ".parquet")
+ENDINGS: Final = (".csv", ".xlsx", ".json", ".parquet")
 
 
 def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
     """
-    Write a listing; `import` takes the CSV and the workbook as they are.
+    Write a listing; `import` reads the CSV and the workbook as they are.
 
     Args:
         frame: As `list_pets` gave it.
         path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's properties
-            carry the verdict; the others have no place for it.
+            say whether it is complete; the others have no place for it.
         for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a formula
-            (it stays there: such a file is for the eye).
+            (it stays there: such a file is for people to read).
 
     Raises:
         MissingExtraError: Parquet needs the extra `parquet`.
@@ -52,16 +52,18 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
             )
         case ".xlsx":
             if len(frame) > SHEET_ROWS:
-                raise SheetError(f"{len(frame):,} rows are more than a sheet holds: use CSV or Parquet")
+                raise SheetError(
+                    f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
+                )
             write_xlsx(path, spec.COLUMNS, _cells(frame), note=str(Listing.of(frame)))
         case ".json":
             replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
-        case ".jsonl":
-            replace_file(path, frame.to_json(orient="records", lines=True, force_ascii=False).encode())
         case ".parquet":
             replace_file(path, parquet_bytes(frame, Listing.of(frame)))
         case _:
-            raise ArgumentError(f"cannot write {path.name!r}: use one of {', '.join(ENDINGS)}")
+            raise ArgumentError(
+                f"{path.name!r} cannot be written: its ending must be one of {', '.join(ENDINGS)}"
+            )
 
 
 def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:

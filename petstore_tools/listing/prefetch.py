@@ -11,39 +11,30 @@ from typing import Self
 from petstore_tools.http.transport import Reply
 
 
-class Ahead:
+class Prefetcher:
     """
-    Fetches addresses in threads of its own, and hands each answer to whoever asks for it.
+    Fetches addresses in threads of its own, and returns each reply when it is asked for.
 
     Args:
         call: Gets an address.
-        stop: Ends the calls that wait.
 
-    Threads start when there is something to fetch ahead, and are daemons: an interrupted listing leaves
-    without waiting for them.
+    Threads start when there is something to fetch, and are daemons: an interrupted listing ends without
+    waiting for them.
     """
 
-    def __init__(self, call: Callable[[str], Reply], stop: Callable[[], None]) -> None:
-        self._call, self._stop = call, stop
+    def __init__(self, call: Callable[[str], Reply]) -> None:
+        self._call = call
         self._fetched: dict[str, Future[Reply]] = {}
         self._queue: SimpleQueue[tuple[str, Future[Reply]] | None] = SimpleQueue()
         self._threads = 0
 
-    def get(self, url: str, following: Sequence[str] = ()) -> Reply:
-        """Return the answer of an address; meanwhile those that will follow are on their way."""
-        for ahead in following:
-            self._fetch(ahead)
+    def get(self, url: str, predicted: Sequence[str] = ()) -> Reply:
+        """Return the reply of an address; meanwhile those that are predicted to follow are fetched, too."""
+        for address in predicted:
+            self._fetch(address)
         if url in self._fetched:
             return self._fetched.pop(url).result()
         return self._call(url)
-
-    def close(self) -> None:
-        """Start nothing more, and let those that wait go."""
-        self._stop()
-        for future in self._fetched.values():
-            future.cancel()
-        for _ in range(self._threads):
-            self._queue.put(None)
 
     def _fetch(self, url: str) -> None:
         if url in self._fetched:
@@ -68,4 +59,8 @@ class Ahead:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        """Start nothing more."""
+        for future in self._fetched.values():
+            future.cancel()
+        for _thread in range(self._threads):
+            self._queue.put(None)

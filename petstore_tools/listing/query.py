@@ -1,16 +1,16 @@
-"""Pure: what a listing is asked for, refused before a request where the document does not allow it (§4.1)."""
+"""Pure: what a listing is asked for; what the document does not allow is refused before a request (§4.1)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, Self
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.models import whole
-from petstore_tools.text import parse_duration, suggest
+from petstore_tools.text import option, parse_duration, suggest
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ListQuery:
         limit: Page size, 1 to 100.
         first: Stop when so many animals came, None for all.
         max_requests: Stop after so many requests, None for no bound.
-        require: `complete`: raise where the listing is not whole.
+        require: `complete`: raise where the listing is not complete.
     """
 
     status: str | None = None
@@ -43,10 +43,10 @@ class ListQuery:
         require: str | None = None,
     ) -> Self:
         """
-        Take what a caller gave; integers of numpy and pandas are whole numbers, too.
+        Check what a caller gave; integers of numpy and pandas are whole numbers, too.
 
         Raises:
-            ArgumentError: The document does not allow it, or it makes no sense.
+            ArgumentError: The document does not allow it.
         """
         check_status(status)
         limit, first, max_requests = whole(limit), whole(first), whole(max_requests)
@@ -60,13 +60,15 @@ class ListQuery:
         return cls(status, limit, first, max_requests, require)
 
     @property
+    def page_size(self) -> int:
+        """The `limit` of each request."""
+        return self.limit if self.first is None else min(self.limit, self.first)
+
+    @property
     def query(self) -> str:
         """The query of the first page."""
-        size = self.limit if self.first is None else min(self.limit, self.first)
-        return urlencode({"limit": size} | ({} if self.status is None else {"status": self.status}))
-
-
-EVERYTHING: Final = ListQuery()
+        status = {} if self.status is None else {"status": self.status}
+        return urlencode({"limit": self.page_size, **status})
 
 
 def check_status(status: str | None) -> None:
@@ -76,15 +78,16 @@ def check_status(status: str | None) -> None:
         raise ArgumentError(f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}{near}")
 
 
-def parse_age(given: str | float | timedelta, wanted: ListQuery) -> timedelta:
+def parse_age(given: str | float | timedelta, query: ListQuery) -> timedelta:
     """
     Return the greatest age of a kept listing that may answer, as a time span.
 
     Raises:
-        ArgumentError: It is no age, or the listing is not a whole one.
+        ArgumentError: It is no age, or the listing is limited.
     """
-    if wanted.first is not None or wanted.max_requests is not None:
-        raise ArgumentError("max_age works only for whole listings: leave out first and max_requests")
+    if query.first is not None or query.max_requests is not None:
+        left_out = f"{option('first')} and {option('max_requests')}"
+        raise ArgumentError(f"{option('max_age')} cannot be combined with {left_out}")
     match given:
         case timedelta():
             seconds: float | None = given.total_seconds()

@@ -1,4 +1,4 @@
-"""What earlier listings learnt of a service: how it pages, how much there was. Losing it costs requests."""
+"""What is remembered of a service: how it pages, and how many animals it had. Losing it costs requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Learnt(BaseModel):
     Of one base address.
 
     Attributes:
-        scheme: Name of the paging scheme that its answers proved, None where it says itself what comes next.
+        scheme: Name of the paging scheme that its answers proved, None where it names the next page itself.
         sizes: Animals in the last complete listing by filter, "" for none.
         listings: Complete listings so far by filter: an interrupted one goes on while there is none since.
     """
@@ -29,7 +29,7 @@ class Learnt(BaseModel):
 
     @property
     def known_scheme(self) -> str | None:
-        """The scheme, where this program knows it: the file may come of another version."""
+        """The scheme, where this version knows it: another one may have written the file."""
         try:
             return self.scheme if self.scheme and schemes.parse(self.scheme) else None
         except SettingsError:

@@ -56,14 +56,14 @@ def run(box: Sandbox, tmp_path: Path) -> Run:
     return call
 
 
-def test_list_shows_twenty_rows_and_the_verdict(run: Run) -> None:
+def test_list_shows_twenty_rows_and_their_completeness(run: Run) -> None:
     """Data on stdout, talk on stderr."""
     done = run("list")
 
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == 22
     assert "5 more" in done.stderr
-    assert "complete: 25 rows" in done.stderr
+    assert "complete: 25 animals" in done.stderr
 
 
 def test_list_writes_a_file_that_import_reads(run: Run, tmp_path: Path) -> None:

@@ -184,12 +184,12 @@ def test_what_is_left_of_an_interrupted_listing_is_not_asked_about() -> None:
     asked: list[tuple[int, int]] = []
     with Sandbox(plan="60/3", animals=450) as box:
         store = box.store
-        store.inventory.known.keep(box.base_url, scheme=None, status=None, rows=450)
+        store.inventory.remembered.keep(box.base_url, scheme=None, status=None, rows=450)
         for _ in range(2):  # the second time nothing is left to ask about
             with pytest.raises(QuotaError):
                 store.list_pets(confirm=lambda *told: asked.append(told))
         box.advance(hours=24)
-        with pytest.warns(UserWarning, match="stitched"):
+        with pytest.warns(UserWarning, match="went on after a pause"):
             frame = store.list_pets(confirm=lambda *told: asked.append(told))
 
     assert asked == [(5, 3)]

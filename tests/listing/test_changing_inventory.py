@@ -118,7 +118,9 @@ def test_two_short_pages_in_a_row_are_the_end_while_animals_are_added(
     assert len(service.asked) <= 7 + (0 if known else 3)
     assert set(range(1, 451)) <= set(frame["id"])
     if known:
-        assert listing.reason == f"two short pages in a row, while animals were added, paged by '{speaks}'"
+        assert (
+            listing.reason == f"two pages in a row were short while animals were added, paged by '{speaks}'"
+        )
 
 
 @pytest.mark.case("P7")
@@ -147,7 +149,7 @@ def test_a_filter_that_thins_pages_out_is_read_on_with_a_bound(speaks: str, tmp_
     service.before = staff
     with (
         store_of(service, tmp_path, pagination=speaks) as store,
-        pytest.warns(UserWarning, match=f"{EMPTY_PAGES} pages in a row with next to nothing new"),
+        pytest.warns(UserWarning, match=f"{EMPTY_PAGES} pages in a row held next to nothing new"),
     ):
         store.list_pets(status="sold")
 

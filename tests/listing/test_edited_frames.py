@@ -18,7 +18,7 @@ from petstore_tools.errors import FrameError
 from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.listing.links import Ask, Page
+from petstore_tools.listing.links import NextPage, Response
 from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.remembered import RememberedServices
 from petstore_tools.models import PetRow
@@ -208,34 +208,34 @@ def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
 
 @pytest.mark.case("P74")
 def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
-    """Each is whole; with one animal replaced it is not."""
-    shelf = SnapshotStore(tmp_path, "sandbox", URL)
-    copytree(OLD / "snapshots" / "sandbox-0.1", shelf._folder)
+    """Each is complete; with one animal replaced it is not."""
+    store = SnapshotStore(tmp_path, "sandbox", URL)
+    copytree(OLD / "snapshots" / "sandbox-0.1", store._folder)
 
-    frames = [snapshot.frame() for status in (None, "sold") for snapshot in shelf.all(status)]
+    frames = [snapshot.frame() for status in (None, "sold") for snapshot in store.all(status)]
 
-    assert [status_report(frame).listing.complete for frame in frames] == [True] * 3
+    assert [status_report(frame).listing.complete for frame in frames] == [True] * 4
     assert not Listing.of(frames[0].assign(id=frames[0]["id"] + 1)).complete
 
 
 @pytest.mark.case("P74")
 def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
     """Its pages and its state are read, and the rest is."""
-    shelf = SnapshotStore(OLD / "listing" / "state", "production", URL)
-    begun = shelf.checkpoints.of(None)
-    assert begun is not None
-    frame, state = begun
+    store = SnapshotStore(OLD / "listing" / "state", "production", URL)
+    checkpoint = store.checkpoints.of(None)
+    assert checkpoint is not None
+    frame = checkpoint.frame
     service = PagingService(pets(25), "offset", cap=10)
     pager = Pager(f"{URL}/pets?limit=100", limit=100)
 
-    pager.resume(state, frame["id"].tolist())
+    pager.resume(checkpoint.state, frame["id"].tolist())
     step = pager.next
-    while isinstance(step, Ask):
+    while isinstance(step, NextPage):
         _, headers, body = service.answer(dict(parse_qsl(urlsplit(step.url).query)))
-        step = pager.feed(Page(step.url, tuple(row["id"] for row in json.loads(body)), headers))
+        step = pager.feed(Response(step.url, tuple(row["id"] for row in json.loads(body)), headers))
 
     assert len(frame) == 19
-    assert (step.completeness, list(pager.ids)) == ("complete", list(range(1, 26)))
+    assert (step.completeness, list(pager.received.ids)) == ("complete", list(range(1, 26)))
 
 
 @pytest.mark.case("P74")

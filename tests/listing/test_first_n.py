@@ -36,7 +36,10 @@ def test_a_listing_that_leaves_animals_out_is_never_complete(first: int) -> None
 
         listing = Listing.of(frame)
         assert (len(frame), listing.requests) == (first, ceil(first / 100))
-        assert (listing.completeness, listing.reason) == ("cut", f"asked for the first {first}")
+        assert (listing.completeness, listing.reason) == (
+            "cut",
+            f"the listing was limited to the first {first}",
+        )
         with pytest.raises(FrameError, match="not complete"):
             status_report(frame)
 

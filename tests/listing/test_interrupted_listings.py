@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,7 +115,7 @@ def test_what_was_interrupted_is_gone_on_with_until_then(
         frame = store.list_pets()
 
     assert len(frame) == 450
-    assert "stitched over a pause" in Listing.of(frame).notes[0]
+    assert "went on after a pause" in Listing.of(frame).notes[0]
     assert len(service.asked) == 4
 
 
@@ -125,8 +126,10 @@ def test_an_interrupted_state_that_cannot_be_read_is_begun_anew(
     """A file of another version, or of none."""
     with stores(service, tmp_path, 2) as (store, second):
         interrupt(store, service)
-        frame, state = store._fetcher._states[None]
-        store.snapshot_store.checkpoints.keep(frame, {"next": 5} | dict.fromkeys(set(state) - {"last"}, None))
+        kept = store.snapshot_store.checkpoints.of(None)
+        assert kept is not None
+        broken = {"next": 5} | dict.fromkeys(set(kept.state) - {"last"}, None)
+        store.snapshot_store.checkpoints.keep(replace(kept, state=broken))
 
         assert len(second.list_pets()) == 450
     assert len(service.asked) == 5

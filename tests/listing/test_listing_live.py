@@ -41,7 +41,7 @@ def test_the_first_n_cost_as_few_requests_as_they_need(first: int, requests: int
 
     listing = Listing.of(frame)
     assert (len(frame), listing.requests) == (first, requests)
-    assert (listing.completeness, listing.reason) == ("cut", f"asked for the first {first}")
+    assert (listing.completeness, listing.reason) == ("cut", f"the listing was limited to the first {first}")
 
 
 def test_a_status_filter_keeps_only_that_status() -> None:
@@ -100,7 +100,7 @@ def test_the_day_after_a_stopped_listing_goes_on_and_says_that_it_was_stitched()
             with pytest.raises(QuotaError):
                 box.store.list_pets()
         box.advance(hours=24)
-        with pytest.warns(UserWarning, match=r"stitched over a pause from 2026-01-05 .* to 2026-01-06"):
+        with pytest.warns(UserWarning, match=r"went on after a pause from 2026-01-05 .* to 2026-01-06"):
             frame = box.store.list_pets()
 
         assert frame["id"].tolist() == list(range(1, 451))

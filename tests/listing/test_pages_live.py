@@ -106,7 +106,7 @@ def test_threads_that_list_at_once_count_their_own_requests() -> None:
     listings = [Listing.of(frame) for frame in frames]
     assert [len(frame) for frame in frames] == [500, 600, 700, 1_000]
     assert [listing.requests for listing in listings] == [5, 6, 7, 10]
-    assert listings[0].reason == "asked for at most 5 requests"
+    assert listings[0].reason == "the listing was limited to 5 requests"
 
 
 def test_pets_checks_its_status_at_once() -> None:
@@ -140,12 +140,12 @@ def test_an_error_on_every_page_ends_the_listing_after_ten_retries() -> None:
         part = box.store.last_partial
         assert part is not None
         listing = Listing.of(part)
-        assert raised.value.__notes__ == ["not asked again, after 10 retries in this listing"]
+        assert raised.value.__notes__ == ["it was not retried, since this listing had 10 retries"]
         assert (len(part), listing.completeness, listing.requests) == (1_100, "cut", 22)
         assert listing.reason.endswith(raised.value.__notes__[0])
 
         box.faults.clear()
-        with pytest.warns(UserWarning, match="stitched over a pause"):
+        with pytest.warns(UserWarning, match="went on after a pause"):
             assert len(box.store.list_pets()) == 2_050
 
 
@@ -168,7 +168,7 @@ def test_a_bound_on_requests_bounds_retries_too() -> None:
             box.store.list_pets(max_requests=3)
 
         assert box.store.client.sent == 3
-        assert "may spend 3 requests" in raised.value.__notes__[0]
+        assert "limited to 3 requests" in raised.value.__notes__[0]
 
 
 @pytest.mark.parametrize("named", ["business", None])

@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from petstore_tools.errors import PagingError
-from petstore_tools.listing.links import Ask, End, Page, links
+from petstore_tools.listing.links import End, NextPage, Response, links
 from petstore_tools.listing.pager import EMPTY_PAGES, Pager
 
 URL = "https://host/v1/pets?limit=100"
 NEXT = '<?limit=100&cursor=b>; rel="next"'
 
 
-def page(ids: range | list[int], link: str | None = None, url: str = URL) -> Page:
-    return Page(url, tuple(ids), {} if link is None else {"Link": link})
+def page(ids: range | list[int], link: str | None = None, url: str = URL) -> Response:
+    return Response(url, tuple(ids), {} if link is None else {"Link": link})
 
 
 def pager_of(limit: int = 100, **told: Any) -> Pager:
@@ -43,18 +43,20 @@ def test_link_headers_in_their_forms(header: str | None, found: dict[str, str]) 
 
 def test_a_relative_next_is_read_against_the_page() -> None:
     """`?cursor=b` keeps host and path."""
-    assert pager_of(limit=100).feed(page(range(100), NEXT)) == Ask("https://host/v1/pets?limit=100&cursor=b")
+    assert pager_of(limit=100).feed(page(range(100), NEXT)) == NextPage(
+        "https://host/v1/pets?limit=100&cursor=b"
+    )
 
 
 @pytest.mark.case("P1")
 @pytest.mark.parametrize(("limit", "count"), [(100, 100), (100, 250), (37, 37), (100, 20)])
 def test_a_full_page_without_any_sign_of_paging_is_unproven(limit: int, count: int) -> None:
     """The document shows no paging (§4.1): such a listing is never called complete, nor a short round one."""
-    end = pager_of(limit=limit, told=True).feed(page(range(count)))
+    end = pager_of(limit=limit, fixed=True).feed(page(range(count)))
 
     assert isinstance(end, End)
     assert end.completeness == "unproven"
-    assert "may be cut" in end.reason
+    assert "whether more follow" in end.reason
 
 
 @pytest.mark.case("P1")
@@ -93,7 +95,7 @@ def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
     pager = pager_of(limit=2)
     for number in range(EMPTY_PAGES - 1):
         step = pager.feed(page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}"))
-        assert isinstance(step, Ask)
+        assert isinstance(step, NextPage)
 
     end = pager.feed(page([], "<?p=99>; rel=next", "https://host/v1/pets?p=98"))
 
@@ -119,7 +121,7 @@ def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
 
     assert isinstance(end, End)
     assert end.completeness == "cut"
-    assert "the key does not go" in end.reason
+    assert "the key is not sent there" in end.reason
 
 
 @pytest.mark.case("P8")
@@ -138,9 +140,9 @@ def test_the_services_own_address_in_another_spelling_is_followed(name: str, tar
     """Capitals and the default port change no host; what is asked is spelt as before, without a user."""
     header = f"<{target}>; rel=next" if name == "Link" else target
 
-    step = pager_of(limit=2).feed(Page(URL, (1, 2), {name: header}))
+    step = pager_of(limit=2).feed(Response(URL, (1, 2), {name: header}))
 
-    assert step == Ask("https://host/v1/pets?cursor=b")
+    assert step == NextPage("https://host/v1/pets?cursor=b")
 
 
 @pytest.mark.case("P2", "P8")
@@ -158,7 +160,7 @@ def test_a_base_address_in_another_spelling_follows_its_links(base: str) -> None
 
     step = pager.feed(page([1, 2], "<https://host/v1/pets?cursor=b>; rel=next", f"{base}/pets?limit=2"))
 
-    assert step == Ask(f"{base}/pets?cursor=b")
+    assert step == NextPage(f"{base}/pets?cursor=b")
 
 
 @pytest.mark.case("P8")
@@ -174,7 +176,7 @@ def test_a_next_page_that_is_no_address_ends_the_listing(target: str) -> None:
 def test_the_first_n_end_as_asked() -> None:
     """Cut because it was asked for; complete where there are no more."""
     pager = pager_of(limit=50, first=50)
-    assert pager.feed(page(range(50), NEXT)) == End("cut", "asked for the first 50")
+    assert pager.feed(page(range(50), NEXT)) == End("cut", "the listing was limited to the first 50")
 
     few = pager_of(limit=50, first=50).feed(page(range(3), '<?limit=50>; rel="first"'))
     assert isinstance(few, End)
@@ -187,4 +189,4 @@ def test_animals_that_come_twice_are_counted_as_doubles() -> None:
     pager.feed(page([1, 2, 2], "<?p=2>; rel=next"))
     pager.feed(page([2, 3, 4], None, "https://host/v1/pets?p=2"))
 
-    assert (pager.doubles, pager.rows) == (2, 4)
+    assert (pager.received.doubles, pager.rows) == (2, 4)

@@ -84,7 +84,7 @@ def test_a_page_without_any_animal_of_the_status_is_no_end(tmp_path: Path) -> No
         emptied = store.list_pets(status="sold")
         service.filtered = False
         service.ignores_filter = True
-        with pytest.warns(UserWarning, match="of another status came and were left out"):
+        with pytest.warns(UserWarning, match="of another status, which are left out"):
             ignored = store.list_pets(status="sold")
 
     wanted = [row["id"] for row in service.rows if row["status"] == "sold"]
@@ -110,7 +110,9 @@ def test_told_how_to_page_it_does_not_try_and_none_never_tries(tmp_path: Path) -
 def test_completeness_can_be_required(tmp_path: Path) -> None:
     """It raises in place of warning; what came is kept, labelled."""
     with store_of(PagingService(pets(250), "nothing"), tmp_path) as store:
-        with pytest.raises(IncompleteListingError, match="unproven: 100 rows") as caught:
+        with pytest.raises(
+            IncompleteListingError, match="may be incomplete: 100 animals were read"
+        ) as caught:
             store.list_pets(require="complete")
 
         assert store.last_partial is not None
@@ -123,7 +125,7 @@ def test_a_bound_on_requests_cuts_and_says_so(tmp_path: Path) -> None:
     service = PagingService(pets(500))
     with (
         store_of(service, tmp_path) as store,
-        pytest.warns(UserWarning, match="asked for at most 2 requests"),
+        pytest.warns(UserWarning, match="the listing was limited to 2 requests"),
     ):
         frame = store.list_pets(max_requests=2)
 
@@ -185,8 +187,8 @@ def test_an_interrupted_pull_goes_on_where_it_stopped(speaks: str, disk: bool, t
 
         service.asked = []
         if disk:
-            store._fetcher._states.clear()
-        with pytest.warns(UserWarning, match="stitched over a pause"):
+            store.snapshot_store.checkpoints._memory.clear()
+        with pytest.warns(UserWarning, match="went on after a pause"):
             frame = store.list_pets()
 
         assert frame["id"].tolist() == list(range(1, 681))

@@ -13,7 +13,7 @@ from requests.structures import CaseInsensitiveDict
 
 from petstore_tools.errors import PagingError, SettingsError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.links import Ask, End, Page
+from petstore_tools.listing.links import End, NextPage, Response
 from petstore_tools.listing.pager import Pager
 
 EVERY = ("offset", "skip", "page", "page0", "after", "starting_after")
@@ -23,7 +23,7 @@ CURSORS = ("X-Next-Cursor=cursor", "next-cursor=after", "X-Next-Page-Token=page_
 def walk(service: PagingService, pager: Pager) -> End:
     """Let a pager read a service to its end."""
     step = pager.next
-    while isinstance(step, Ask):
+    while isinstance(step, NextPage):
         query = dict(parse_qsl(urlsplit(step.url).query))
         service.asked.append(query)
         service.before(len(service.asked))
@@ -33,7 +33,7 @@ def walk(service: PagingService, pager: Pager) -> End:
             step = pager.refused()
         else:
             ids = tuple(int(str(row["id"])) for row in json.loads(body))
-            step = pager.feed(Page(step.url, ids, CaseInsensitiveDict(headers)))
+            step = pager.feed(Response(step.url, ids, CaseInsensitiveDict(headers)))
     return step
 
 
@@ -52,8 +52,8 @@ def test_a_scheme_is_learnt_by_few_asks_and_remembered_for_one(speaks: str, coun
     end = walk(service, pager)
     first_time = len(service.asked)
 
-    assert (end.completeness, pager.rows, pager.doubles) == ("complete", count, 0)
-    assert list(pager.ids) == [row["id"] for row in service.rows]
+    assert (end.completeness, pager.rows, pager.received.doubles) == ("complete", count, 0)
+    assert list(pager.received.ids) == [row["id"] for row in service.rows]
     assert first_time - max(1, ceil(count / 100)) <= 3
     if pager.scheme is None:
         assert count < 100
@@ -63,7 +63,7 @@ def test_a_scheme_is_learnt_by_few_asks_and_remembered_for_one(speaks: str, coun
     again = pager_of(scheme=pager.scheme)
     end = walk(service, again)
 
-    assert (end.completeness, again.rows, again.doubles) == ("complete", count, 0)
+    assert (end.completeness, again.rows, again.received.doubles) == ("complete", count, 0)
     assert len(service.asked) - first_time - ceil(count / 100) <= 1
 
 
@@ -76,7 +76,7 @@ def test_a_token_in_a_header_is_handed_back(speaks: str, count: int) -> None:
 
     end = walk(service, pager)
 
-    assert (end.completeness, pager.rows, pager.doubles) == ("complete", count, 0)
+    assert (end.completeness, pager.rows, pager.received.doubles) == ("complete", count, 0)
     assert len(service.asked) <= ceil(count / 100) + 1
 
     again = pager_of(scheme=pager.scheme)
@@ -93,7 +93,7 @@ def test_a_token_that_no_usual_parameter_takes_is_no_end() -> None:
 
     assert end.completeness == "unproven"
     assert len(service.asked) == 4
-    told = pager_of(scheme=schemes.parse("cursor=weiter"), told=True)
+    told = pager_of(scheme=schemes.parse("cursor=weiter"), fixed=True)
     assert walk(service, told).completeness == "complete"
     assert told.rows == 250
 
@@ -101,13 +101,13 @@ def test_a_token_that_no_usual_parameter_takes_is_no_end() -> None:
 @pytest.mark.case("P1", "P2")
 @pytest.mark.parametrize(("strict", "count"), [(True, 250), (False, 250), (False, 100), (True, 20)])
 def test_a_service_without_usual_parameters_ends_unproven(strict: bool, count: int) -> None:
-    """It ignores or refuses them: one ask more, then a verdict; never a loop, never a silent cut."""
+    """It ignores or refuses them: one ask more, then an end; never a loop, never a silent cut."""
     service = PagingService(pets(count), "nothing", strict=strict)
 
     end = walk(service, pager_of())
 
     assert end.completeness == "unproven"
-    assert "may be cut" in end.reason
+    assert "whether more follow" in end.reason
     assert len(service.asked) == 2
 
 
@@ -137,7 +137,7 @@ def test_pages_of_a_size_of_the_services_own_are_learnt() -> None:
 def test_a_scheme_that_is_no_longer_spoken_is_learnt_anew_unless_told(told: bool) -> None:
     """What was remembered is given up for what the answers prove; what was told is not."""
     service = PagingService(pets(250), "page")
-    pager = pager_of(scheme=schemes.OFFSET, told=told)
+    pager = pager_of(scheme=schemes.parse("offset"), fixed=told)
 
     end = walk(service, pager)
 
@@ -152,7 +152,7 @@ def test_a_scheme_that_is_no_longer_spoken_is_learnt_anew_unless_told(told: bool
 @pytest.mark.parametrize("change", ["insert", "delete"])
 @pytest.mark.parametrize("at", [2, 3, 4])
 def test_a_change_at_the_head_shows_where_pages_count_rows(speaks: str, change: str, at: int) -> None:
-    """The animal asked for once more is not in its place: others may be missing, and the verdict says so."""
+    """The animal asked for once more is not in its place: others may be missing, and the end says so."""
     service = PagingService(pets(480), speaks)
 
     def staff(number: int) -> None:
@@ -176,7 +176,7 @@ def test_a_change_at_the_head_does_no_harm_where_pages_follow_an_id(speaks: str)
     service.before = lambda number: service.rows.pop(0) and None if number == 3 else None
     pager = pager_of(scheme=schemes.parse(speaks))
 
-    assert (walk(service, pager).completeness, pager.rows, pager.doubles) == ("complete", 480, 0)
+    assert (walk(service, pager).completeness, pager.rows, pager.received.doubles) == ("complete", 480, 0)
 
 
 @pytest.mark.case("P7")
@@ -218,7 +218,7 @@ def test_ids_in_no_order_are_read_all_the_same(speaks: str) -> None:
     pager = pager_of()
 
     assert walk(service, pager).completeness == "complete"
-    assert sorted(pager.ids) == [row["id"] for row in pets(333)]
+    assert sorted(pager.received.ids) == [row["id"] for row in pets(333)]
 
 
 @pytest.mark.parametrize("speaks", ["link", "offset", "page", "after", "X-Next-Cursor=cursor"])
@@ -230,18 +230,18 @@ def test_a_pass_goes_on_where_another_stopped(speaks: str, stop: int) -> None:
     first = pager_of(scheme=scheme)
     step = first.next
     for _ in range(stop):
-        assert isinstance(step, Ask)
+        assert isinstance(step, NextPage)
         _, headers, body = service.answer(dict(parse_qsl(urlsplit(step.url).query)))
         ids = tuple(int(str(row["id"])) for row in json.loads(body))
-        step = first.feed(Page(step.url, ids, CaseInsensitiveDict(headers)))
+        step = first.feed(Response(step.url, ids, CaseInsensitiveDict(headers)))
 
     second = pager_of()
     state = first.state()
     assert state is not None
-    second.resume(json.loads(json.dumps(state)), first.ids)
+    second.resume(json.loads(json.dumps(state)), first.received.ids)
 
     assert walk(service, second).completeness == "complete"
-    assert list(second.ids) == [row["id"] for row in service.rows]
+    assert list(second.received.ids) == [row["id"] for row in service.rows]
 
 
 @pytest.mark.parametrize("speaks", ["offset", "page"])
@@ -274,7 +274,7 @@ def test_a_filtered_first_page_that_is_short_is_asked_about(speaks: str) -> None
 
 def test_a_page_size_of_one_is_paged_too() -> None:
     """No animal is asked for again where a page holds but one."""
-    pager = pager_of(limit=1, scheme=schemes.OFFSET, told=True)
+    pager = pager_of(limit=1, scheme=schemes.parse("offset"), fixed=True)
 
     assert (walk(PagingService(pets(7), "offset"), pager).completeness, pager.rows) == ("complete", 7)
     assert pager.step == 1
@@ -288,32 +288,34 @@ def test_a_pass_that_goes_on_where_pages_have_moved_says_so(speaks: str) -> None
     first = pager_of(scheme=schemes.PAGE if speaks == "page" else None)
     step = first.next
     for _ in range(4):
-        assert isinstance(step, Ask)
+        assert isinstance(step, NextPage)
         _, headers, body = service.answer(dict(parse_qsl(urlsplit(step.url).query)))
         ids = tuple(int(str(row["id"])) for row in json.loads(body))
-        step = first.feed(Page(step.url, ids, CaseInsensitiveDict(headers)))
+        step = first.feed(Response(step.url, ids, CaseInsensitiveDict(headers)))
     del service.rows[:50]
     state = first.state()
     assert state is not None
     second = pager_of()
-    second.resume(state, first.ids)
+    second.resume(state, first.received.ids)
 
-    assert isinstance(second.next, Ask)
+    assert isinstance(second.next, NextPage)
     _, headers, body = service.answer(dict(parse_qsl(urlsplit(second.next.url).query)))
-    second.feed(Page(second.next.url, tuple(int(str(r["id"])) for r in json.loads(body)), headers))
+    second.feed(Response(second.next.url, tuple(int(str(r["id"])) for r in json.loads(body)), headers))
 
-    assert second.moved
+    assert second.received.moved
 
 
 @pytest.mark.case("P1")
 def test_a_total_that_the_service_tells_saves_a_request_and_gives_a_cut_away() -> None:
     """As many as it counts is the end; fewer is none, whatever else looks like one."""
     whole = PagingService(pets(200), "offset", total=True)
-    assert walk(whole, pager_of(scheme=schemes.OFFSET)).completeness == "complete"
+    assert walk(whole, pager_of(scheme=schemes.parse("offset"))).completeness == "complete"
     one_page = PagingService(pets(100), "nothing", total=True)
     assert (walk(one_page, pager_of()).completeness, len(one_page.asked)) == ("complete", 1)
 
-    end = pager_of().feed(Page("https://host/v1/pets?limit=100", tuple(range(37)), {"X-Total-Count": "250"}))
+    end = pager_of().feed(
+        Response("https://host/v1/pets?limit=100", tuple(range(37)), {"X-Total-Count": "250"})
+    )
 
     assert isinstance(end, End)
     assert (end.completeness, "counts 250" in end.reason) == ("unproven", True)
@@ -324,9 +326,9 @@ def test_a_link_that_does_not_speak_of_pages_is_no_sign_of_paging() -> None:
     """A full page with `describedby` may be cut like any other."""
     link = {"Link": '<https://host/openapi.json>; rel="describedby"'}
 
-    step = pager_of().feed(Page("https://host/v1/pets?limit=100", tuple(range(100)), link))
+    step = pager_of().feed(Response("https://host/v1/pets?limit=100", tuple(range(100)), link))
 
-    assert isinstance(step, Ask)
+    assert isinstance(step, NextPage)
     assert step.trial
 
 

@@ -46,7 +46,7 @@ def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: P
     done, made = nightly(tmp_path)
 
     assert report.headline == "Complete: 120 animals of the inventory of production"
-    assert "complete: 120 rows of the inventory of production" in listed.stderr
+    assert "complete: 120 animals of the inventory of production" in listed.stderr
     assert done.returncode == 0, done.stderr[-2_000:]
     assert report.headline in made
     assert (box.traffic()["status"] == 200).all()

@@ -171,7 +171,7 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
         box.store.client.transport, real = SilentPages(server), box.store.client.transport
         with pytest.raises(IncompleteListingError):
             box.store.status_report()
-        with pytest.warns(UserWarning, match="not the whole inventory"):
+        with pytest.warns(UserWarning, match="incomplete"):
             report = box.store.status_report(partial=True, since="last")
         box.store.client.transport = real
 
