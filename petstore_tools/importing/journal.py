@@ -176,28 +176,29 @@ class Journal:
     @property
     def defaults(self) -> frozenset[str | None]:
         """Statuses that the service gave to rows that had none."""
-        with self._using() as db:
-            row = db.execute("SELECT value FROM about WHERE name = 'defaults'").fetchone()
-        return frozenset(json.loads(row[0]) if row else ())
+        return frozenset(json.loads(self._facts("defaults").get("defaults", "[]")))
 
     def learn_default(self, status: str | None) -> None:
         """Keep the status that a 201 shows of a row that gave none (§2.1 states no default)."""
         if status not in (known := self.defaults):
-            text = json.dumps(sorted(known | {status}, key=str))
-            with self._using() as db:
-                db.execute("INSERT OR REPLACE INTO about VALUES ('defaults', ?)", (text,))
+            self._keep("defaults", json.dumps(sorted(known | {status}, key=str)))
 
     @property
     def written(self) -> frozenset[str]:
         """Digests of the result files that its runs wrote: a file with another one was changed since."""
-        with self._using() as db:
-            names = db.execute("SELECT name FROM about WHERE name LIKE 'file:%'")
-            return frozenset(name.removeprefix("file:") for (name,) in names)
+        return frozenset(name.removeprefix("file:") for name in self._facts("file:"))
 
     def note_written(self, digest: str) -> None:
         """Note a result file, before it is written."""
+        self._keep(f"file:{digest}", "")
+
+    def _facts(self, prefix: str) -> dict[str, str]:
         with self._using() as db:
-            db.execute("INSERT OR IGNORE INTO about VALUES (?, '')", (f"file:{digest}",))
+            return dict(db.execute("SELECT name, value FROM about WHERE name LIKE ?", (f"{prefix}%",)))
+
+    def _keep(self, name: str, value: str) -> None:
+        with self._using() as db:
+            db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
     def close(self) -> None:
         """Close the file; a thread that still awaits an answer can write no more."""

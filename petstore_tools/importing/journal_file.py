@@ -62,8 +62,7 @@ def open_file(path: Path, target: Target) -> sqlite3.Connection:
     Raises:
         JournalError: It is empty, damaged, or belongs to another place.
     """
-    try:
-        _check_size(path)
+    with _usable(path):
         db = sqlite.connect(path, durability="FULL")
         try:
             db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
@@ -71,8 +70,6 @@ def open_file(path: Path, target: Target) -> sqlite3.Connection:
         except BaseException:
             db.close()
             raise
-    except _UNUSABLE as error:
-        raise _untrusted(path, error) from error
     return db
 
 
@@ -91,17 +88,22 @@ def reading(
     Raises:
         JournalError: It is empty, damaged, locked, belongs to another place, or is no journal.
     """
+    with _usable(path), closing(sqlite.read(path, busy_s=busy_s)) as db:
+        yield db, _facts(db, target)
+
+
+@contextmanager
+def _usable(path: Path) -> Iterator[None]:
+    """Turn the errors of a file that cannot be used into the journal's."""
     try:
-        _check_size(path)
-        with closing(sqlite.read(path, busy_s=busy_s)) as db:
-            yield db, _facts(db, target)
+        if not path.stat().st_size:
+            raise ValueError("the file is empty")
+        yield
     except _UNUSABLE as error:
-        raise _untrusted(path, error) from error
-
-
-def _check_size(path: Path) -> None:
-    if not path.stat().st_size:
-        raise ValueError("the file is empty")
+        raise JournalError(
+            f"the journal {path.stem} of this import cannot be trusted ({error}), so it is not known which "
+            "animals exist already. Nothing was sent"
+        ) from error
 
 
 def _facts(db: sqlite3.Connection, target: Target | None) -> dict[str, str]:
@@ -117,13 +119,6 @@ def _facts(db: sqlite3.Connection, target: Target | None) -> dict[str, str]:
         if health != "ok":
             raise ValueError(f"the check of the file says {health}")
     return facts
-
-
-def _untrusted(path: Path, error: Exception) -> JournalError:
-    return JournalError(
-        f"the journal {path.stem} of this import cannot be trusted ({error}), so it is not known which "
-        "animals exist already. Nothing was sent"
-    )
 
 
 def read_rows(db: sqlite3.Connection, *, wanted: int = 0) -> list[Entry]:
