@@ -117,7 +117,7 @@ def is_another_file(entries: Sequence[Entry], rows: Sequence[Row]) -> bool:
 
     It does where over 90 % of the created rows are gone from it and over 90 % of its own rows are not in the
     journal: neither their cells as typed, which other options do not change, nor their three values, which
-    an added column does not change. While a row is unknown it does not: that row must be settled first.
+    an added column does not change. While a row is unknown it does not: that row must be reconciled first.
     """
     if any(entry.state in ("unknown", "sending") for entry in entries):
         return False
