@@ -100,6 +100,17 @@ def test_a_program_that_is_told_to_end_keeps_its_exit_code(box: Sandbox, files: 
     assert len(files[0].with_name("january.sandbox.created.csv").read_text().splitlines()) > 50
 
 
+def test_an_error_of_the_callers_own_function_ends_the_import_with_its_files(
+    box: Sandbox, files: list[Path]
+) -> None:
+    """The error is raised as it is, the created file is there, and the same call goes on."""
+    with pytest.raises(ZeroDivisionError):
+        box.store.import_pets(files[0], progress=after(50, ZeroDivisionError()))
+
+    assert len(files[0].with_name("january.sandbox.created.csv").read_text().splitlines()) > 50
+    assert box.store.import_pets(files[0]).complete
+
+
 @posix
 @pytest.mark.case("P66")
 def test_an_interrupted_cell_of_run_all_is_the_last_one_that_runs(box: Sandbox, files: list[Path]) -> None:
