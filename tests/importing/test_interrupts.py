@@ -174,7 +174,7 @@ def test_ctrl_c_at_the_command_line_prints_the_result_and_ends_with_130(
     assert "january.csv → production: 1,500 rows: " in out
     assert "stopped: interrupted" in out
     assert "january.created.csv" in err
-    assert "Go on with: petstore-tools import january.csv --yes" in err
+    assert "Continue with: petstore-tools import january.csv --yes" in err
     assert "Traceback" not in err
 
 

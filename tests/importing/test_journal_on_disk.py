@@ -13,7 +13,7 @@ from petstore_tools.importing.row_states import Outcome
 from petstore_tools.importing.rows import Row
 from petstore_tools.importing.run_lock import Target
 
-ROWS = [Row(2, "Rex", 3, None, ("Rex", "3")), Row(3, "Mia", 4, None, ("Mia", "4"))]
+ROWS = [Row(2, ("Rex", 3, None), ("Rex", "3")), Row(3, ("Mia", 4, None), ("Mia", "4"))]
 
 
 def target(folder: Path) -> Target:
