@@ -205,4 +205,4 @@ def _estimate(client: Client, creates: int, reserve: int | None, *, baseline: in
     states = [throttle.state(window, gate.now()) for window in PERIODS]
     minute, day = [replace(state, frees_at=gate.local_time(state.frees_at)) for state in states]
     reserve, now = reserve_per_day(plan, reserve), client.clock.now()
-    return forecast(creates, plan, minute=minute, day=day, reserve=reserve, now=now, looks=baseline)
+    return forecast(creates, plan, minute=minute, day=day, reserve=reserve, now=now, baseline=baseline)

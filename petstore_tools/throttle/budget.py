@@ -160,7 +160,7 @@ class Budget:
 
 
 def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
-    """Return the budget that version 0.1 wrote as this version writes it; who was waiting asks again."""
+    """Return the budget that version 0.1 wrote as this version writes it."""
     windows, spent = {}, old["spent"]
     for name, period_s in PERIODS.items():
         start = max((process[f"{name}_start"] for process in spent.values()), default=0)
@@ -175,7 +175,7 @@ def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
             "spent_by": {who: p[name] for who, p in spent.items() if p[f"{name}_start"] == start},
         }
     numbers = old["learned"] or ()
-    return {
+    return old | {
         "windows": windows,
         "in_flight": {
             token: request | {"probe": request["scout"], "unreported": request["unspoken"]}
@@ -186,11 +186,7 @@ def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
         "reason": old["gate_why"],
         "banned": old["banned_until"] >= old["gate_until"] > 0,
         "consecutive_429s": old["refusals"],
-        "refused_at": old["refused_at"],
         "skew": None if old["skew_low"] is None else (old["skew_low"], old["skew_high"]),
-        "utc_day": old["utc_day"],
         "learned": dict(zip(("per_minute", "per_day", "name"), numbers, strict=False)) or None,
         "granted": old["tokens"],
-        "seen_at": old.get("seen_at", 0.0),
-        "steady": old.get("steady"),
     }

@@ -1,4 +1,4 @@
-"""The price before the act: requests, days and finishing time of a bulk run, by the plan (§8.2)."""
+"""Pure: the forecast of a bulk run by the plan: requests, days and finishing time (§8.2)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from petstore_tools.text import pluralize, utc_text
 from petstore_tools.throttle.throttle import WindowState
 
 MOST_CONNECTIONS: Final = 16
-WITHOUT_A_PLAN: Final = 8  # connections where nobody named a number
+WITHOUT_A_PLAN: Final = 8  # connections where no number is known
 SLOW_S: Final = 0.005  # a faster answer than this is not worth a second connection
-LEAST_LEFT: Final = 20  # requests of a day that a bulk run leaves for others
+LEAST_RESERVE: Final = 20  # requests of a day that a bulk run leaves for others
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Forecast:
 
     Attributes:
         requests: Requests it spends at most, if no answer is lost: then one listing more.
-        looks: Of these, at most so many to see what stands before the first create.
-        left_today: Requests of the day that are left now; None where nobody told.
-        leaves_per_day: Requests of each day that it leaves for others.
+        baseline: Of these, at most so many to list the animals that exist before the first create.
+        left_today: Requests of the day that are left now; None where the number is not known.
+        reserve: Requests of each day that it leaves for others.
         days: Days it touches, from 1; 0 where there is nothing to send.
         ends_at: Unix seconds, None where it can never end.
         plan: The plan in force, in words.
@@ -35,9 +35,9 @@ class Forecast:
     """
 
     requests: int
-    looks: int
+    baseline: int
     left_today: int | None
-    leaves_per_day: int
+    reserve: int
     days: int
     ends_at: float | None
     plan: str
@@ -47,16 +47,18 @@ class Forecast:
         if not self.requests:
             return "nothing to send"
         if self.ends_at is None:
-            return f"{pluralize(self.requests, 'request')}, never done: the plan leaves none to send"
-        looks = f", up to {self.looks:,} of them to see what stands before" if self.looks else ""
+            return (
+                f"{pluralize(self.requests, 'request')}, which can never end: the reserve leaves none to send"
+            )
+        baseline = f", up to {self.baseline:,} of them to list what exists already" if self.baseline else ""
         made, ends = utc_text(self.made_at), utc_text(self.ends_at)
         when = f"{pluralize(self.days, 'day')}, done about {ends}"
         if made[:10] == ends[:10]:
             when = f"done today at about {ends[11:16]} UTC"
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
         return (
-            f"{pluralize(self.requests, 'request')}{looks}, on {self.plan}; {left} left today, "
-            f"{self.leaves_per_day:,} a day kept for others; {when}"
+            f"{pluralize(self.requests, 'request')}{baseline}, on {self.plan}; {left} left today, "
+            f"{self.reserve:,} a day reserved for others; {when}"
         )
 
 
@@ -67,11 +69,14 @@ def reserve_per_day(plan: Plan, wanted: int | None) -> int:
     Raises:
         SettingsError: It would leave the whole day.
     """
-    if wanted is not None and (wanted < 0 or wanted >= (plan.per_day or inf)):
-        raise SettingsError(f"leaving {wanted:,} of {plan.per_day or 0:,} requests a day leaves none to send")
-    if wanted is not None:
-        return wanted
-    return LEAST_LEFT if plan.per_day is None else min(LEAST_LEFT, plan.per_day // 10)
+    if wanted is None:
+        return LEAST_RESERVE if plan.per_day is None else min(LEAST_RESERVE, plan.per_day // 10)
+    if not 0 <= wanted < (plan.per_day or inf):
+        most = "" if plan.per_day is None else f" and {plan.per_day - 1:,}"
+        raise SettingsError(
+            f"reserve must be between 0{most}, not {wanted:,}: else no request is left to send"
+        )
+    return wanted
 
 
 def forecast(
@@ -82,7 +87,7 @@ def forecast(
     day: WindowState,
     reserve: int,
     now: float,
-    looks: int = 0,
+    baseline: int = 0,
 ) -> Forecast:
     """
     Say what so many creates will take from `now` on.
@@ -92,32 +97,26 @@ def forecast(
         plan: The plan in force.
         minute: What the throttle says is left of the minute.
         day: What it says is left of the day.
-        reserve: Requests of each day kept for others.
+        reserve: Requests of each day reserved for others.
         now: Unix seconds.
-        looks: Requests before the first create.
+        baseline: Requests before the first create.
     """
-    requests = creates + looks
+    requests = creates + baseline
     per_minute = minute.limit or inf
-    usable_today = max(0.0, day.left - reserve)
     usable_a_day = max(0.0, (day.limit or inf) - reserve)
-    today = min(float(requests), usable_today)
+    today = min(float(requests), max(0.0, day.left - reserve))
     rest = requests - today
-    left_today = None if day.left == inf else int(max(0.0, day.left))
-
-    def made(days: int, ends_at: float | None) -> Forecast:
-        return Forecast(requests, looks, left_today, reserve, days, ends_at, str(plan), now)
-
-    if not requests:
-        return made(0, now)
+    days, ends_at = int(today > 0), None
     if not rest:
-        return made(1, now + _sending_s(today, minute.left, per_minute))
-    if not usable_a_day:
-        return made(0, None)
-    whole_days = ceil(rest / usable_a_day)
-    last = rest - (whole_days - 1) * usable_a_day
-    next_day = day.frees_at if day.by_headers else Window(1, spec.DAY_S).end(now)
-    begins = next_day + (whole_days - 1) * spec.DAY_S
-    return made(whole_days + bool(today), begins + _sending_s(last, per_minute, per_minute))
+        ends_at = now + _sending_s(today, minute.left, per_minute)
+    elif usable_a_day:
+        whole_days = ceil(rest / usable_a_day)
+        last = rest - (whole_days - 1) * usable_a_day
+        next_day = day.frees_at if day.by_headers else Window(1, spec.DAY_S).end(now)
+        begins_at = next_day + (whole_days - 1) * spec.DAY_S
+        days, ends_at = days + whole_days, begins_at + _sending_s(last, per_minute, per_minute)
+    left_today = None if day.left == inf else int(max(0.0, day.left))
+    return Forecast(requests, baseline, left_today, reserve, days, ends_at, str(plan), now)
 
 
 def _sending_s(requests: float, left_now: float, per_minute: float) -> float:

@@ -1,4 +1,10 @@
-"""The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database."""
+"""
+The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database.
+
+Each of the three gives one caller at a time the budget (`update`), keeps what the caller made of it, says
+in words who shares it (`shared`), and how far its clock is ahead of this machine's (`ahead_s`): the times in
+a budget are the ledger's.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
 from pydantic import SecretStr, TypeAdapter
 
@@ -25,25 +31,6 @@ Kind = Literal["shared", "memory"]
 
 _BUDGET: Final = TypeAdapter(Budget)
 _DEAD_HOLDER_S: Final = 5  # how long the database waits for a machine that vanished inside a transaction
-
-
-class Ledger(Protocol):
-    """
-    Gives one caller at a time the budget, and keeps what the caller made of it.
-
-    Attributes:
-        shared: Who shares it, in words.
-        ahead_s: The ledger's clock less this machine's: times in a budget are the ledger's.
-    """
-
-    shared: str
-    ahead_s: float
-
-    def update(self, change: Callable[[Budget], T]) -> T:
-        """Let `change` work on the budget alone; what it leaves is kept, what it returns comes back."""
-
-    def close(self) -> None:
-        """Let go of files."""
 
 
 def open_ledger(
@@ -253,3 +240,6 @@ class PostgresLedger:
         except BaseException as error:
             failure = without_frames(error)
         raise failure  # neither frames nor attributes nor words of the driver show the password here
+
+
+Ledger = MemoryLedger | SqliteLedger | PostgresLedger

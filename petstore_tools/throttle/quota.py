@@ -1,4 +1,4 @@
-"""What is left of a key's minute and day, told without a request (§8.2, §8.3)."""
+"""What is left of a key's minute and day, known without a request (§8.2, §8.3)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 from petstore_tools.plans import PERIODS, WindowName
-from petstore_tools.text import cell_text, html_table, text_table, utc_text
+from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
 
 
@@ -17,16 +17,17 @@ class WindowQuota:
 
     Attributes:
         window: `minute` or `day`.
-        limit: Requests, None where nobody told.
-        left: Requests that may go now, None where nobody told.
+        limit: Requests, None where the number is not known.
+        left: Requests that may go now, None where the number is not known.
         here: Requests of this whole window that this process sent.
         others: Those that other processes on the same ledger sent.
-        other_programs: Those the service counted beyond, sent by nobody we know; None while it did not tell.
+        other_programs: Those that the service counted beyond: sent by programs without this toolkit; None
+            while it did not say.
         frees_at: Unix seconds at which more is left, None while nothing is used or known.
         source: `headers`: the service's last answer; `ledger`: our own count.
     """
 
-    window: WindowName
+    window: str
     limit: int | None
     left: int | None
     here: int
@@ -34,6 +35,13 @@ class WindowQuota:
     other_programs: int | None
     frees_at: float | None
     source: str
+
+    @property
+    def _row(self) -> tuple[object, ...]:
+        frees_at = None if self.frees_at is None else utc_text(self.frees_at)
+        source = "the service" if self.source == "headers" else "our own count"
+        counts = self.limit, self.left, self.here, self.others, self.other_programs
+        return self.window, *counts, frees_at, source
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,9 @@ class Quota:
 
     Attributes:
         plan: In words.
-        windows: Minute and day.
-        blocked_until: Unix seconds until which nothing goes after a 429 or a ban, None while open.
+        minute, day: The two windows.
+        blocked_until: Unix seconds until which nothing goes after a 429, a 503 or a ban; None where nothing
+            is blocked.
         blocked_reason: Why, or "".
         in_flight: Requests without an answer yet; they count as spent.
         shared: Who shares the count, in words.
@@ -52,7 +61,8 @@ class Quota:
     """
 
     plan: str
-    windows: tuple[WindowQuota, WindowQuota]
+    minute: WindowQuota
+    day: WindowQuota
     blocked_until: float | None
     blocked_reason: str
     in_flight: int
@@ -60,60 +70,42 @@ class Quota:
     as_of: float
 
     @property
-    def minute(self) -> WindowQuota:
-        """The minute."""
-        return self.windows[0]
-
-    @property
-    def day(self) -> WindowQuota:
-        """The day."""
-        return self.windows[1]
-
-    @property
     def note(self) -> str:
         """What else there is to know, in a sentence or two."""
-        told = []
+        notes = []
         if self.blocked_until is not None:
-            told.append(f"Closed until {utc_text(self.blocked_until)}: {self.blocked_reason}.")
+            notes.append(f"Blocked until {utc_text(self.blocked_until)}: {self.blocked_reason}.")
         if self.in_flight:
-            told.append(f"{self.in_flight} requests are under way.")
-        told.append(f"Counted {self.shared}; other_programs use the key without this toolkit.")
-        return " ".join(told)
+            notes.append(f"{pluralize(self.in_flight, 'request')} in flight.")
+        notes.append(f"Counted {self.shared}; other programs use the key without this toolkit.")
+        return " ".join(notes)
 
     def to_text(self) -> str:
         """Return the quota for a terminal."""
-        return f"{self.plan}\n\n{text_table(_HEADER, self._rows())}\n\n{self.note}"
-
-    def _rows(self) -> list[tuple[object, ...]]:
-        return [
-            (
-                w.window,
-                w.limit,
-                w.left,
-                w.here,
-                w.others,
-                w.other_programs,
-                _time(w.frees_at),
-                _TELLERS[w.source],
-            )
-            for w in self.windows
-        ]
+        table = text_table(_HEADER, [self.minute._row, self.day._row])
+        return f"{self.plan}\n\n{table}\n\n{self.note}"
 
     def __repr__(self) -> str:
-        parts = [f"{w.window} {cell_text(w.left)} of {cell_text(w.limit)} left" for w in self.windows]
-        closed = "" if self.blocked_until is None else f", closed until {utc_text(self.blocked_until)}"
-        return f"Quota({self.plan}: {', '.join(parts)}{closed})"
+        parts = [
+            f"{w.window} {cell_text(w.left)} of {cell_text(w.limit)} left" for w in (self.minute, self.day)
+        ]
+        blocked = "" if self.blocked_until is None else f", blocked until {utc_text(self.blocked_until)}"
+        return f"Quota({self.plan}: {', '.join(parts)}{blocked})"
 
     def _repr_html_(self) -> str:
-        return html_table(self.plan, _HEADER, self._rows(), note=self.note)
+        return html_table(self.plan, _HEADER, [self.minute._row, self.day._row], note=self.note)
 
 
-_HEADER = ("window", "limit", "left", "this process", "others here", "other programs", "frees at", "source")
-_TELLERS = {"headers": "the service", "ledger": "our own count"}
-
-
-def _time(at: float | None) -> str | None:
-    return None if at is None else utc_text(at)
+_HEADER = (
+    "window",
+    "limit",
+    "left",
+    "this process",
+    "other processes",
+    "other programs",
+    "more is free at",
+    "source",
+)
 
 
 def read_quota(gate: Gate) -> Quota:
@@ -141,7 +133,8 @@ def read_quota(gate: Gate) -> Quota:
     blocked = now < budget.blocked_until
     return Quota(
         plan=str(plan),
-        windows=(minute, day),
+        minute=minute,
+        day=day,
         blocked_until=gate.local_time(budget.blocked_until) if blocked else None,
         blocked_reason=budget.reason if blocked else "",
         in_flight=in_flight,

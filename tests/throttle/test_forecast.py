@@ -1,4 +1,4 @@
-"""The price before the act."""
+"""The forecast of a bulk run."""
 
 from math import inf
 
@@ -23,28 +23,28 @@ def rooms(minute_left: float, day_left: float) -> dict[str, WindowState]:
 
 def test_one_minute_is_enough_for_what_is_left_of_it() -> None:
     """50 requests with 60 left take no wait."""
-    price = forecast(50, FREE, **rooms(60, 1_000), reserve=20, now=NINE)
+    expected = forecast(50, FREE, **rooms(60, 1_000), reserve=20, now=NINE)
 
-    assert (price.days, price.ends_at) == (1, NINE)
+    assert (expected.days, expected.ends_at) == (1, NINE)
 
 
 def test_days_are_counted_with_what_each_leaves_for_others() -> None:
     """2,000 on Free with 20 a day left: 980, 980 and 40 on the third day."""
-    price = forecast(2_000, FREE, **rooms(60, 1_000), reserve=20, now=NINE)
+    expected = forecast(2_000, FREE, **rooms(60, 1_000), reserve=20, now=NINE)
 
-    assert (price.days, price.ends_at) == (3, MIDNIGHT + 86_400)
+    assert (expected.days, expected.ends_at) == (3, MIDNIGHT + 86_400)
 
 
 def test_a_day_that_is_used_up_starts_tomorrow() -> None:
     """Nothing left today: the first request goes at midnight."""
-    price = forecast(60, FREE, **rooms(60, 5), reserve=20, now=NINE)
+    expected = forecast(60, FREE, **rooms(60, 5), reserve=20, now=NINE)
 
-    assert (price.days, price.ends_at) == (1, MIDNIGHT)
+    assert (expected.days, expected.ends_at) == (1, MIDNIGHT)
 
 
 def test_a_plan_that_leaves_nothing_never_ends() -> None:
     """Leaving more than the day has is said, not computed."""
-    price = forecast(
+    expected = forecast(
         10,
         Plan(60, 10),
         minute=WindowState(60, 60, NINE, False),
@@ -53,8 +53,8 @@ def test_a_plan_that_leaves_nothing_never_ends() -> None:
         now=NINE,
     )
 
-    assert price.ends_at is None
-    assert "never done" in str(price)
+    assert expected.ends_at is None
+    assert "can never end" in str(expected)
 
 
 def test_without_numbers_the_headers_will_tell() -> None:
@@ -66,7 +66,7 @@ def test_without_numbers_the_headers_will_tell() -> None:
 
 def test_leaving_the_whole_day_is_refused() -> None:
     """It would wait for ever."""
-    with pytest.raises(SettingsError, match="leaves none to send"):
+    with pytest.raises(SettingsError, match="reserve must be between 0 and 999, not 1,000"):
         reserve_per_day(FREE, 1_000)
 
 
@@ -88,7 +88,7 @@ def test_connections_follow_the_plan_and_the_latency() -> None:
 def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
     """Days are told where there are more than one, or where it is not today."""
     assert str(forecast(50, FREE, **rooms(60, 1_000), reserve=20, now=NINE)).endswith(
-        "20 a day kept for others; done today at about 09:00 UTC"
+        "20 a day reserved for others; done today at about 09:00 UTC"
     )
     later = str(forecast(100, FREE, **rooms(60, 1_000), reserve=20, now=MIDNIGHT - 30))
     assert later.endswith("; 1 day, done about 2026-01-06 00:00:30 UTC")
