@@ -92,7 +92,7 @@ class ImportOptions:
         elif not name or Path(name).name != name or not name.strip("."):
             raise SheetError(
                 'give the DataFrame a name (import_pets(df, name="spring")): the same name goes on with the '
-                "same import, and the result files bear it"
+                "same import, and the result files have it in their names"
             )
 
     @property

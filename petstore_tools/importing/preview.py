@@ -88,7 +88,7 @@ class ImportPreview(Opened):
         removed: Created rows that the file does not hold any more.
         corrections: Cells that are read differently from what was typed.
         blank: Empty rows, skipped.
-        notes: What was found and may surprise.
+        notes: What was found and should be known.
         forecast: Requests, days, finishing time.
         refusal: Why nothing is sent as asked, and what to choose; "" where it can go.
         journal: Name of the journal.

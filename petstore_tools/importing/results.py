@@ -44,10 +44,10 @@ class ImportResult:
         file: Name of the file.
         environment: Where it went.
         rows: Rows below the header, blank ones left out; the sum of the six that follow.
-        created: Stand in the service.
+        created: Exist in the service.
         rejected: Have a problem, or were refused by the service.
-        unknown: May stand or not; not sent again before a look settles them.
-        ambiguous: Of these, rows that a look could not settle: a person decides.
+        unknown: May exist or not; not sent again before they are reconciled.
+        ambiguous: Of these, rows that a listing could not decide: a person does.
         unsent: Not sent yet.
         held: Look like created rows edited since; not sent.
         skipped: Left out as asked: equal to an earlier row, or created by another import.
@@ -100,12 +100,12 @@ class ImportResult:
     @property
     def frame(self) -> pd.DataFrame:
         """
-        Every row and its fate.
+        Every row and its outcome.
 
         Returns:
             Columns `row` (int64, or the label), `name` (string), `categoryId` (Int64), `status` (ordered
-            category), `fate` (string: created, rejected, unknown, unsent, held, skipped), `id` (Int64), `at`
-            (datetime64, UTC: when the fate was known), `detail` (string), by row. A row with problems has no
+            category), `outcome` (string: created, rejected, unknown, unsent, held, skipped), `id` (Int64), `at`
+            (datetime64, UTC: when the outcome was known), `detail` (string), by row. A row with problems has no
             values, since they could not be read, and no time.
         """
         import pandas as pd
@@ -154,7 +154,7 @@ class ImportResult:
         if self.not_compared:
             text += (
                 f"; the inventory was not compared first, since {pluralize(self.not_compared, 'request')} "
-                "did not list it: rows whose animals exist already were not noticed"
+                "did not list all of it, so rows whose animals exist already were not noticed"
             )
         return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
 
@@ -175,7 +175,7 @@ class ImportResult:
     @property
     def unknown_frame(self) -> pd.DataFrame:
         """
-        Rows that may stand or not.
+        Rows of which nobody knows whether they were created.
 
         Returns:
             Columns as `frame`, and `candidates` (string: ids of animals that may be the row).
@@ -211,7 +211,7 @@ def _stem(preview: ImportPreview) -> str:
     path, table = preview.options.path, preview.table
     stem = path.stem if path.suffix.casefold() in FORMATS else path.name  # a frame's may have dots
     if table.rejects_of:
-        stem = _REJECTED.sub("", stem)  # it bears the sheet
+        stem = _REJECTED.sub("", stem)  # it names the sheet
     elif len(table.source.names) > 1:
         stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.source.name)
     mark = "" if preview.environment == "production" else f".{preview.environment}"

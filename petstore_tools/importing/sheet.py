@@ -19,7 +19,7 @@ from petstore_tools.text import option
 if TYPE_CHECKING:
     import pandas as pd
 
-HEADER_WITHIN: Final = 10  # rows in which the header is looked for
+HEADER_WITHIN: Final = 10  # rows in which the header is searched
 SAMPLES: Final = 3  # names shown where the encoding was guessed
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
@@ -37,7 +37,7 @@ class Table:
         header_row: As the spreadsheet counts.
         columns: Which column holds which field.
         rejects_of: Journal that wrote it, where it is a rejects file of the toolkit, else "".
-        notes: What was found and may surprise.
+        notes: What was found and should be known.
     """
 
     source: Sheet

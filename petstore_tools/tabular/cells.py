@@ -68,7 +68,7 @@ class Sheet:
     Attributes:
         suffix: Ending of the files that are written like it.
         delimiter: What is written between cells.
-        notes: What was found and may surprise.
+        notes: What was found and should be known.
         guessed: Those of its lines whose encoding was guessed.
         name: Of a sheet of a workbook, else "".
         names: Of all sheets of the workbook.

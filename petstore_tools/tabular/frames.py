@@ -53,7 +53,7 @@ class FrameSource(Sheet):
         return csv_bytes(header, rows)
 
     def escape(self, cell: str) -> str:
-        """Leave out what was not text, since as text it would pass for corrected."""
+        """Leave out what was not text, since as text it would look corrected."""
         return "" if getattr(cell, "kind", "a number") != "a number" else escape_formula(cell)
 
 

@@ -73,7 +73,7 @@ def text_of(value: Any, exact: int = EXACT) -> str:
         case Real():
             number = float(value)
             if abs(number) >= exact:
-                point = 0 if exact == EXACT else 1  # so few digits would pass for an exact number
+                point = 0 if exact == EXACT else 1  # so few digits would look exact
                 return NonTextCell(f"{number:.{point}f}", "a number that may have been rounded")
             return NonTextCell(str(int(number)) if number.is_integer() else repr(number), "a number")
         case datetime() | date():
@@ -198,7 +198,7 @@ def xlsx_bytes(header: Sequence[str], rows: Iterable[Sequence[str]], *, note: st
 
 
 def _native(cell: str) -> object:
-    """Return what a cell was: text stays text, and what was no text does not pass for corrected."""
+    """Return what a cell was: text stays text, and what was not text does not look corrected."""
     match getattr(cell, "kind", ""):
         case "a boolean":
             return cell == "TRUE"
