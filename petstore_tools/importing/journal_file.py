@@ -12,6 +12,7 @@ from typing import Final
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.row_states import Entry
+from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import Target, place_of
 
 _TABLES: Final = """
@@ -141,7 +142,7 @@ def read_rows(db: sqlite3.Connection, *, wanted: int = 0) -> list[Entry]:
         ((titles_name, typed),) = cells.items()
         entries.append(
             Entry(
-                content=(name, category_id, status),
+                content=PetValues(name, category_id, status),
                 cells=tuple(typed),
                 candidates=tuple(json.loads(candidates)),
                 titles=titles.get(titles_name, ()),

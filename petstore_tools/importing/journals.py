@@ -71,7 +71,7 @@ def other_imports(folder: Path, target: Target, *, but: str, siblings: Collectio
         ).fetchall()
         others.defaults.update(json.loads(facts.get("defaults", "[]")))
         for name, category_id, status, pet_id in rows:
-            values = name, category_id, status
+            values = PetValues(name, category_id, status)
             (others.of_siblings if journal_id in siblings else others.existing)[values] += 1
             if pet_id is None:
                 others.lost.add(values)

@@ -43,7 +43,9 @@ def list_inventory(
     animals: Animals = []
     try:
         for page in pages:
-            animals += [(row["id"], (row["name"], row["categoryId"], row.get("status"))) for row in page.rows]
+            animals += [
+                (row["id"], PetValues(row["name"], row["categoryId"], row.get("status"))) for row in page.rows
+            ]
     except (ApiError, TransportError):
         if max_requests is None or pages.listing.requests < max_requests:
             raise

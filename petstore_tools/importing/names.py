@@ -38,7 +38,7 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     """Return a sentence for each kind of name with something that nobody sees."""
     found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     for row in rows:
-        name = row.content[0]
+        name = row.content.name
         if not name.isprintable() or name != name.strip():
             for kind, pattern in _KINDS.items():
                 if pattern.search(name):

@@ -56,7 +56,7 @@ def as_shown(content: PetValues, defaults: Collection[str | None]) -> PetValues:
     name, category_id, status = content
     if status is None and len(defaults) == 1:
         (status,) = defaults
-    return name, category_id, status
+    return PetValues(name, category_id, status)
 
 
 class Existing:

@@ -103,10 +103,10 @@ class ImportResult:
         Every row and its outcome.
 
         Returns:
-            Columns `row` (int64, or the label), `name` (string), `categoryId` (Int64), `status` (ordered
-            category), `outcome` (string: created, rejected, unknown, unsent, held, skipped), `id` (Int64), `at`
-            (datetime64, UTC: when the outcome was known), `detail` (string), by row. A row with problems has no
-            values, since they could not be read, and no time.
+            Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status` (ordered
+            category), `outcome` (text: created, rejected, unknown, unsent, held, skipped), `id` (Int64),
+            `at` (datetime64, UTC: when the outcome was known), `detail` (text), by row. A row with problems
+            has no values, since they could not be read, and no time.
         """
         import pandas as pd
 

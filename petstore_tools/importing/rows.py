@@ -26,7 +26,20 @@ _TOTALS: Final = re.compile(
     r"((grand )?total|totals|subtotal|summe|gesamt|gesamtsumme|zwischensumme)( ?:)?", re.IGNORECASE
 )
 
-PetValues = tuple[str, int, str | None]
+
+class PetValues(NamedTuple):
+    """
+    What is sent of a row, and what a listing shows of an animal beside its id (§2.1).
+
+    Attributes:
+        name: As typed.
+        category_id: int64.
+        status: None where the field is not sent.
+    """
+
+    name: str
+    category_id: int
+    status: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +218,7 @@ def read_row(
     corrections = [f"the number {name} is taken for a name"] if name is not cells[columns.name] else []
     if status is not None and status != typed_status:
         corrections.append(f"{typed_status!r} is read as {status}")
-    return Row(number, (name, category_id, status), tuple(cells[:width]), "; ".join(corrections))
+    return Row(number, PetValues(name, category_id, status), tuple(cells[:width]), "; ".join(corrections))
 
 
 class _Cell(NamedTuple):

@@ -87,7 +87,10 @@ def test_a_float_column_of_a_frame_is_exact_only_below_its_precision(dtype: str,
     table = read_frame(frame)
 
     assert rules(table) == ["", "", ROUNDED, ROUNDED]
-    assert [row.content[1] for row in table.rows() if isinstance(row, Row)] == [2**bits - 1, 1 - 2**bits]
+    assert [row.content.category_id for row in table.rows() if isinstance(row, Row)] == [
+        2**bits - 1,
+        1 - 2**bits,
+    ]
 
 
 @pytest.mark.case("P48")
@@ -97,7 +100,11 @@ def test_numbers_of_any_type_in_a_column_of_objects_are_exact_or_a_problem() -> 
     values += [np.float32(2**24), Decimal("3.00000000000000000001"), float("inf"), 10**5_000, 2**64]
     table = read_frame(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
 
-    found = [row.content[1] if isinstance(row, Row) else row.problems[0].rule for row in table.rows() if row]
+    found = [
+        row.content.category_id if isinstance(row, Row) else row.problems[0].rule
+        for row in table.rows()
+        if row
+    ]
     assert found == [
         *[2**53 + 1] * 3,
         7,

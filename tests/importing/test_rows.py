@@ -25,7 +25,7 @@ def test_a_name_is_sent_as_typed(name: str) -> None:
     row = read(name=name)
 
     assert isinstance(row, Row)
-    assert row.content[0] == name
+    assert row.content.name == name
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_whole_numbers_are_read_exactly(cell: str, value: int) -> None:
     row = read(category=cell)
 
     assert isinstance(row, Row)
-    assert row.content[1] == value
+    assert row.content.category_id == value
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_status_is_matched_without_case_and_spaces_and_may_be_empty(cell: str,
     row = read(status=cell)
 
     assert isinstance(row, Row)
-    assert row.content[2] == status
+    assert row.content.status == status
 
 
 def test_a_status_read_differently_is_told() -> None:

@@ -59,7 +59,7 @@ def test_mixed_encodings_are_read_line_by_line_and_told(tmp_path: Path) -> None:
 
     found = table(tmp_path, content)
 
-    assert [row.content[0] for row in found.rows() if isinstance(row, Row)] == ["Zoë", "Chloé"]
+    assert [row.content.name for row in found.rows() if isinstance(row, Row)] == ["Zoë", "Chloé"]
     assert "encodings are mixed: UTF-8, but cp1252 in line 3" in found.notes
 
 
@@ -76,7 +76,7 @@ def test_line_separators_of_unicode_do_not_split_rows(tmp_path: Path) -> None:
     """U+2028 and a vertical tab are characters of a name."""
     found = table(tmp_path, "name,categoryId\nRex\u2028Max\x0b,2\n".encode())
 
-    assert [row.content[0] for row in found.rows() if isinstance(row, Row)] == ["Rex\u2028Max\x0b"]
+    assert [row.content.name for row in found.rows() if isinstance(row, Row)] == ["Rex\u2028Max\x0b"]
 
 
 def test_a_quote_that_is_never_closed_costs_one_row() -> None:

@@ -9,7 +9,7 @@ import xlsxwriter
 
 from petstore_tools import Sandbox
 from petstore_tools.importing.names import hidden_in_names
-from petstore_tools.importing.rows import Row
+from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.importing.sheet import read_table
 
 
@@ -49,14 +49,14 @@ def test_names_with_something_that_nobody_sees_are_named(sandbox: Sandbox, tmp_p
 )
 def test_kinds_of_hidden_characters(name: str, kinds: list[str]) -> None:
     """Joiners of emoji and of Persian words belong there."""
-    said = hidden_in_names([Row(2, (name, 3, None), (name, "3"))])
+    said = hidden_in_names([Row(2, PetValues(name, 3, None), (name, "3"))])
 
     assert [kind in text for kind, text in zip(kinds, said, strict=True)] == [True] * len(kinds)
 
 
 def test_many_are_counted_and_some_are_shown() -> None:
     """A thousand trailing blanks are one line."""
-    (said,) = hidden_in_names(Row(n, (f"Pet {n} ", 3, None), ()) for n in range(2, 1_002))
+    (said,) = hidden_in_names(Row(n, PetValues(f"Pet {n} ", 3, None), ()) for n in range(2, 1_002))
 
     assert said.startswith("1,000 names with blanks around, sent as typed: row 2 'Pet 2 '")
     assert said.endswith("row 6 'Pet 6 ', and 995 more")

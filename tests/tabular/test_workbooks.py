@@ -93,7 +93,7 @@ def test_a_number_in_a_name_is_taken_as_its_digits_and_told(tmp_path: Path) -> N
 
     assert isinstance(row, Row)
     assert (row.content, row.correction) == (("7", 7, None), "the number 7 is taken for a name")
-    assert type(row.content[0]) is str
+    assert type(row.content.name) is str
 
 
 @pytest.mark.case("P51")
