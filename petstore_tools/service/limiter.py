@@ -67,8 +67,8 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
     usage = _roll(usage, minute, day, now)
     left = (minute.limit - usage.minute_used, day.limit - usage.day_used)
     if now >= usage.banned_until and min(left) > 0:
-        used = {"minute_used": usage.minute_used + 1, "day_used": usage.day_used + 1}
-        usage = replace(usage, **used, retries_during_block=0)
+        minute_used, day_used = usage.minute_used + 1, usage.day_used + 1
+        usage = replace(usage, minute_used=minute_used, day_used=day_used, retries_during_block=0)
         return usage, _decide(usage, minute, day)
     ends = (usage.minute_start + minute.period_s, usage.day_start + day.period_s)
     closed_until = max((end for end, requests in zip(ends, left, strict=True) if requests <= 0), default=0)
@@ -82,6 +82,8 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
     """Return what was used of the windows that hold `now`."""
     minute_start, day_start = _start(usage.minute_start, minute, now), _start(usage.day_start, day, now)
+    if (minute_start, day_start) == (usage.minute_start, usage.day_start) and not usage.banned_until:
+        return usage
     return replace(
         usage,
         minute_start=minute_start,
