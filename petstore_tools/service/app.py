@@ -19,27 +19,12 @@ from typing import Final
 from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.plans import Window
-from petstore_tools.service import bodies, openapi
+from petstore_tools.service import bodies, messages, openapi
 from petstore_tools.service.batches import Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
-from petstore_tools.service.messages import (
-    COMPLETE,
-    MAX_BODY_BYTES,
-    Disconnected,
-    Receive,
-    Request,
-    Response,
-    Scope,
-    Send,
-    error,
-    read_body,
-    read_head,
-    too_many,
-    unauthorized,
-    wrong_method,
-)
+from petstore_tools.service.messages import Receive, Request, Response, Scope, Send
 from petstore_tools.service.operations import Operations
 
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
@@ -85,16 +70,16 @@ class Service:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        request, response = read_head(scope), None
-        unread = request.length > 0 and COMPLETE not in scope
-        if unread and (request.length > MAX_BODY_BYTES or request.key not in self._decisions):
+        request, response = messages.read_head(scope), None
+        unread = request.length > 0 and messages.COMPLETE not in scope
+        if unread and (request.length > messages.MAX_BODY_BYTES or request.key not in self._decisions):
             response = await self._respond(request)  # without its body: the key comes first
         if response is None:
             try:
                 if request.body is None:
-                    request.body, unread = await read_body(receive)
+                    request.body, unread = await messages.read_body(receive)
                     request.length = len(request.body)
-            except Disconnected:
+            except messages.Disconnected:
                 return
             response = await self._respond(request)
         assert response is not None
@@ -108,7 +93,7 @@ class Service:
         """
         if request.path == OPENAPI_PATH or (request.path == HEALTH_PATH and request.method != "GET"):
             is_get, now = request.method == "GET", self._clock.now()
-            response = Response(200, openapi.document()) if is_get else wrong_method("GET")
+            response = Response(200, openapi.document()) if is_get else messages.wrong_method("GET")
             self._finish(response, now, None)
             self._record(request, response, now)
             return response
@@ -118,12 +103,12 @@ class Service:
     def _refusal(self, request: Request) -> Response | None:
         """Return how a request is refused without the database: it has no key, or its window is closed."""
         if not request.key:
-            return unauthorized()
+            return messages.unauthorized()
         at, decision = self._decisions.get(request.key) or (0.0, None)
         if decision is None or decision.allowed:
             return None
         left_s = ceil(at + decision.retry_after_s - self._clock.now())
-        return too_many(decision.banned, left_s) if 0 < left_s <= decision.retry_after_s else None
+        return messages.too_many(decision.banned, left_s) if 0 < left_s <= decision.retry_after_s else None
 
     def _respond_to(self, batch: Sequence[Request], here: bool) -> list[Response | None] | None:
         """
@@ -257,11 +242,12 @@ class Service:
     def _judge(self, request: Request, decision: Decision, now: float) -> Response | None:
         """Answer a request that was counted; None: its body has to be read for that."""
         if not decision.allowed:
-            return too_many(decision.banned, decision.retry_after_s)
+            return messages.too_many(decision.banned, decision.retry_after_s)
         if request.key_id is None:
-            return unauthorized()
-        if request.length > MAX_BODY_BYTES:
-            return error(413, "body_too_large", f"a body has at most {MAX_BODY_BYTES:,} bytes")
+            return messages.unauthorized()
+        if request.length > messages.MAX_BODY_BYTES:
+            text = f"a body has at most {messages.MAX_BODY_BYTES:,} bytes"
+            return messages.error(413, "body_too_large", text)
         if request.body is None:
             return None
         return self._operations.respond(request, now)
@@ -270,12 +256,12 @@ class Service:
 def _failure(why: Exception) -> Response:
     """Answer what failed: 503 only where it is safe to send it again."""
     if not isinstance(why, UnavailableError):
-        return error(500, "internal_error", "the service failed; nothing was changed")
+        return messages.error(500, "internal_error", "the service failed; nothing was changed")
     if why.unknown:
         text = "the service failed; it is not known whether the animal was created"
-        return error(500, "internal_error", text)
+        return messages.error(500, "internal_error", text)
     text = f"the database {why.reason}; nothing was changed; wait {RETRY_AFTER_S} s and try again"
-    return error(503, "unavailable", text).add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
+    return messages.error(503, "unavailable", text).add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
 
 
 @lru_cache(maxsize=2)

@@ -154,6 +154,17 @@ def test_a_connection_that_went_bad_is_renewed(where: str) -> None:
     assert set(made) == {201}
 
 
+def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres: Postgres) -> None:
+    """As `keys list` beside a service: the time that the last transaction had is over, and does not count."""
+    database = Database(postgres.database())
+    with database.transaction(within_s=0.2):
+        database.try_writing()
+    time.sleep(0.3)
+
+    assert database.page(after=0, limit=1, status=None) == database.list_keys() == []
+    database.close()
+
+
 @pytest.mark.skipif(bool(absent()), reason=f"no PostgreSQL: {absent()}")
 def test_a_server_that_was_restarted_between_two_requests_costs_no_error() -> None:
     """Nothing had begun on the old connection."""
