@@ -8,18 +8,18 @@ The exception tree: one root, and branches that follow what a caller can do abou
         - BadRequestError      400, also a ValueError
         - UnauthorizedError    401
         - NotFoundError        404, also a LookupError
-        - KeyBannedError       429 that names a ban; `retry_at`
+        - KeyBannedError       429 that names a ban of the key; `retry_at`
     - QuotaError               the plan, a 429 or a 503 asks for a longer wait than allowed; `resumes_at`
     - PagingError              the pages contradict each other
     - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
     - JournalError             the record of an import cannot be trusted, or is in use
     - SheetError               a spreadsheet cannot be used, also a ValueError
-    - FrameError               a frame lacks a column or has another dtype, also a ValueError
+    - FrameError               a frame cannot be used as a listing, also a ValueError
     - SettingsError            base address, key or plan is missing or wrong
     - MissingExtraError        an optional part is not installed, also an ImportError
-    - OutputError              a file that was asked for cannot be written, also an OSError
-    - ArgumentError            an argument that cannot be used; nothing was asked; also a ValueError
+    - OutputError              an output file cannot be written, also an OSError
+    - ArgumentError            an argument cannot be used, and nothing was sent; also a ValueError
 
 A notebook shows each of them as one line, without a traceback: they are expected. Times are Unix seconds.
 No message holds a key.
@@ -39,13 +39,13 @@ _E = TypeVar("_E", bound=BaseException)
 
 
 def without_frames(error: _E) -> _E:
-    """Take an error's frames away, and what it came of: a foreign frame may hold a key or a password."""
+    """Remove an error's traceback and cause: a frame of another library may hold a key or a password."""
     error.__traceback__ = error.__cause__ = error.__context__ = None
     return error
 
 
 class _OneLine(BaseException):
-    """What is expected: a notebook shows it without a traceback."""
+    """An expected error: a notebook shows it as one line, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [f"{type(self).__name__}: {self}"]
@@ -106,24 +106,27 @@ class KeyBannedError(ApiError):
     """
     429 that names a temporary ban of the key (§8.4).
 
-    Any other 429 is waited out, or is a QuotaError where the wait is longer than allowed.
+    After any other 429 the toolkit waits, or raises QuotaError if the wait is longer than allowed.
 
     Attributes:
         retry_at: Unix seconds from which a request may go again.
     """
 
     def __init__(self, status: int, code: str, message: str, request_line: str, *, retry_at: float) -> None:
-        super().__init__(status, code, f"{message} Next try: {utc_text(retry_at)}.", request_line)
+        super().__init__(
+            status, code, f"{message} Requests may be sent again from {utc_text(retry_at)} on.", request_line
+        )
         self.retry_at = retry_at
 
 
 class QuotaError(PetstoreError):
     """
-    No request may go now, by the plan, a 429 or a 503 that named a time, and the wait is longer than allowed.
+    No request may be sent now because of the plan, a 429 or a 503, and the wait is longer than allowed.
 
     Attributes:
+        why: What is used up or who asked for the wait, in words.
         plan: The plan in force, in words.
-        resumes_at: Unix seconds from which the same call goes on.
+        resumes_at: Unix seconds from which the same call can go on.
     """
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
@@ -154,7 +157,7 @@ class IncompleteListingError(PetstoreError):
 
 class Interrupted(_OneLine, KeyboardInterrupt):
     """
-    Ctrl-C, with a word on what was kept; a notebook shows that line in place of a traceback.
+    Ctrl-C, with a sentence on what was kept; a notebook shows it in place of a traceback.
 
     Attributes:
         result: The `ImportResult` of an import, else None.
@@ -178,7 +181,7 @@ class SheetError(PetstoreError, ValueError):
 
 
 class FrameError(PetstoreError, ValueError):
-    """A DataFrame lacks a column or has another dtype than the listing gives."""
+    """A DataFrame is not usable as a listing: a column, its dtype, or its record of the listing is wrong."""
 
 
 class SettingsError(PetstoreError):
@@ -193,8 +196,8 @@ class MissingExtraError(PetstoreError, ImportError):
 
 
 class OutputError(PetstoreError, OSError):
-    """A file that was asked for cannot be written; the message names its folder and says why."""
+    """An output file cannot be written; the message names its folder and says why."""
 
 
 class ArgumentError(PetstoreError, ValueError):
-    """An argument cannot be used; nothing was asked of the service."""
+    """An argument cannot be used; nothing was sent to the service."""

@@ -30,12 +30,12 @@ def install_line(extra: str) -> str:
 
 
 def _origin() -> dict[str, Any]:
-    """Return what the installer noted of a folder, a file or a repository; {} where it was an index."""
+    """Return what the installer recorded of a folder, a file or a repository; {} for an index."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
-        noted = distribution(_NAME).read_text("direct_url.json")
+        recorded = distribution(_NAME).read_text("direct_url.json")
     except PackageNotFoundError:  # run from a checkout that was not installed
         return {"url": Path(__file__).parents[1].as_uri(), "dir_info": {"editable": True}}
-    origin: dict[str, Any] = json.loads(noted or "{}")
+    origin: dict[str, Any] = json.loads(recorded or "{}")
     return origin

@@ -17,12 +17,12 @@ Int64 = Annotated[int, Field(ge=spec.INT64_MIN, le=spec.INT64_MAX)]
 
 
 def fault_text(fault: ErrorDetails) -> str:
-    """Say what is wrong with a value in words: a pattern is none."""
+    """Say in words what is wrong with a value; a pattern would not be words."""
     return "must not be blank" if fault["type"] == "string_pattern_mismatch" else fault["msg"]
 
 
 def whole(number: Any) -> Any:
-    """Return an integer of numpy or pandas as Python's own; all else, True and 7.0 included, as it is."""
+    """Return an integer of numpy or pandas as Python's own; everything else, True and 7.0 too, as it is."""
     if isinstance(number, (bool, int)):
         return number
     try:
@@ -103,7 +103,7 @@ class ErrorBody(BaseModel):
 
 @with_config(ConfigDict(strict=True, extra="allow"))
 class PetRow(TypedDict):
-    """A decoded animal as a plain dict: three times cheaper than a model (§2.2)."""
+    """A decoded animal as a plain dict, which takes a third of the time of a model (§2.2)."""
 
     id: Int64
     name: str

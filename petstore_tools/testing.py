@@ -1,5 +1,5 @@
 """
-For tests of programs that talk to the Animal Store Service: the service itself, and a clock to turn.
+For tests of programs that use the Animal Store Service: the service itself, with a clock that can be advanced.
 
 Installed with the toolkit, these are pytest fixtures (the extra `server` is needed):
 
@@ -10,7 +10,7 @@ Installed with the toolkit, these are pytest fixtures (the extra `server` is nee
     @pytest.mark.petstore(plan="60/1000", animals=0, faults=[Fault("drop_after", method="POST", every=3)])
     def test_my_import(petstore_sandbox): ...
 
-`petstore_sandbox` is a `Sandbox`; the marker's arguments are its own. `petstore_store` is wired to it.
+`petstore_sandbox` is a `Sandbox`; the marker takes its arguments. `petstore_store` is connected to it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def __getattr__(name: str) -> Any:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
-    config.addinivalue_line("markers", "petstore(**arguments): what `petstore_sandbox` is made with")
+    """Register the marker."""
+    config.addinivalue_line("markers", "petstore(**arguments): the arguments of `petstore_sandbox`")
 
 
 @pytest.fixture
@@ -58,5 +58,5 @@ def petstore_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def petstore_store(petstore_sandbox: Sandbox) -> PetStore:
-    """A `PetStore` wired to the sandbox of this test."""
+    """A `PetStore` that is connected to the sandbox of this test."""
     return petstore_sandbox.store
