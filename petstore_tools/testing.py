@@ -1,5 +1,5 @@
 """
-For tests of programs that use the Animal Store Service: the service itself, with a clock that can be advanced.
+For tests of programs that use the Animal Store Service: the service itself, with a clock to advance.
 
 Installed with the toolkit, these are pytest fixtures (the extra `server` is needed):
 
