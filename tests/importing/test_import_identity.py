@@ -277,7 +277,7 @@ def test_a_refused_import_leaves_nothing_behind(fast: Sandbox, tmp_path: Path) -
 
 
 def test_a_rejects_file_of_another_machine_is_refused(fast: Sandbox, tmp_path: Path) -> None:
-    """Its journal is not here, so what was created cannot be told."""
+    """Its journal is not here, so what was created is not known."""
     path = tmp_path / "pets.rejected.csv"
     path.write_text(
         "name,categoryId,petstore_row,petstore_journal,petstore_problem\nRex,3,2,0123456789ab,why\n"

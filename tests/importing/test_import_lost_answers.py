@@ -26,13 +26,13 @@ def test_a_lost_answer_is_found_out_by_one_listing(fast: Sandbox, file: Path, fa
         fast.base_url, lambda method, n: fate if (method, n) == ("POST", 10) else "pass"
     ) as proxy:
         before = fast.clock.now()
-        told: list[Progress] = []
-        result = through(fast, proxy).import_pets(file, progress=told.append)
+        shown: list[Progress] = []
+        result = through(fast, proxy).import_pets(file, progress=shown.append)
 
     assert (result.created, result.unknown, result.complete) == (ROWS, 0, True)
     assert existing(fast) == expected()
     assert fast.clock.now() - before >= 60
-    waited = [p for p in told if "answer was lost" in p.waits_for]
+    waited = [p for p in shown if "answer was lost" in p.waits_for]
     assert {(p.created, p.unknown, p.waits_until) for p in waited} == {(ROWS - 1, 1, before + 60)}
     assert proxy.counts["POST"] == (ROWS if fate == "drop after" else ROWS + 1)
     assert proxy.counts["GET"] == 2
@@ -112,7 +112,7 @@ def _lost(store: PetStore, file: Path) -> list[Entry]:
 
 
 def test_reconciling_that_would_take_long_is_left_to_a_later_call(fast: Sandbox, file: Path) -> None:
-    """Ten minutes are no wait for a cell that was not told to wait; a later call finds out."""
+    """Ten minutes are no wait for a cell that was not asked to wait; a later call finds out."""
     with FaultProxy(
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 10) else "pass"
     ) as proxy:

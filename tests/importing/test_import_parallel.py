@@ -53,7 +53,7 @@ def test_an_equal_row_of_another_import_is_never_taken_for_ours(
 
 
 def _lost_in_both(fast: Sandbox, proxy: FaultProxy, tmp_path: Path) -> tuple[list[PetStore], list[Path]]:
-    """Let two imports lose the answer to an equal row, and stop before they look."""
+    """Let two imports lose the answer to an equal row, and stop before they reconcile."""
     stores, paths = [through(fast, proxy), through(fast, proxy)], [tmp_path / "a.csv", tmp_path / "b.csv"]
     for store, path in zip(stores, paths, strict=True):
         path.write_text(REX)
@@ -184,7 +184,7 @@ store.import_pets(sys.argv[4], existing="send", progress=False)
 
 
 def _overlapping(rng: random.Random, folder: Path) -> list[Path]:
-    """Write three files of few values, so that many rows of one stand in the others, too."""
+    """Write three files of few values, so that many rows of one are in the others, too."""
     paths = []
     for name in "abc":
         rows = [
@@ -252,10 +252,10 @@ def _judge(
 
 def _rounds(tmp_path: Path, seeds: range) -> None:
     with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
-        told = [_round(box, tmp_path / str(seed), seed) for seed in seeds]
-    assert sum(rows for rows, _ in told) > 0
-    # one answer in ten is lost, and equal rows elsewhere share the doubt: most are told all the same
-    assert sum(unknown for _, unknown in told) < 0.5 * sum(rows for rows, _ in told)
+        counts = [_round(box, tmp_path / str(seed), seed) for seed in seeds]
+    assert sum(rows for rows, _ in counts) > 0
+    # one answer in ten is lost, and equal rows elsewhere share the doubt: most are decided all the same
+    assert sum(unknown for _, unknown in counts) < 0.5 * sum(rows for rows, _ in counts)
 
 
 @pytest.mark.case("P61")

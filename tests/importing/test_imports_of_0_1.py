@@ -21,7 +21,7 @@ OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
 
 @pytest.fixture
 def fast() -> Iterator[Sandbox]:
-    """A sandbox whose plan does not stand in the way; ids 1 and 2 are those that the old journal names."""
+    """A sandbox whose plan is no limit; ids 1 and 2 are those that the old journal names."""
     with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
         box.add([("Rex", 3, "sold"), ("Mia", 4, None)])
         yield box

@@ -1,4 +1,4 @@
-"""The fates of rows: what an answer means, and which row is which when a file comes again."""
+"""The outcomes of rows: what an answer means, and which row is which when a file comes again."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_each_answer_means_one_outcome(status: int, body: bytes, state: State) -
     ],
 )
 def test_a_201_that_does_not_show_the_animal_is_unknown(body: bytes) -> None:
-    """Something was created; whether it is this row cannot be told."""
+    """Something was created; whether it is this row is not known."""
     assert judge(201, body, REX).state == "unknown"
 
 
@@ -122,35 +122,35 @@ def test_rows_between_unchanged_neighbours_are_edits(at: int) -> None:
 @pytest.mark.case("P63")
 def test_the_same_cells_under_other_options_are_held() -> None:
     """The column of names is another one now: each created row keeps its outcome and is named."""
-    stands = [entry(n, f"Old {n}") for n in range(2, 40)]
-    read_anew = [row(e.number, f"Other {e.number}", 5)._replace(cells=e.cells) for e in stands]
+    created = [entry(n, f"Old {n}") for n in range(2, 40)]
+    read_anew = [row(e.number, f"Other {e.number}", 5)._replace(cells=e.cells) for e in created]
 
-    merged = merge(stands, read_anew)
+    merged = merge(created, read_anew)
 
     assert (len(merged.held), merged.new, merged.removed) == (38, (), ())
-    assert not is_another_file(stands, read_anew)
+    assert not is_another_file(created, read_anew)
 
 
 @pytest.mark.case("P63")
 @pytest.mark.parametrize(("replaced", "another"), [(10, False), (50, False), (90, False), (95, True)])
 def test_a_file_is_another_one_where_over_90_percent_is_gone_and_new(replaced: int, another: bool) -> None:
     """As many rows are replaced by new ones; what is left says which file it is."""
-    stands = [entry(n, f"Old {n}") for n in range(100)]
+    created = [entry(n, f"Old {n}") for n in range(100)]
     rows = [row(n, f"New {n}" if n < replaced else f"Old {n}") for n in range(100)]
 
-    assert is_another_file(stands, rows) is another
-    assert not is_another_file([*stands, entry(200, "Rex", "unknown")], rows)
+    assert is_another_file(created, rows) is another
+    assert not is_another_file([*created, entry(200, "Rex", "unknown")], rows)
 
 
 @pytest.mark.case("P63")
 def test_a_file_cut_down_or_grown_is_the_same_file() -> None:
     """The rows that are left, or the rows that were there before, are all known."""
-    stands = [entry(n, f"Old {n}") for n in range(100)]
+    created = [entry(n, f"Old {n}") for n in range(100)]
 
-    assert not is_another_file(stands, [row(2, "Old 99")])
-    assert not is_another_file(stands[:2], [row(n, f"Old {n}") for n in range(100)])
+    assert not is_another_file(created, [row(2, "Old 99")])
+    assert not is_another_file(created[:2], [row(n, f"Old {n}") for n in range(100)])
     with_a_column = [row(n, f"Old {n}")._replace(cells=("", f"Old {n}", "3", "")) for n in range(100)]
-    assert not is_another_file(stands, with_a_column)
+    assert not is_another_file(created, with_a_column)
 
 
 def test_a_whole_new_file_under_an_old_name_is_compared_in_no_time() -> None:
@@ -167,7 +167,7 @@ def test_new_rows_go_while_nothing_vanished() -> None:
     assert [(r.number, occurrence) for r, occurrence in merged.new] == [(3, 1), (4, 0)]
 
 
-def test_an_edited_row_goes_where_told() -> None:
+def test_an_edited_row_goes_when_asked_for() -> None:
     """`send_edited` makes it a further animal."""
     merged = merge([entry(2, "Rex")], [row(2, "Rexy")], send_edited=True)
 
@@ -176,11 +176,11 @@ def test_an_edited_row_goes_where_told() -> None:
 
 @pytest.mark.case("P35")
 def test_a_row_fixed_in_the_original_and_in_the_rejects_file_is_one_row() -> None:
-    """The rejects file carries the row's number; the same fix there is the row that stands."""
-    stands = [entry(5, "Rex")]
+    """The rejects file carries the row's number; the same fix there is the row that exists."""
+    created = [entry(5, "Rex")]
 
-    assert merge(stands, [row(5, "Rex")], partial=True).new == ()
-    assert merge(stands, [row(5, "Rexy")], partial=True).held != ()
+    assert merge(created, [row(5, "Rex")], partial=True).new == ()
+    assert merge(created, [row(5, "Rexy")], partial=True).held != ()
 
 
 def test_a_row_of_a_rejects_file_that_equals_another_created_row_is_another_animal() -> None:
@@ -190,6 +190,6 @@ def test_a_row_of_a_rejects_file_that_equals_another_created_row_is_another_anim
     assert [(r.number, occurrence) for r, occurrence in merged.new] == [(9, 1)]
 
 
-def test_a_removed_row_is_told() -> None:
-    """It stands in the service all the same."""
+def test_a_removed_row_is_named() -> None:
+    """It exists in the service all the same."""
     assert [e.number for e in merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia")]).removed] == [2]

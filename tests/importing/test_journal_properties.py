@@ -1,4 +1,4 @@
-"""The journal under random deaths: each row ends in one fate, none twice, none lost."""
+"""The journal under random deaths: each row ends in one state, none twice, none lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTENTS = st.lists(
 )
 # what becomes of a row that is sent, and where the process dies while it is: before the intent is durable,
 # after it, after the bytes left, after the answer came
-FATES = st.lists(
+ANSWERS = st.lists(
     st.sampled_from(["created", "rejected", "lost before", "lost after", "refused 429"]),
     min_size=1,
     max_size=30,
@@ -43,10 +43,10 @@ def rows_of(contents: list[tuple[str, int, str | None]]) -> list[Row]:
 
 
 class World:
-    """A service that counts what it created, and a fate for each request."""
+    """A service that counts what it created, and an answer for each request."""
 
-    def __init__(self, fates: list[str], deaths: list[int | None]) -> None:
-        self.fates, self.deaths = fates, deaths
+    def __init__(self, answers: list[str], deaths: list[int | None]) -> None:
+        self.answers, self.deaths = answers, deaths
         self.requests = 0
         self.created: Counter[tuple[str, int, str | None]] = Counter()
 
@@ -56,20 +56,20 @@ class World:
         with open_journal(folder, target, now=0.0) as journal:
             journal.add_rows(merge(journal.entries(), rows), now=0.0)
             for entry in [e for e in journal.entries(wanted=True) if e.state == "unsent"]:
-                fate = self.fates[self.requests % len(self.fates)]
+                answer = self.answers[self.requests % len(self.answers)]
                 death = self.deaths[self.requests % len(self.deaths)]
                 self.requests += 1
                 self._die(death, 0)
                 journal.transition([(entry, Outcome("sending"))], now=0.0)
                 self._die(death, 1)
-                if fate in ("created", "lost after"):
+                if answer in ("created", "lost after"):
                     self.created[entry.content] += 1
                 self._die(death, 2)
-                if fate == "created":
+                if answer == "created":
                     journal.transition([(entry, Outcome("created", self.requests))], now=0.0)
-                elif fate == "rejected":
+                elif answer == "rejected":
                     journal.transition([(entry, Outcome("rejected"))], now=0.0)
-                elif fate == "refused 429":
+                elif answer == "refused 429":
                     journal.transition([(entry, Outcome("unsent"))], now=0.0)
                 else:
                     journal.transition([(entry, Outcome("unknown"))], now=0.0)
@@ -81,14 +81,14 @@ class World:
             raise Death
 
 
-@given(contents=CONTENTS, fates=FATES, deaths=DEATHS, order=st.randoms(use_true_random=False))
+@given(contents=CONTENTS, answers=ANSWERS, deaths=DEATHS, order=st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
 @pytest.mark.case("P32", "P34")
-def test_whatever_dies_on_the_way_each_row_has_one_fate(
-    contents: list[tuple[str, int, str | None]], fates: list[str], deaths: list[int | None], order: object
+def test_whatever_dies_on_the_way_each_row_has_one_state(
+    contents: list[tuple[str, int, str | None]], answers: list[str], deaths: list[int | None], order: object
 ) -> None:
     """Runs die at random places, the file is re-sorted between them: no double, no loss."""
-    world = World(fates, deaths)
+    world = World(answers, deaths)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for _ in range(12):
@@ -115,18 +115,18 @@ RECONCILE_AFTER_S = 60.0
 class Clerk:
     """A service seen through lost replies and late commits, a staff that adds animals, and a clock."""
 
-    def __init__(self, rng: random.Random, contents: list[PetValues], *, foreign: float) -> None:
-        self.rng, self.contents, self.foreign = rng, contents, foreign
+    def __init__(self, rng: random.Random, contents: list[PetValues], *, others: float) -> None:
+        self.rng, self.contents, self.others = rng, contents, others
         self.now = 1_800_000_000.0
         self.animals: dict[int, tuple[PetValues, float]] = {}  # id: values, visible from
         self.ours: Counter[PetValues] = Counter()
-        self.strangers: Counter[PetValues] = Counter()
+        self.other_animals: Counter[PetValues] = Counter()
 
     def pass_time(self) -> None:
         self.now += self.rng.uniform(0, 20)
-        if self.rng.random() < self.foreign:
+        if self.rng.random() < self.others:
             content = self.rng.choice(self.contents)
-            self.strangers[content] += 1
+            self.other_animals[content] += 1
             self._add(content, self.now)
 
     def _add(self, content: PetValues, at: float) -> int:
@@ -136,13 +136,13 @@ class Clerk:
 
     def create(self, content: PetValues) -> int | None:
         """Commit now, up to a minute later, or never; answer, or lose the answer."""
-        fate = self.rng.choice(["answered", "answered", "lost after", "lost before", "lost, late"])
-        if fate == "lost before":
+        answer = self.rng.choice(["answered", "answered", "lost after", "lost before", "lost, late"])
+        if answer == "lost before":
             return None
         self.ours[content] += 1
-        late_s = self.rng.uniform(0, RECONCILE_AFTER_S - 0.001) if fate == "lost, late" else 0.0
+        late_s = self.rng.uniform(0, RECONCILE_AFTER_S - 0.001) if answer == "lost, late" else 0.0
         pet_id = self._add(content, self.now + late_s)
-        return pet_id if fate == "answered" else None
+        return pet_id if answer == "answered" else None
 
     def list_inventory(self) -> list[tuple[int, PetValues]]:
         return [(pet_id, content) for pet_id, (content, at) in self.animals.items() if at <= self.now]
@@ -186,17 +186,17 @@ def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
     contents=CONTENTS,
     seed=st.integers(0, 2**32),
     deaths=st.sampled_from([0.0, 0.05, 0.2]),
-    foreign=st.sampled_from([0.0, 0.0, 0.1, 0.5]),
+    others=st.sampled_from([0.0, 0.0, 0.1, 0.5]),
 )
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.case("P31", "P32", "P33", "P34")
-def test_settling_neither_doubles_nor_loses(
-    contents: list[PetValues], seed: int, deaths: float, foreign: float
+def test_reconciling_neither_doubles_nor_loses(
+    contents: list[PetValues], seed: int, deaths: float, others: float
 ) -> None:
-    """Deaths, lost replies, late commits, strangers: ambiguous only beside a stranger's own, or as twins."""
+    """Deaths, lost replies, late commits, other programs: ambiguous only beside their or equal rows."""
     rng = random.Random(seed)
-    clerk = Clerk(rng, contents, foreign=foreign)
-    for content in rng.sample(contents, len(contents) // 2):  # some stand before
+    clerk = Clerk(rng, contents, others=others)
+    for content in rng.sample(contents, len(contents) // 2):  # some exist before
         clerk._add(content, 0.0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -216,9 +216,11 @@ def test_settling_neither_doubles_nor_loses(
     assert len(set(ids)) == len(ids)
     assert all(e.pet_id is not None and clerk.animals[e.pet_id][0] == e.content for e in created)
     doubted = {e.content for e in ambiguous}
-    met = {content[:2] for content in clerk.strangers}
+    met = {content[:2] for content in clerk.other_animals}
     alike = Counter(content[:2] for content in contents)
-    assert all(content[:2] in met or alike[content[:2]] > 1 for content in doubted)  # a stranger, or kin
+    assert all(
+        content[:2] in met or alike[content[:2]] > 1 for content in doubted
+    )  # another's, or an equal row
     wanted = Counter(contents)
     assert all(clerk.ours[c] == n for c, n in wanted.items() if c[:2] not in met and c not in doubted)
 
