@@ -27,7 +27,7 @@ class OtherImports:
     Attributes:
         existing: Rows that they created, or may have, by their values; those of siblings apart.
         of_siblings: Likewise, of other sheets of the workbook that are imported with this one.
-        lost: Values of those that they may have created.
+        unknown: Values of those that they may have created.
         owned: Ids that they created, and the journal of each.
         defaults: Statuses that the service gave to rows that had none.
         unreadable: Journals that cannot be read, by name: what they own is not known.
@@ -35,7 +35,7 @@ class OtherImports:
 
     existing: Counter[PetValues] = field(default_factory=Counter)
     of_siblings: Counter[PetValues] = field(default_factory=Counter)
-    lost: set[PetValues] = field(default_factory=set)
+    unknown: set[PetValues] = field(default_factory=set)
     owned: dict[int, str] = field(default_factory=dict)
     defaults: set[str | None] = field(default_factory=set)
     unreadable: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ def other_imports(folder: Path, target: Target, *, but: str, siblings: Collectio
             values = PetValues(name, category_id, status)
             (others.of_siblings if journal_id in siblings else others.existing)[values] += 1
             if pet_id is None:
-                others.lost.add(values)
+                others.unknown.add(values)
             else:
                 others.owned[pet_id] = journal_id
 
@@ -161,7 +161,7 @@ def following(journal_id: str, target: Target) -> str:
 @dataclass(frozen=True)
 class JournalInfo:
     """
-    A journal that is kept.
+    A journal on disk.
 
     Attributes:
         id: Its name.

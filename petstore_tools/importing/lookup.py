@@ -95,7 +95,7 @@ def reconcile_unknown(
                 animals,
                 baseline=journal.baseline,
                 owned=owned,
-                lost_elsewhere=others.lost,
+                lost_elsewhere=others.unknown,
                 unreadable=others.unreadable,
                 defaults=journal.defaults | others.defaults,
             )

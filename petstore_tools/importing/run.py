@@ -54,6 +54,7 @@ def run(
         JournalError: Another run is under way, or its record cannot be trusted.
         UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the result files are
             written, and no further row was sent.
+        LedgerError: The budget cannot be used; likewise.
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
     client = inventory.client

@@ -242,7 +242,7 @@ def _judge(
             wanted[name, int(category_id), status or None] += 1
     owned = other_imports(folder, journals[0][1], but="")
     states: Counter[str] = sum((k.states for k in list_journals(folder)[0]), Counter())
-    unknown = owned.lost
+    unknown = owned.unknown
     assert states["created"] == len(owned.owned), "an animal is the answer to two rows"
     assert states["unsent"] == states["sending"] == states["rejected"] == 0
     assert not made - wanted, "an animal exists twice"
