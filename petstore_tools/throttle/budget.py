@@ -10,6 +10,7 @@ from petstore_tools.throttle.windows import WindowBudget
 
 SEEN_S: Final = 2.0  # a waiter that lives asks every half second
 SET_BACK_S: Final = 0.1  # a clock that shows so much less than before was set back
+_BY_WINDOW: Final = "by window"
 PEOPLE_S: Final = 600.0  # how long a person counts as present after asking
 
 
@@ -77,6 +78,8 @@ class Budget:
         granted: How many requests were allowed so far.
         seen_at: The latest time that was seen.
         steady: Machine that used the budget last, and its steady clock then.
+        spent: No fact: version 0.1 expects another type here, so it refuses the file. Else it would find no
+            requests in it and send too many.
     """
 
     windows: dict[WindowName, WindowBudget] = field(
@@ -98,6 +101,7 @@ class Budget:
     granted: int = 0
     seen_at: float = 0.0
     steady: tuple[str, float] | None = None
+    spent: str = _BY_WINDOW
 
     def follow(self, now: float, steady: tuple[str, float] | None = None) -> None:
         """
@@ -176,6 +180,7 @@ def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
         }
     numbers = old["learned"] or ()
     return old | {
+        "spent": _BY_WINDOW,
         "windows": windows,
         "in_flight": {
             token: request | {"probe": request["scout"], "unreported": request["unspoken"]}

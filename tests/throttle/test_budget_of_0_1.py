@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -107,6 +108,19 @@ def test_the_crowd_of_a_day_of_0_1_is_summed_up(opened: Callable[..., PetStore],
         sizes = sorted(len(state) for (state,) in db.execute("SELECT state FROM key_budget"))
     db.close()
     assert sizes[-1] < 4_000
+
+
+@responses.activate
+def test_version_0_1_refuses_what_this_version_wrote(opened: Callable[..., PetStore], tmp_path: Path) -> None:
+    """It would find no requests and send too many; it expects an object where a word stands."""
+    responses.get(PETS, json=[])
+    with opened("used") as store:
+        store.client.call("GET", PETS)
+
+    with sqlite3.connect(tmp_path / "budget.db") as db:
+        states = [json.loads(state) for (state,) in db.execute("SELECT state FROM key_budget")]
+    db.close()
+    assert sorted(type(state["spent"]) is str for state in states) == [False] * 4 + [True]
 
 
 def test_the_settings_that_configure_of_0_1_wrote_are_read(tmp_path: Path) -> None:
