@@ -65,7 +65,7 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     try:
         client.gate.read()
     except LedgerError as error:
-        yield Finding("budget", "error", str(error), "The message says what helps.", error)
+        yield Finding("budget", "error", str(error), error=error)
         return
     yield Finding("budget", "ok", f"counted {client.ledger.shared}")
     yield from _service(client, settings.plan)

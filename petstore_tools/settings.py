@@ -232,7 +232,7 @@ def check_base_url(address: str) -> str:
             f"the base address must end in {spec.PATH_PREFIX}; did you mean {root}{spec.PATH_PREFIX} ?"
         )
     if parts.scheme == "http" and not _is_here(host):
-        warnings.warn(f"the key travels unencrypted to {host}: use https", UserWarning, stacklevel=4)
+        warnings.warn(f"the key is sent unencrypted to {host}: use https", UserWarning, stacklevel=4)
     port = parts.port if parts.port != {"http": 80, "https": 443}[parts.scheme] else None
     name = f"[{host}]" if ":" in host else host
     return urlunsplit((parts.scheme, name if port is None else f"{name}:{port}", parts.path, "", ""))

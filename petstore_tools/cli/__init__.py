@@ -25,7 +25,7 @@ COMMANDS = {
     "keys": "Create, list and revoke the API keys of the service.",
     "lab": "Open JupyterLab on the notebooks, with a sandbox running.",
     "list": "Show the inventory, or write it to a file.",
-    "quota": "Show what is left of the quotas.",
+    "quota": "Show how many requests are left.",
     "report": "Count the animals by status and category.",
     "serve": "Run the Animal Store Service on this machine.",
 }

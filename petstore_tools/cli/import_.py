@@ -32,16 +32,30 @@ from petstore_tools.text import local_text, pluralize, utc_text
     metavar='"TITLE=FIELD"',
     help="Which column holds name, categoryId or status; once for each column.",
 )
-@click.option("--sheet", metavar="NAME|all", help="Which sheet, or all; else the visible one that fits.")
+@click.option(
+    "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the visible one with the columns]"
+)
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
-@click.option("--allow-totals", is_flag=True, help="Send rows whose name is a word for a total, too.")
+@click.option("--allow-totals", is_flag=True, help="Also send rows whose name is a word for a total.")
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation, as further animals.")
-@click.option("--drop-duplicates", is_flag=True, help="Send only one of the rows with the same three values.")
+@click.option(
+    "--drop-duplicates",
+    is_flag=True,
+    help="Send only one of several rows with the same name, category and status.",
+)
 @options.EXISTING
-@click.option("--baseline/--no-baseline", default=True, help="List first which animals exist already.")
-@click.option("--resend/--no-resend", default=True, help="Send unknown rows that a listing proves absent.")
+@click.option(
+    "--baseline/--no-baseline",
+    default=True,
+    help="Before the first create, list which animals exist already.",
+)
+@click.option(
+    "--resend/--no-resend",
+    default=True,
+    help="Send an unknown row again when a listing shows that it was not created.",
+)
 @click.option("--reserve", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
 @options.WAIT
 @options.YES
@@ -150,8 +164,8 @@ def _show(result: ImportResult, *, as_json: bool) -> None:
         click.echo(f"  {path.name}", err=True)
     if result.unknown:
         click.echo(
-            f"{pluralize(result.unknown, 'row')} may have been created or not; no run sends such a row again "
-            f"without proof. See: petstore-tools imports show {result.journal}",
+            f"{pluralize(result.unknown, 'row')} may have been created or not. No run sends them again until "
+            f"that is clear. See them: petstore-tools imports show {result.journal}",
             err=True,
         )
     if result.held:

@@ -14,9 +14,9 @@ from petstore_tools.text import utc_text
 @ENVIRONMENT
 def quota_(environment: str | None) -> int:
     """
-    Show what is left of the quotas.
+    Show how many requests are left.
 
-    The minute and the day are shown; this costs no request.
+    The minute and the day are shown, and who used them; this costs no request.
 
     \b
     Examples:

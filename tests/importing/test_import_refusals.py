@@ -113,7 +113,7 @@ def test_a_service_without_the_operation_stops_after_the_first_request(
 
 @pytest.mark.case("P39a")
 @pytest.mark.parametrize("base_url", ["http://127.0.0.1:1/v1", "http://nowhere.invalid/v1"])
-@pytest.mark.filterwarnings("ignore:the key travels unencrypted")
+@pytest.mark.filterwarnings("ignore:the key is sent unencrypted")
 def test_a_closed_port_or_an_unknown_host_makes_nothing_unknown(
     fast: Sandbox, file: Path, base_url: str
 ) -> None:
