@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import Annotated, Any, Final, NotRequired
+from typing import Annotated, Any, Final, NotRequired, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, with_config
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
 from petstore_tools import spec
+from petstore_tools.errors import ArgumentError
 
 # not blank (our choice, §2.6 shows no rule); spelt out, since engines disagree on what a space is
 NOT_BLANK: Final = r"[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
@@ -19,6 +20,13 @@ Int64 = Annotated[int, Field(ge=spec.INT64_MIN, le=spec.INT64_MAX)]
 def fault_text(fault: ErrorDetails) -> str:
     """Say in words what is wrong with a value; a pattern would not be words."""
     return "must not be blank" if fault["type"] == "string_pattern_mismatch" else fault["msg"]
+
+
+def first_fault(error: ValidationError) -> str:
+    """Describe the first fault by its place, not its content."""
+    fault = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in fault["loc"]) or "body"
+    return f"{place}: {fault_text(fault)}"
 
 
 def whole(number: Any) -> Any:
@@ -76,6 +84,19 @@ class NewPet(BaseModel):
     name: str = Field(pattern=NOT_BLANK)
     category_id: Annotated[Int64, BeforeValidator(whole)] = Field(alias="categoryId")
     status: spec.Status | None = None
+
+    @classmethod
+    def of(cls, name: Any, category_id: Any, status: Any) -> Self:
+        """
+        Take what a caller gave.
+
+        Raises:
+            ArgumentError: The interface document does not allow it.
+        """
+        try:
+            return cls(name=name, category_id=category_id, status=status)
+        except ValidationError as error:
+            raise ArgumentError(f"this animal cannot be created: {first_fault(error)}") from None
 
     def wire(self) -> bytes:
         """Return the JSON body in UTF-8."""

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal, Self
 from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.options import ImportOptions, takes_options
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.query import ListQuery, check_status, parse_age
-from petstore_tools.notebook import page_progress
+from petstore_tools.notebook import import_progress, page_progress
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
+from petstore_tools.text import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,37 +36,28 @@ if TYPE_CHECKING:
 
 class PetStore:
     """
-    One API key at one Animal Store Service.
+    One API key at one Animal Store Service (§1, §5, §8.2).
 
     Args:
-        base_url: Address that ends in `/v1`.
-        api_key: The key. All three of these come from arguments, else `PETSTORE_*` variables, else the
-            settings file.
-        plan: `free`, `pro`, `business`, `"PER_MINUTE/PER_DAY"`, a Plan, or None: as the settings say,
-            else learnt from the service's headers.
+        base_url, api_key, plan: Address that ends in `/v1`, key, and `free`, `pro`, `business`,
+            `"PER_MINUTE/PER_DAY"` or a Plan. Each comes from the argument, else its `PETSTORE_*` variable,
+            else the settings file; a plan that nobody names is learnt from the service's headers.
         environment: `production` (default) or `staging`.
-        session: A `requests.Session` of yours, for its proxies, certificates and adapters.
+        session: A `requests.Session` of yours, with its proxies, certificates and adapters.
         ledger: `shared`: one budget for all processes of this user, or of all machines that name the same
             `PETSTORE_LEDGER_URL`; `memory`: this process alone.
-        max_wait_s: Longest wait in seconds of a call that was not told to wait.
+        max_wait_s: Longest wait in seconds of a call without `wait=True`.
         state_dir: Folder of budget, journals and snapshots.
-        pagination: How this service reaches page two, None to learn it: `offset`, `skip`, `page`, `page0`,
-            `after`, `starting_after`, `cursor=PARAMETER`, or `none`: never try.
-        progress: False: show no progress and print no preview; None: a bar on a terminal and in a notebook,
-            elsewhere a line a minute.
+        pagination: How this service pages (`offset`, `page`, `cursor=NAME` ...), None to learn it.
+        progress: False: no progress and no preview; None: a bar where it can be drawn, else a line a minute.
 
     Attributes:
-        settings: What was resolved from arguments, variables and file; shows no key.
-        client: Makes single calls, within the plan.
-        inventory: What is listed, through that client.
-        snapshot_store: The kept listings.
-        journals: Folder of the journals of imports.
-        progress: As given.
+        settings, progress: As given by arguments, variables and file.
+        client, inventory: The first sends requests within the plan, the second lists through it.
+        snapshot_store, journals: The kept listings, and the folder of the journals of imports.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
-
-    Spec: §1, §5, §8.2.
     """
 
     def __init__(
@@ -92,10 +83,8 @@ class PetStore:
             state_dir=state_dir,
             pagination=pagination,
         )
-        self._quiet = progress is False
         self._open(settings, SystemClock(), session, ledger, max_wait_s, progress=progress)
-
-    _quiet = False  # no preview of an import is printed
+        self._prints_previews = progress is not False
 
     @classmethod
     def from_settings(
@@ -122,7 +111,7 @@ class PetStore:
         from petstore_tools.listing.pages import Inventory
         from petstore_tools.listing.remembered import RememberedServices
 
-        self.settings, self.progress = settings, progress
+        self.settings, self.progress, self._prints_previews = settings, progress, True
         self.client = Client(settings, clock=clock, session=session, ledger=ledger, max_wait_s=max_wait_s)
         remembered = RememberedServices(settings.state_dir / "services.json")
         self.inventory = Inventory(self.client, remembered, settings.pagination)
@@ -143,37 +132,28 @@ class PetStore:
         confirm: Callable[[int, int], None] | None = None,
     ) -> pd.DataFrame:
         """
-        Fetch the inventory as a frame that says whether it is complete.
-
-        A listing that was interrupted or met the day's quota keeps its pages: the same call within 26
-        hours goes on, and the frame says that there was a pause.
+        Fetch the inventory as a frame that says whether it is complete (§4.1).
 
         Args:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a snapshot that is not older (`"1h"`, seconds, a timedelta), else fetch and
-                keep one; needs the extra `parquet`.
+            max_age: Answer from a kept listing that is not older (`"1h"`, seconds, a timedelta), else fetch
+                and keep one; needs the extra `parquet`.
             max_requests: Stop after so many requests.
-            resume: Go on with an interrupted listing.
-            wait: Wait for the next day's quota in place of raising QuotaError.
-            confirm: Called before the first request where the day leaves fewer requests than the listing
-                needs, with the needed and the left number; it raises an exception to stop.
+            resume: Go on with a listing that stopped within 26 hours; the frame says that there was a pause.
+            wait: Wait for the next day's quota instead of raising QuotaError.
+            confirm: Called first where the day leaves too few requests, with needed and left; raises to stop.
 
         Returns:
             Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
-            missing where unset); the same dtypes when empty. `attrs["listing"]` says whether it is complete.
+            missing where unset); the same dtypes when empty. `attrs["listing"]` says whether it is complete,
+            and a warning says so where it is not.
 
         Raises:
             ArgumentError: An argument is none of these.
-            IncompleteListingError: Completeness was required; the frame is in `last_partial`.
-            UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError: What was read
-                until then is in `last_partial`, labelled as cut.
-
-        Warns:
-            UserWarning: The listing is not complete, or holds what the document does not name.
-
-        Spec: §4.1.
+            IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError:
+                It ended early, or is not complete as required; what was read is in `last_partial`.
         """
         query = ListQuery.of(status, first=first, max_requests=max_requests, require=require)
         age = None if max_age is None else parse_age(max_age, query)
@@ -195,26 +175,17 @@ class PetStore:
 
     def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Pages:
         """
-        Return a listing page by page: it sends requests as you iterate; `.listing` says what it is.
-
-        Iterate it again and it reads again, from the first page on.
-
-        Args:
-            status: One of the three values, None for all.
-            limit: Page size, 1 to 100.
-            wait: Wait for the next day's quota in place of raising QuotaError.
+        Return a listing page by page; requests are sent as you iterate; `.listing` says what it is (§4.1).
 
         Raises:
-            ArgumentError: Status or limit is none of these.
-
-        Spec: §4.1, §8.1.
+            ArgumentError: Status or limit is none that the interface document allows.
         """
         from petstore_tools.throttle.gate import CallOptions
 
         return self.inventory.pages(ListQuery.of(status, limit), call_options=CallOptions(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
-        """Return the animals one by one; asks for a page when the one before is used up (§4.1)."""
+        """Return the animals one by one; a page is asked for when the one before is used up (§4.1)."""
         return (pet for page in self.pages(status=status, wait=wait) for pet in page.pets)
 
     @property
@@ -223,109 +194,55 @@ class PetStore:
         return self._fetcher.last_partial
 
     def snapshot(self, *, wait: bool = False) -> Snapshot:
-        """
-        List all animals and keep the listing, in Parquet files that grow with what changed.
-
-        Args:
-            wait: Wait for the next day's quota in place of raising QuotaError.
-
-        Raises:
-            IncompleteListingError: The listing is not complete, so it is not kept.
-            MissingExtraError, OSError: Parquet is not installed, or its folder cannot be written; no request
-                was sent.
-
-        Spec: §4.1.
-        """
+        """List all animals and keep the listing (§4.1); raises before a request where it cannot be kept."""
         self.snapshot_store.check()
         return self.snapshot_store.keep(self.list_pets(require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:
-        """
-        Return the kept listings, oldest first; costs no request.
-
-        Args:
-            status: Of each, the animals with this status alone.
-
-        Raises:
-            MissingExtraError: The extra `parquet` is not installed.
-        """
+        """Return the kept listings, oldest first, or their animals with one status; costs no request."""
         check_status(status)
         return self.snapshot_store.all(status)
 
     def history(self, *, id: int | None = None, since: str | date | None = None) -> pd.DataFrame:  # noqa: A002
         """
-        Return what the kept listings say about each animal over time; costs no request.
+        Return what the kept listings say about each animal, or the one with this id; costs no request.
 
-        Args:
-            id: Of one animal.
-            since: Leave out what had ended before: an age such as `90d`, a date, or a time.
+        What had ended before `since` is left out: an age such as `90d`, a date, or a time.
 
         Returns:
-            One row for each time that an animal stayed as it was, by id and time: `id` (int64), `name`
-            (string), `categoryId` (int64), `status` (ordered category, missing where unset), `first_seen`,
-            `last_seen` (datetime, UTC: the end of the first and of the last listing that showed it so),
-            `ended_between` (interval of datetimes: the change lies between the end of that listing and the
-            start of the next one; missing where it has not ended).
-
-        Raises:
-            ArgumentError: `since` is none of these, or in the future.
-            MissingExtraError: The extra `parquet` is not installed.
-            FrameError: A file of the history is damaged.
+            One row for each time that an animal stayed as it was: the columns of a listing, `first_seen` and
+            `last_seen` (datetime, UTC: the end of the first and the last listing that showed it so), and
+            `ended_between` (interval from that last listing to the next one; missing where it has not ended).
         """
         return self.snapshot_store.history(pet_id=id, since=since, now=self.client.clock.now())
 
     def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
         """
-        Add one animal, with one request; the service cannot change or delete it afterwards.
-
-        Args:
-            name: Not blank.
-            category_id: int64; an integer of numpy or pandas is one, too.
-            status: One of the three values, None to leave it unset.
+        Create one animal, with one request; the service cannot change or delete it afterwards (§2.1, §4.2).
 
         Raises:
-            ArgumentError: A value the document does not allow; nothing was sent.
+            ArgumentError: The name is blank, or another value is not allowed; nothing was sent.
             BadRequestError, UnauthorizedError, QuotaError: Nothing was created.
-            TransportError, ApiError, ProtocolError: It may stand or not: look before trying again.
-
-        Spec: §2.1, §4.2.
+            TransportError, ApiError, ProtocolError: It may have been created: list before you try again.
         """
-        from pydantic import ValidationError
-
-        from petstore_tools.http.responses import first_fault
         from petstore_tools.models import NewPet
 
         check_status(status)
-        try:
-            pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
-        except ValidationError as error:
-            raise ArgumentError(f"no such animal can be added: {first_fault(error)}") from None
-        return self.client.create(pet)
+        return self.client.create(NewPet.of(name, category_id, status))
 
     def get_pet(self, pet_id: int) -> Pet:
         """
-        Fetch one animal by its id.
+        Fetch one animal by its id; deprecated, with a warning (§4.3).
 
         Raises:
-            ArgumentError: No int64.
-            NotFoundError: There is none, or the operation was removed as announced.
-
-        Warns:
-            DeprecationWarning: The operation is deprecated.
-
-        Spec: §4.3.
+            ArgumentError, NotFoundError: No int64; no such animal, or removed as announced.
         """
-        from petstore_tools.models import whole
-
         warnings.warn(
-            f"get_pet is deprecated, its removal is announced for {spec.REMOVAL_OF_GET_PET}; "
-            "use list_pets(status=...)",
+            f"get_pet is deprecated: its removal is announced for {spec.REMOVAL_OF_GET_PET}. "
+            "Use list_pets(status=...) instead",
             DeprecationWarning,
             stacklevel=2,
         )
-        pet_id = whole(pet_id)
-        if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
-            raise ArgumentError(f"an id is a whole number in int64, not {pet_id!r}")
         return self.client.get(pet_id)
 
     def status_report(
@@ -339,28 +256,17 @@ class PetStore:
         confirm: Callable[[int, int], None] | None = None,
     ) -> StatusReport:
         """
-        List the inventory, keep it as a snapshot where Parquet can be written, and report on it.
+        List the inventory, keep the listing where Parquet can be written, and report on it (§2.3, §4.1).
 
-        `petstore_tools.status_report` takes a frame that you have.
-
-        Args:
-            status: One of the three values, None for all.
-            categories: Labels by categoryId.
-            since: Compare with an earlier listing: `last`, that of the last report which was written to a
-                file; or the newest snapshot that is as old as `7d`, or as a date or time (`2026-03-05`,
-                `05.03.2026`, `2026-03-05T14:00+01:00`, a datetime; UTC where it names no zone, of a date
-                its end). Where none is that old, with the oldest, and the report says so. Needs the extra
-                `parquet`.
-            partial: Report on a listing that is not complete; the report says so.
-            wait: Wait for the next day's quota in place of raising QuotaError.
-            confirm: As for `list_pets`.
+        `since` compares with an earlier listing: `last`, that of the last report which was written to a file;
+        or the newest that is as old as `7d`, a date or a time (`2026-03-05`, `05.03.2026`, a datetime; UTC
+        where it names no zone, of a date its end); where none is that old, the oldest, and the report says
+        so. `categories` are labels by categoryId. `partial` reports on a listing that is not complete, and
+        says so. `status`, `wait` and `confirm`: as for `list_pets`.
 
         Raises:
-            ArgumentError: Status or `since` is none of these, or in the future; nothing was asked.
+            ArgumentError, MissingExtraError: `status` or `since` cannot be used; no request was sent.
             IncompleteListingError: The listing is not complete, and `partial` is not set.
-            MissingExtraError: `since` without the extra `parquet`.
-
-        Spec: §2.3, §4.1.
         """
         from petstore_tools.reporting.report import report_and_keep
 
@@ -372,7 +278,7 @@ class PetStore:
         return report_and_keep(frame, self.snapshot_store, older, categories=categories, partial=partial)
 
     def quota(self) -> Quota:
-        """Say what is left of minute and day, and when more is; costs no request (§8)."""
+        """Return what is left of minute and day, and when more is; costs no request (§8)."""
         from petstore_tools.throttle.quota import read_quota
 
         return read_quota(self.client.gate)
@@ -380,13 +286,10 @@ class PetStore:
     @takes_options(ImportOptions)
     def preview_import(self, options: ImportOptions) -> ImportPreview:
         """
-        Check a spreadsheet offline and estimate the cost of its import; sends and writes nothing.
+        Check a spreadsheet offline and estimate the cost of its import; sends nothing (§2.1, §8.2).
 
         Raises:
-            SheetError: The file cannot be used.
-            JournalError: The record of an earlier run cannot be trusted.
-
-        Spec: §2.1, §8.2.
+            SheetError, JournalError: The file cannot be used, or the record of an earlier run.
         """
         from petstore_tools.importing.check import preview
 
@@ -395,41 +298,31 @@ class PetStore:
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
         """
-        Create the animals of a spreadsheet, each once; the same call goes on where it stopped.
+        Create the animals of a spreadsheet, each once; the same call goes on where it stopped (§4.2, §8).
 
-        The preview is printed first. Good rows go, bad ones never do. Beside the input are afterwards
-        `NAME.created.csv`, `NAME.rejected.csv` (fix it and import it) and `NAME.unknown.csv`, as workbooks
-        for a workbook, and with `.sandbox` or `.staging` behind NAME where the animals went there. One that
-        a person changed is left alone, and the new one gets a number. A stop at the day's quota, a ban or
-        a sick service is no exception: `stopped` tells.
+        The preview is printed first. Good rows are sent, bad ones never. Beside the input are afterwards
+        `NAME.created.csv`, `NAME.rejected.csv` (correct it and import it) and `NAME.unknown.csv`, with
+        `.sandbox` or `.staging` behind NAME; one that a person changed is left alone. A stop at the day's
+        quota, by a block or by a failing service raises nothing: `stopped` says why.
 
         Raises:
             SheetError: The file cannot be used, or rows of it match animals that already exist.
             JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
-            Interrupted: Ctrl-C, or the kernel was interrupted, so that nothing after this call runs; the
-                result files are written, and the result is its `result`.
-
-        Spec: §4.2, §8.
+            Interrupted: By Ctrl-C or the kernel; the result files are written, the result is its `result`.
         """
         from petstore_tools.importing.run import run
-        from petstore_tools.notebook import import_progress
 
         progress = self.progress if options.progress is None else options.progress
-        quiet = self._quiet if options.progress is None else options.progress is False
-
-        def announce(preview: ImportPreview) -> bool:
-            if not quiet:
-                print(preview)
-            return True
-
+        prints = self._prints_previews if options.progress is None else options.progress is not False
+        announce = print if prints else lambda _: None
         with import_progress(progress) as show:
             result = run(self.inventory, self.journals, options, announce=announce, progress=show)
         assert result is not None
         return result
 
     def examine(self) -> Iterator[Finding]:
-        """Look at budget, service, key, clock and plan with one request; yields what is found as it comes."""
+        """Check settings, folder, budget, service, key, clock and plan, with one request; yields findings."""
         from petstore_tools.doctor import examine
 
         return examine(self.client, self.settings)
@@ -446,14 +339,12 @@ class PetStore:
         self.close()
 
     def _repr_html_(self) -> str:
-        from petstore_tools.text import html_table
-
-        plan = "learnt from headers" if self.settings.plan is None else str(self.settings.plan)
+        plan = str(self.settings.plan or "learnt from headers")
         row = (self.settings.environment, self.client.host, plan, self.client.ledger.shared)
         return html_table("PetStore", ("environment", "service", "plan", "budget counted"), [row])
 
     def __repr__(self) -> str:
         if not hasattr(self, "client"):  # a traceback of its making
             return "PetStore(not opened)"
-        plan = "plan learnt from headers" if self.settings.plan is None else str(self.settings.plan)
+        plan = self.settings.plan or "plan learnt from headers"
         return f"PetStore({self.settings.environment}, {self.client.host}, {plan})"

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from petstore_tools.errors import ApiError, BadRequestError, NotFoundError, ProtocolError, UnauthorizedError
 from petstore_tools.http.transport import Reply
-from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, fault_text
+from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, first_fault
 
 
 def request_line(method: str, url: str) -> str:
@@ -79,13 +79,6 @@ def read_pet(reply: Reply, line: str) -> Pet:
     except ValidationError as error:
         fault = _not_of_the_service(reply) or first_fault(error)
         raise ProtocolError(f"{line}: the answer is no animal: {fault}") from error
-
-
-def first_fault(error: ValidationError) -> str:
-    """Describe the first fault of a reply by its place, not its content."""
-    fault = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"]) or "body"
-    return f"{place}: {fault_text(fault)}"
 
 
 def read_rows(reply: Reply, url: str) -> list[PetRow]:

@@ -33,7 +33,7 @@ def run(
     folder: Path,
     options: ImportOptions,
     *,
-    announce: Callable[[ImportPreview], bool],
+    announce: Callable[[ImportPreview], bool | None],
     progress: Callable[[Progress], None],
 ) -> ImportResult | None:
     """
@@ -63,7 +63,7 @@ def run(
     with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
         others = other_imports(folder, opened.target, but=journal.id, siblings=opened.siblings)
         preview = check(client, opened, journal.entries(), others)
-        if not announce(preview):
+        if announce(preview) is False:
             return None
         if preview.refusal:
             raise SheetError(preview.refusal)
