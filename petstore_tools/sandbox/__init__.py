@@ -85,24 +85,20 @@ class Sandbox:
         if not isinstance(animals, int | Integral) or animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals!r}")
         self._clock_server: ClockServer | None = None
-        seen: deque[tuple[float, str, str, int]] = deque(maxlen=1_000_000)
-        self._seen = seen
+        seen = self._seen = deque[tuple[float, str, str, int]](maxlen=1_000_000)
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         with ExitStack() as made:  # whatever fails in it, nothing is left behind
             temporary = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
             folder = Path(made.enter_context(temporary))
             where = database or folder / "service.db"
-            served = Database(where, durability="OFF", own_time=clock == "system")
+            served = self._database = Database(where, durability="OFF", own_time=clock == "system")
             made.callback(served.close)
             if not served.page(after=spec.INT64_MIN, limit=1, status=None):
                 served.add_many(samples.inventory(animals))
             _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
-            self._admin = Database(where, durability="OFF")
-            made.callback(self._admin.close)
             # nothing that the server holds leads to this object: dropped, it is collected and ends
-            injector = FaultInjector(
-                Service(served, self.clock, lambda *response: seen.append(response)), faults
-            )
+            service = Service(served, self.clock, lambda *response: seen.append(response))
+            injector = FaultInjector(service, faults)
             self.faults = injector.faults
             server: ThreadedServer = ThreadedServer(injector)
             made.callback(server.stop)
@@ -148,7 +144,7 @@ class Sandbox:
         changed = replace(self.store.settings, **settings)
         numbers = plans.parse(plan)
         if numbers is not None:
-            _, key = self._admin.create_key(numbers, label="connected", now=self.clock.now())
+            _, key = self._database.create_key(numbers, label="connected", now=self.clock.now())
             changed = replace(changed, plan=numbers, api_key=SecretStr(key))
         return self._wire(changed, self._made, max_wait_s=max_wait_s)
 
@@ -174,7 +170,7 @@ class Sandbox:
         Returns:
             Their ids, in order.
         """
-        return self._admin.add_many(animals)
+        return self._database.add_many(animals)
 
     def change(self, pet_id: int, *, status: spec.Status | None) -> None:
         """
@@ -183,7 +179,7 @@ class Sandbox:
         Raises:
             LookupError: There is no such animal.
         """
-        if not self._admin.change(pet_id, status):
+        if not self._database.change(pet_id, status):
             raise LookupError(f"there is no animal {pet_id}")
 
     def remove(self, pet_id: int) -> None:
@@ -193,7 +189,7 @@ class Sandbox:
         Raises:
             LookupError: There is no such animal.
         """
-        if not self._admin.remove(pet_id):
+        if not self._database.remove(pet_id):
             raise LookupError(f"there is no animal {pet_id}")
 
     def _manual(self, advice: str) -> ManualClock:
