@@ -20,10 +20,11 @@ from petstore_tools import PetStore, Plan
 from petstore_tools.errors import IncompleteListingError, PagingError, TransportError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.schemes import SCHEMES
 from petstore_tools.models import PetRow
 from petstore_tools.service.server import ThreadedServer
 
-EVERY = ("link", "offset", "skip", "page", "page0", "after", "starting_after", "X-Next-Cursor=cursor")
+EVERY = ("link", *(scheme.name for scheme in SCHEMES), "X-Next-Cursor=cursor")
 AMPLE = Plan(1_000_000, 100_000_000)
 
 

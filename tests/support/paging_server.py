@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from urllib.parse import parse_qs, urlencode
 
+from petstore_tools.listing.schemes import SCHEMES
 from petstore_tools.service.messages import Receive, Scope, Send
 
 Row = dict[str, object]
+_BY_NAME = {scheme.name: scheme for scheme in SCHEMES}  # a row added there is spoken here
 
 
 def pets(count: int, *, step: int = 1) -> list[Row]:
@@ -92,7 +94,8 @@ class PagingService:
 
     def answer(self, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         header, _, parameter = self.speaks.partition("=")
-        known = {"limit", "status", parameter or {"link": "cursor", "page0": "page"}.get(header, header)}
+        scheme = _BY_NAME.get(self.speaks)
+        known = {"limit", "status", parameter or (scheme.parameter if scheme else "cursor")}
         if self.refuses:
             self.refuses -= 1
             body = {"code": "invalid_parameter", "message": "this token has expired", "status": 400}
@@ -131,12 +134,12 @@ class PagingService:
             return int(query.get(parameter, "t0").removeprefix("t"))
         if speaks == "link":
             return int(query.get("cursor", 0))
-        if speaks in ("offset", "skip"):
-            return int(query.get(speaks, 0))
-        if speaks in ("page", "page0"):
-            base = 1 if speaks == "page" else 0
-            return (int(query.get("page", base)) - base) * size
-        if speaks in ("after", "starting_after") and speaks in query:
-            after = int(query[speaks])
-            return next((at for at, row in enumerate(rows) if int(str(row["id"])) > after), len(rows))
-        return 0
+        scheme = _BY_NAME.get(speaks)
+        if scheme is None or scheme.parameter not in query:
+            return 0
+        value = int(query[scheme.parameter])
+        if scheme.counts == "rows":
+            return value
+        if scheme.counts == "pages":
+            return (value - scheme.base) * size
+        return next((at for at, row in enumerate(rows) if int(str(row["id"])) > value), len(rows))
