@@ -88,13 +88,9 @@ def parse_age(given: str | float | timedelta, query: ListQuery) -> timedelta:
     if query.first is not None or query.max_requests is not None:
         left_out = f"{option('first')} and {option('max_requests')}"
         raise ArgumentError(f"{option('max_age')} cannot be combined with {left_out}")
-    match given:
-        case timedelta():
-            seconds: float | None = given.total_seconds()
-        case str():
-            seconds = parse_duration(given)
-        case _:
-            seconds = given
+    seconds = parse_duration(given) if isinstance(given, str) else given
+    if isinstance(seconds, timedelta):
+        seconds = seconds.total_seconds()
     if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:
         raise ArgumentError(f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}")
     return timedelta(seconds=seconds)
