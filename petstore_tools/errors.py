@@ -1,5 +1,5 @@
 """
-The exception tree: one root, and branches that follow what a caller can do about it.
+Pure: the exception tree; one root, and branches that follow what a caller can do about it.
 
 - PetstoreError
     - TransportError           no usable reply arrived; `may_have_left` tells whether the request may have

@@ -1,4 +1,4 @@
-"""Wire models of the document: what a request body and a reply look like (§2)."""
+"""Pure: wire models of the document: what a request body and a reply look like (§2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans and their windows: how many requests a key has, by the minute and by the day (§8.2)."""
+"""Pure: plans and their windows: how many requests a key has, by the minute and by the day (§8.2)."""
 
 from __future__ import annotations
 

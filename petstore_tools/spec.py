@@ -1,5 +1,5 @@
 """
-The document's numbers, each once, with its section.
+Pure: the document's numbers, each once, with its section.
 
 Sections of the interface document:
 

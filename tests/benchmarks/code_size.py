@@ -19,8 +19,8 @@ NO_CODE = {
 }
 
 
-def code_lines(path: Path) -> int:
-    """Return how many lines of a file hold code."""
+def code_lines(path: Path) -> set[int]:
+    """Return the numbers of the lines of a file that hold code."""
     with tokenize.open(path) as file:
         tokens = list(tokenize.generate_tokens(file.readline))
     lines = {n for t in tokens if t.type not in NO_CODE for n in range(t.start[0], t.end[0] + 1)}
@@ -33,14 +33,14 @@ def code_lines(path: Path) -> int:
             and isinstance(first.value.value, str)
         ):
             lines -= set(range(first.lineno, (first.end_lineno or 0) + 1))
-    return len(lines)
+    return lines
 
 
 def main() -> None:
     """Print each room, then both sides beside their bounds."""
     rooms: Counter[str] = Counter()
     for path in PACKAGE.rglob("*.py"):
-        rooms[path.relative_to(PACKAGE).parts[0].removesuffix(".py")] += code_lines(path)
+        rooms[path.relative_to(PACKAGE).parts[0].removesuffix(".py")] += len(code_lines(path))
     print(", ".join(f"{room} {lines:,}" for room, lines in sorted(rooms.items())))
     service = rooms["service"] + rooms["sandbox"]
     counts = {"client": rooms.total() - service, "service and sandbox": service}
@@ -48,4 +48,5 @@ def main() -> None:
         print(f"{side}: {count:,} code lines, {BOUNDS[side]:,} wanted at most")
 
 
-main()
+if __name__ == "__main__":
+    main()
