@@ -44,6 +44,7 @@ def workbook(headline: str, facts: str, tables: Mapping[str, pd.DataFrame], *, c
             cells.to_excel(writer, sheet_name=name, index=False, startrow=top, freeze_panes=(top + 1, 1))
             sheet = writer.sheets[name]
             sheet.autofit()
+            sheet.set_row(top, None, writer.book.add_format({"bold": True, "bottom": 1}))
             for at, column in enumerate(cells):
                 if pd.api.types.is_numeric_dtype(cells[column]):
                     style = writer.book.add_format({"num_format": FORMATS.get(str(column), "#,##0")})
