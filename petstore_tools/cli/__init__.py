@@ -6,7 +6,6 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 
 import click
@@ -47,6 +46,8 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command."""
+        from difflib import get_close_matches
+
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             near = get_close_matches(name, self.list_commands(ctx), 1)
@@ -80,7 +81,7 @@ class Lazy(Group):
         return command
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__)
 def cli() -> None:
     """

@@ -30,7 +30,7 @@ from petstore_tools.text import local_text, pluralize, utc_text
     multiple=True,
     callback=options.columns_of,
     metavar='"TITLE=FIELD"',
-    help="Which column holds name, categoryId or status; once for each column.",
+    help="Which column holds name, categoryId or status; give it once for each.",
 )
 @click.option(
     "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the visible one with the columns]"
@@ -56,7 +56,9 @@ from petstore_tools.text import local_text, pluralize, utc_text
     default=True,
     help="Send an unknown row again when a listing shows that it was not created.",
 )
-@click.option("--reserve", type=click.IntRange(min=0), help="Requests of each day to keep for others.")
+@click.option(
+    "--reserve", type=click.IntRange(min=0), metavar="N", help="Keep N requests of each day for others."
+)
 @options.WAIT
 @options.YES
 @options.JSON

@@ -23,7 +23,9 @@ from petstore_tools.text import pluralize
 Command = TypeVar("Command", bound=Callable[..., Any])
 SHOWN_ROWS = 20
 ENVIRONMENTS = click.Choice(("production", "staging"))
-ENVIRONMENT = click.option("--environment", type=ENVIRONMENTS, help="Which base address to use.")
+ENVIRONMENT = click.option(
+    "--environment", type=ENVIRONMENTS, help="Which service to use.  [default: as the settings say]"
+)
 EXISTING = click.option(
     "--existing",
     type=click.Choice(("ask", "skip", "send")),
@@ -33,7 +35,7 @@ EXISTING = click.option(
     "refuses the import.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Draw no progress bar.")
+NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Show no progress.")
 STATUS = click.option(
     "--status", type=str.casefold, metavar="|".join(spec.STATUSES), help="Only animals with this status."
 )

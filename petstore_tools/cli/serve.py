@@ -15,10 +15,14 @@ from petstore_tools.errors import MissingExtraError
 
 
 @click.command("serve")
-@click.option("--port", type=click.IntRange(1, 65_535), help="Default: 8765, for staging 8766.")
+@click.option("--port", type=click.IntRange(1, 65_535), metavar="N", help="Default: 8765, for staging 8766.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, help="Processes; more than 1 needs PostgreSQL."
+    "--workers",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    default=1,
+    help="Processes; more than 1 needs PostgreSQL.",
 )
 @click.option(
     "--trust-proxy",
@@ -30,6 +34,7 @@ from petstore_tools.errors import MissingExtraError
 @click.option(
     "--limit-concurrency",
     type=click.IntRange(1, 100_000),
+    metavar="N",
     help="Most open connections of a process. Above it, connections that have sent no whole request for a "
     "second are closed; when there are none, new ones are answered with 503.  [default: 512]",
 )
