@@ -1,4 +1,4 @@
-"""Two clocks: the machine's, and one that is turned by hand or by itself when all wait."""
+"""Two clocks: the machine's, and one that is advanced by calls, or by itself when all threads wait."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class SystemClock:
 
 class ManualClock:
     """
-    A clock that can be turned.
+    A clock that can be advanced.
 
     It moves by `advance`, or by itself to the earliest wake-up when every thread that works waits.
 
     Args:
-        start: Unix seconds at which it stands first.
+        start: Unix seconds that it shows first.
     """
 
     def __init__(self, start: float) -> None:
@@ -78,11 +78,11 @@ class ManualClock:
             return self._now
 
     def advance(self, seconds: float) -> None:
-        """Turn the clock on by so many seconds."""
+        """Advance the clock by so many seconds."""
         if seconds < 0:
-            raise ArgumentError("time can only be turned forward")
+            raise ArgumentError("seconds must be 0 or more: time can only be advanced")
         with self._changed:
-            self._turn(self._now + seconds)
+            self._set(self._now + seconds)
 
     def sleep_until(self, at: float) -> None:
         """Sleep until the clock shows `at`, or less: after a poke or half a real second."""
@@ -91,7 +91,7 @@ class ManualClock:
             if at <= self._now:
                 return
             self._sleeping[me] = at
-            self._turn_if_all_wait()
+            self._advance_if_all_wait()
             if me in self._sleeping:
                 self._changed.wait_for(lambda: me not in self._sleeping, timeout=SLICE_S)
                 self._sleeping.pop(me, None)
@@ -124,13 +124,13 @@ class ManualClock:
             self._working[me] -= 1
             if not self._working[me]:
                 del self._working[me]
-            self._turn_if_all_wait()
+            self._advance_if_all_wait()
 
-    def _turn_if_all_wait(self) -> None:
+    def _advance_if_all_wait(self) -> None:
         if self._sleeping and all(thread in self._sleeping for thread in self._working):
-            self._turn(max(self._now, min(self._sleeping.values())))
+            self._set(max(self._now, min(self._sleeping.values())))
 
-    def _turn(self, to: float) -> None:
+    def _set(self, to: float) -> None:
         self._now = to
         self._sleeping = {thread: at for thread, at in self._sleeping.items() if at > to}
         self._changed.notify_all()

@@ -9,10 +9,10 @@ from typing import Final, Literal
 from petstore_tools import spec
 from petstore_tools.errors import SettingsError
 
-MAX_WAIT_S: Final = 90.0  # of a call that was not told to wait
+MAX_WAIT_S: Final = 90.0  # of a call that was not asked to wait
 MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
 MOST_DIGITS: Final = 100
-LONGEST_SHOWN: Final = 20  # of what is no plan: it may be a key, pasted in the wrong place
+LONGEST_SHOWN: Final = 20  # of a text that is not a plan: it may be a key, pasted in the wrong place
 
 
 WindowName = Literal["minute", "day"]
@@ -47,8 +47,8 @@ class Plan:
     The quotas of a key.
 
     Args:
-        per_minute: Requests in a minute, or None where only the service's headers tell.
-        per_day: Requests in a day, or None where only the service's headers tell.
+        per_minute: Requests in a minute, or None where only the service's headers show it.
+        per_day: Requests in a day, or None where only the service's headers show it.
         name: `free`, `pro`, `business`, or a name of yours for an Enterprise plan.
 
     Raises:
@@ -64,7 +64,7 @@ class Plan:
     def __post_init__(self) -> None:
         for number in (self.per_minute, self.per_day):
             if number is not None and (type(number) is not int or not 1 <= number <= MOST_REQUESTS):
-                raise SettingsError(f"a plan's numbers are whole, from 1 to {MOST_REQUESTS:,}")
+                raise SettingsError(f"a plan's numbers must be whole numbers between 1 and {MOST_REQUESTS:,}")
 
     def __str__(self) -> str:
         minute = "unknown" if self.per_minute is None else f"{self.per_minute:,}"

@@ -1,4 +1,4 @@
-"""SQLite as this house opens it: WAL, explicit transactions, one connection per process, errors named."""
+"""SQLite as this package opens it: WAL, explicit transactions, one connection per process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 Durability = Literal["FULL", "NORMAL", "OFF"]  # power loss; death of the process; nothing
 BUSY_S = 10.0
-LONGEST_NAP_S = 0.003
+LONGEST_SLEEP_S = 0.003
 
 
 def connect(path: Path, *, durability: Durability) -> sqlite3.Connection:
@@ -33,7 +33,7 @@ def connect(path: Path, *, durability: Durability) -> sqlite3.Connection:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
     try:
-        _patiently(connection, "PRAGMA journal_mode = WAL")
+        _execute_when_free(connection, "PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {durability}")
     except sqlite3.Error:
         connection.close()
@@ -57,7 +57,7 @@ def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
 
 def begin(connection: sqlite3.Connection, *, wait_s: float) -> None:
     """Take the file's write lock; others may hold it for so long."""
-    _patiently(connection, "BEGIN IMMEDIATE", wait_s)
+    _execute_when_free(connection, "BEGIN IMMEDIATE", wait_s)
 
 
 @contextmanager
@@ -77,13 +77,13 @@ class Closable(Protocol):
     """A connection."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close it."""
 
 
 C = TypeVar("C", bound=Closable)
 
 
-def _patiently(connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S) -> None:
+def _execute_when_free(connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S) -> None:
     """
     Execute a statement that others may hold up, for so long.
 
@@ -98,7 +98,7 @@ def _patiently(connection: sqlite3.Connection, statement: str, wait_s: float = B
             busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
             if not busy or time.monotonic() > end:
                 raise
-            time.sleep(random.uniform(0, LONGEST_NAP_S))
+            time.sleep(random.uniform(0, LONGEST_SLEEP_S))
         else:
             return
 

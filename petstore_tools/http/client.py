@@ -34,7 +34,7 @@ class Client:
         clock: Tells time and sleeps.
         session: A `requests.Session` of the caller, None for one of its own.
         ledger: Where the budget is counted: `shared` or `memory`.
-        max_wait_s: Longest wait of a call that was not told to wait.
+        max_wait_s: Longest wait of a call that was not asked to wait.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Client:
 
         Raises:
             BadRequestError: The service refuses it; nothing was created.
-            TransportError: With `may_have_left`: it may stand or not; look for it before trying again.
+            TransportError: With `may_have_left`: the animal may exist; list the animals before trying again.
             ApiError: With a status of 500 or more: likewise.
         """
         url = self.base_url + spec.PETS_PATH
@@ -148,8 +148,8 @@ class Client:
                         on_no_effect()
                         continue
                     failures += 1
-                    sick = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    if not sick or failures >= retry.ATTEMPTS or not call_options.may_retry():
+                    failed = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+                    if not failed or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         return reply
                 self.gate.pause(retry.backoff_s(failures, self._rng), call_options)
 
@@ -163,28 +163,27 @@ class Client:
         before: Callable[[], None] = lambda: None,
     ) -> Reply:
         """
-        Wait for the throttle and send once; the answer comes back whatever it says, 429 included.
+        Wait for the throttle and send once; the answer is returned whatever its status, 429 included.
 
         Args:
             method: HTTP method.
             url: Whole address.
             body: JSON in UTF-8.
             call_options: How it waits.
-            before: Called when the throttle has let the request go, before a byte leaves.
+            before: Called when the throttle has allowed the request, before a byte leaves.
         """
         token = self.gate.acquire(call_options)
+        may_have_left = False
         try:
             before()
-        except BaseException:
-            self.gate.failed(token, may_have_left=False)
-            raise
-        try:
+            may_have_left = True
             reply = self.transport.send(method, url, body)
         except BaseException as error:
-            left = not isinstance(error, TransportError) or error.may_have_left
-            if left:
+            if isinstance(error, TransportError):
+                may_have_left = error.may_have_left
+            if may_have_left:
                 self._count(call_options)
-            self.gate.failed(token, may_have_left=left)
+            self.gate.failed(token, may_have_left=may_have_left)
             raise
         self._count(call_options)
         code = error_code(reply.body) if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""

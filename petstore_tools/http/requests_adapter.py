@@ -25,7 +25,7 @@ class ThrottleAdapter(HTTPAdapter):
     Mount it on the service's address. It shares its budget with all that use the same key and address on
     this machine, `PetStore` included; a PetStore on such a session counts each request once. It never
     retries, so that every attempt asks: a 429 comes back to the caller, and the next request waits until the
-    service said go.
+    service allows it.
 
     Args:
         base_url: The service's base address.
@@ -34,7 +34,7 @@ class ThrottleAdapter(HTTPAdapter):
         ledger: `shared`: one budget for all processes of this user, or of all machines that name the same
             `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         state_dir: Folder of the budget; default: as the settings say, else the user's state folder.
-        wait: Wait as long as the plan says, in place of raising QuotaError.
+        wait: Wait as long as the plan requires, instead of raising QuotaError.
         max_wait_s: Longest wait in seconds otherwise.
         clock: Tells time and sleeps; default: the machine's.
 
@@ -46,7 +46,7 @@ class ThrottleAdapter(HTTPAdapter):
     Spec: §8.2 to §8.4.
     """
 
-    counts_requests = True  # PetStore counts by itself, and goes past an adapter that does
+    counts_requests = True  # PetStore counts by itself, so it does not send through such an adapter
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class ThrottleAdapter(HTTPAdapter):
         self._call_options = CallOptions(wait=wait)
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        """Wait for the throttle, send once, and tell it what came back."""
+        """Wait for the throttle, send once, and record what came back."""
         token = self._gate.acquire(self._call_options)
         try:
             response = super().send(request, *args, **kwargs)

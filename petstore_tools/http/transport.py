@@ -1,4 +1,4 @@
-"""Requests on the wire: one seam over `requests`, which adds the key, a timeout, and nothing else."""
+"""Requests on the wire: `requests` with the key, a deadline and fresh connections, and nothing else."""
 
 from __future__ import annotations
 
@@ -199,7 +199,8 @@ class Transport:
         mounted = self._session.get_adapter(url)
         if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
             raise SettingsError(
-                "the session's adapter retries by itself, past the throttle; mount HTTPAdapter(max_retries=0)"
+                "the session's adapter retries by itself, without asking the throttle; mount "
+                "HTTPAdapter(max_retries=0)"
             )
         plain = type(mounted) is HTTPAdapter or getattr(mounted, "counts_requests", False)
         return None if plain else mounted

@@ -106,7 +106,7 @@ class WindowBudget:
         return inf
 
     def spend(self, name: str, n: int) -> None:
-        """Count `n` requests of a process; of many processes only those that sent last are told apart."""
+        """Count `n` requests of a process; of many processes only those that sent last are counted apart."""
         self.spent_by[name] = max(0, self.spent_by.pop(name, 0) + n)
         if len(self.spent_by) > MOST_PROCESSES:
             older = list(self.spent_by)[: -MOST_PROCESSES // 2]
