@@ -33,7 +33,7 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 def _open_files() -> int:
-    """Count open files and sockets, where the system tells."""
+    """Count open files and sockets, where the system shows them."""
     folder = Path("/proc/self/fd")
     return len(os.listdir(folder)) if folder.exists() else 0
 

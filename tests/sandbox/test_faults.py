@@ -16,20 +16,20 @@ from petstore_tools.errors import ApiError, ProtocolError, TransportError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.testing import Fault
 
-STANDS = {"drop_before": 0, "drop_after": 1, "error_before": 0, "error_after": 1, "garbage": 1}
+EXISTS = {"drop_before": 0, "drop_after": 1, "error_before": 0, "error_after": 1, "garbage": 1}
 
 
 @pytest.mark.case("P31", "P42")
-@pytest.mark.parametrize("kind", STANDS)
+@pytest.mark.parametrize("kind", EXISTS)
 def test_each_fault_does_what_it_says(kind: str) -> None:
-    """What the caller sees, and whether the animal stands."""
+    """What the caller sees, and whether the animal exists."""
     with Sandbox(animals=0, faults=[Fault(kind, method="POST", at=(1,))]) as box:  # type: ignore[arg-type]
         with pytest.raises((TransportError, ApiError, ProtocolError)):
             box.store.create_pet("Rex", category_id=1)
-        standing = len(box.store.list_pets())
+        existing = len(box.store.list_pets())
         box.store.create_pet("Mia", category_id=1)
 
-    assert standing == STANDS[kind]
+    assert existing == EXISTS[kind]
 
 
 @pytest.mark.case("P31")
@@ -38,7 +38,7 @@ def test_an_import_through_every_fault_ends_with_each_row_once(tmp_path: Path) -
     path = tmp_path / "animals.csv"
     path.write_text("name,categoryId\n" + "".join(f"Pet {n},1\n" for n in range(60)))
     faults = [
-        *(Fault(kind, method="POST", at=(n, n + 20)) for n, kind in enumerate(STANDS, start=3)),  # type: ignore[arg-type]
+        *(Fault(kind, method="POST", at=(n, n + 20)) for n, kind in enumerate(EXISTS, start=3)),  # type: ignore[arg-type]
         Fault("error_before", method="GET", every=3),
     ]
     with Sandbox(plan="1000/100000", animals=0, faults=faults) as box:

@@ -64,7 +64,7 @@ def test_paths_that_look_a_little_like_addresses_are_files(
     ],
 )
 def test_serve_names_host_and_database_and_nothing_else(postgres: Postgres, form: str) -> None:
-    """Wherever the password stands in the address."""
+    """Wherever the password is in the address."""
     parts = urlsplit(postgres.database())
     name = parts.path[1:]
     env = {**os.environ, "PETSTORE_DATABASE_URL": form.format(name=name, port=parts.port)}

@@ -239,13 +239,13 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(tmp_pa
             (tmp_path / "aside.db").replace(path)
         back = post(client(key), base_url)
     database = Database(path)
-    stood = [pet[0] for pet in database.page(after=0, limit=9, status=None)]
+    existing = [pet[0] for pet in database.page(after=0, limit=9, status=None)]
     database.close()
 
     assert [before.status_code, back.status_code] == [201, 201]
     assert all("was removed or replaced" in answer.json()["message"] for answer in refused)
     assert {answer.status_code for answer in [*refused, health]} == {503}
-    assert stood == [1, back.json()["id"]]
+    assert existing == [1, back.json()["id"]]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file in use cannot be removed there")

@@ -81,11 +81,11 @@ def request(chance: random.Random, key: str) -> bytes:
 def check(method: str, answer: http.client.HTTPResponse, got: bytes) -> None:
     """Check one answer: documented, JSON, an Error where it is none, with the rate headers."""
     assert answer.status in DOCUMENTED, (method, answer.status, got[:200])
-    told = json.loads(got)
+    body = json.loads(got)
     if answer.status >= 400:
-        assert set(told) == {"code", "message", "status"}
-        assert told["status"] == answer.status
-    if told not in ({"status": "ok"},) and "openapi" not in told:
+        assert set(body) == {"code", "message", "status"}
+        assert body["status"] == answer.status
+    if body not in ({"status": "ok"},) and "openapi" not in body:
         for name in ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"):
             assert (answer.getheader(name) or "").isdecimal()
 

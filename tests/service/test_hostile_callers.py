@@ -175,7 +175,7 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(serv
 
 
 class Crowd:
-    """Twenty connections without a key that do as they are told, again and again, until the end."""
+    """Twenty connections without a key that do the same thing again and again, until the end."""
 
     def __init__(self, served: Serving, do: Callable[[socket.socket], None], size: int = 20) -> None:
         self._served, self._do, self._end = served, do, threading.Event()
@@ -270,7 +270,7 @@ def test_more_connections_than_the_limit_get_503_until_one_has_stalled(tmp_path:
 
 
 def test_a_forwarded_address_in_a_trailer_is_not_believed(tmp_path: Path) -> None:
-    """Behind a trusted proxy, callers are told apart by its header alone."""
+    """Behind a trusted proxy, callers are distinguished by its header alone."""
     with serving(tmp_path / "service.db", "--trust-proxy", "127.0.0.1") as served:
         left = []
         for n in range(2):

@@ -119,7 +119,7 @@ def test_a_ban_lasts_no_longer_than_a_ban_whatever_the_clock_does() -> None:
 
 
 def test_a_ban_names_the_end_of_the_day_where_the_day_is_used_up() -> None:
-    """Who waits exactly as long as was told is served, and earns no new ban."""
+    """Who waits exactly as long as the 429 says is served, and earns no new ban."""
     usage, decisions = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
     assert decisions[-1].banned
     assert T0 + 66 + decisions[-1].retry_after_s == DAY.end(T0)

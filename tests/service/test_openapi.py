@@ -17,7 +17,7 @@ import requests
 from petstore_tools import spec
 from petstore_tools.service import bodies, openapi
 
-# typed from INTERFACE.md: place in the document -> what stands there (§ of the interface)
+# typed from INTERFACE.md: place in the document -> what it says (§ of the interface)
 TABLE = {
     "info > version": "1.0.0",  # §9
     "paths > /pets > get > operationId": "listPets",  # §4.1

@@ -94,7 +94,7 @@ def test_a_locked_database_holds_up_only_those_who_need_it(where: str) -> None:
 def test_a_lock_is_waited_for_once_by_all_who_wait_and_then_is_a_503(
     where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sixteen creates wait together, are refused together, and none of them stands."""
+    """Sixteen creates wait together, are refused together, and none of them exists."""
     monkeypatch.setattr(app, "DATABASE_S", 0.4)
     with served(where) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
@@ -103,13 +103,13 @@ def test_a_lock_is_waited_for_once_by_all_who_wait_and_then_is_a_503(
             begun_at = time.monotonic()
             answers = list(pool.map(lambda session: post(session, base_url), sessions))
             took_s = time.monotonic() - begun_at
-        stood = animals(database)
+        existing = animals(database)
         back = post(sessions[0], base_url)
 
     assert all(is_refused(answer) for answer in answers)
     assert "locked by another program" in answers[0].text or "did not answer in time" in answers[0].text
     assert took_s < 4
-    assert (stood, back.status_code) == (0, 201)
+    assert (existing, back.status_code) == (0, 201)
 
 
 def test_a_read_only_database_is_a_503_and_its_connection_is_renewed(postgres: Postgres) -> None:
@@ -192,10 +192,10 @@ def test_a_session_that_is_cut_before_its_commit_is_known_to_have_changed_nothin
         database.save = cut  # type: ignore[method-assign]
         refused = post(client(key), base_url)
         database.save = real  # type: ignore[method-assign]
-        stood, back = animals(database), post(client(key), base_url)
+        existing, back = animals(database), post(client(key), base_url)
 
     assert is_refused(refused)
-    assert (stood, back.status_code) == (0, 201)
+    assert (existing, back.status_code) == (0, 201)
 
 
 def test_only_a_create_whose_commit_failed_is_not_known(where: str) -> None:
@@ -259,7 +259,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
 def test_a_commit_that_reaches_a_server_late_is_not_made(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server was paused when it came: the caller is told that it is not known, and it never stands."""
+    """The server was paused when it came: the response says so, and the animal never exists."""
     monkeypatch.setattr(app, "DATABASE_S", 0.5)
     monkeypatch.setattr(postgres_engine, "IDLE_S", 0.5)
     url = postgres.database()
@@ -281,10 +281,10 @@ def test_a_commit_that_reaches_a_server_late_is_not_made(
         gone = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
         with psycopg.connect(url, autocommit=True) as other:
             until(lambda: other.execute(gone, (stopped[0],)).fetchone() == (0,))
-        stood = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
+        existing = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
 
     assert (unknown.status_code, "not known" in unknown.text) == (500, True)
-    assert stood == ["Rex"]
+    assert existing == ["Rex"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="stops the service's process")
@@ -305,9 +305,9 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
         listed = client(key).get(f"{base_url}/pets", timeout=10).json()
         time.sleep(0.6)
         again = post(client(key), base_url)
-    stood = animals(database)
+    existing = animals(database)
     clock.close()
     database.close()
 
     assert (made.status_code, len(listed)) == (201, 1)
-    assert (again.status_code, stood) == (201, 2)
+    assert (again.status_code, existing) == (201, 2)

@@ -84,7 +84,7 @@ def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
 
 @pytest.mark.parametrize("first", [True, False], ids=["right, wrong", "wrong, right"])
 def test_two_keys_in_one_request_are_none(served: Serving, first: bool) -> None:
-    """Nobody can tell which is meant: 401 in either order, also where both are right."""
+    """Nobody knows which is meant: 401 in either order, also where both are right."""
     good, wrong = f"Authorization: Bearer {served.key}", f"Authorization: Bearer {WRONG}"
     ordered = (good, wrong) if first else (wrong, good)
 
@@ -118,7 +118,7 @@ def test_a_message_shows_sixty_characters_of_a_name(served: Serving) -> None:
 
 @pytest.mark.parametrize("value", ["9007199254740993.0", "9007199254740992.0", "-9007199254740993.0", "1e16"])
 def test_a_number_that_may_have_been_rounded_is_400(served: Serving, value: str) -> None:
-    """From 2^53 on its neighbours cannot be told apart; an integer without a point is exact."""
+    """From 2^53 on its neighbours cannot be distinguished; an integer without a point is exact."""
     assert create(served, b'{"name":"Rex","categoryId":%s}' % value.encode()).status == 400
     exact = create(served, b'{"name":"Rex","categoryId":9007199254740993}')
     assert exact.body["categoryId"] == 9007199254740993

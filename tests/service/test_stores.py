@@ -122,13 +122,13 @@ def test_one_request_at_fault_does_not_take_its_commit_with_it(
         names = ["good", "bad"] * 8
         with ThreadPoolExecutor(16) as pool:
             answers = list(pool.map(lambda name: post(client(key), base_url, name), names))
-        standing = database.page(after=0, limit=100, status=None)
+        existing = database.page(after=0, limit=100, status=None)
 
     assert Counter((name, a.status_code) for name, a in zip(names, answers, strict=True)) == {
         ("good", 201): 8,
         ("bad", 500): 8,
     }
-    assert len(standing) == 8
+    assert len(existing) == 8
     for answer in answers:
         assert answer.headers["X-RateLimit-Limit"].isdecimal()
         assert answer.status_code == 201 or answer.json()["code"] == "internal_error"
@@ -154,11 +154,11 @@ def test_a_commit_of_which_nobody_knows_is_not_made_again(postgres: Postgres) ->
         database._db._run = lost  # type: ignore[method-assign]
         answer = post(client(key), base_url)
         database._db._run = real  # type: ignore[method-assign]
-        standing = database.page(after=0, limit=9, status=None)
+        existing = database.page(after=0, limit=9, status=None)
 
     assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
     assert "not known" in answer.json()["message"]
-    assert len(standing) == 1
+    assert len(existing) == 1
 
 
 def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
 
 
 def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    """Its animals and keys stand; one of a later version is refused."""
+    """Its animals and keys are kept; one of a later version is refused."""
     path = tmp_path / "service.db"
     old = sqlite3.connect(path)
     for statement in schema.SQLITE[0]:
@@ -282,9 +282,14 @@ def test_the_access_log_is_json_without_keys(caplog: pytest.LogCaptureFixture, t
             client(key).get(f"{base_url}/pets?limit=2&token={key}", timeout=5)
 
     (line,) = [record.getMessage() for record in caplog.records if record.name == "petstore_tools.access"]
-    told = json.loads(line)
+    logged = json.loads(line)
     assert key not in caplog.text
-    assert (told["method"], told["path"], told["status"], told["key"]) == ("GET", "/v1/pets", 200, key_id)
+    assert (logged["method"], logged["path"], logged["status"], logged["key"]) == (
+        "GET",
+        "/v1/pets",
+        200,
+        key_id,
+    )
 
 
 def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(tmp_path: Path) -> None:

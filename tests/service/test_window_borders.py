@@ -25,7 +25,7 @@ def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
     Hammer processes with one key while the clock passes a border, with another key at each.
 
     Returns:
-        For each border, the reset that each accepted request was told.
+        For each border, the reset that each accepted response named.
     """
     clock, database = ManualClock(NOON + 59.9), Database(url, own_time=False)
     keys = [database.create_key(Plan(LIMIT, 10_000), label="", now=NOON)[1] for _ in range(borders)]

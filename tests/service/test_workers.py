@@ -97,7 +97,7 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 def test_kill_9_of_a_worker_loses_nothing_acknowledged(postgres: Postgres, tmp_path: Path) -> None:
-    """`serve --workers 2` goes on with the other and starts a new one; every animal acknowledged stands."""
+    """`serve --workers 2` goes on with the other and starts a new one; every animal acknowledged exists."""
     url = postgres.database()
     database = Database(url)
     _, key = database.create_key(WIDE, label="", now=time.time())
@@ -138,11 +138,11 @@ def test_kill_9_of_a_worker_loses_nothing_acknowledged(postgres: Postgres, tmp_p
         end.set()
         served_by.terminate()
         _, said = served_by.communicate(timeout=20)
-    standing = {row[0] for row in database._db.execute("SELECT id FROM pet")}
+    existing = {row[0] for row in database._db.execute("SELECT id FROM pet")}
     database.close()
 
     assert len(acknowledged) == len(set(acknowledged)) > 150
-    assert set(acknowledged) <= standing
+    assert set(acknowledged) <= existing
     assert "a-secret-word" not in said
     assert "with 2 workers" in said
 
