@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -240,8 +241,6 @@ def write(preview: ImportPreview, journal: Journal) -> tuple[tuple[Path, ...], t
         return (), (str(error),)
     written, failed = [], []
     for outcome, (header, rows) in _contents(preview, journal).items():
-        if outcome == "rejected" and preview.options.from_journal is not None:
-            continue
         first = folder / f"{_stem(preview)}.{outcome}{source.suffix}"
         try:
             content = source.content(header, rows) if rows else b""
@@ -279,42 +278,39 @@ def _digest(content: bytes) -> str:
 def _contents(preview: ImportPreview, journal: Journal) -> dict[str, tuple[Sequence[str], list[list[str]]]]:
     """Return header and rows of each result file."""
     titles, entries = preview.table.titles, journal.entries()
-    created = [entry for entry in entries if entry.state == "created"]
-    created_header, created_cells = _aligned(created, titles)
-    unknown = [entry for entry in entries if entry.state == "unknown"]
-    unknown_header, unknown_cells = _aligned(unknown, titles)
-    return {
-        "created": (
-            [*created_header, "id" if "id" not in created_header else "petstore_id"],
-            [[*cells, str(e.pet_id)] for e, cells in zip(created, created_cells, strict=True)],
-        ),
-        "rejected": (
-            [*titles, ROW_COLUMN, JOURNAL_COLUMN, PROBLEM_COLUMN],
-            _rejects(preview, journal.entries(wanted=2), journal.id, len(titles)),
-        ),
-        "unknown": (
-            [*unknown_header, ROW_COLUMN, UNKNOWN_COLUMN],
-            [[*cells, str(e.number), _doubt(e)] for e, cells in zip(unknown, unknown_cells, strict=True)],
-        ),
+    created = [(e, [str(e.pet_id)]) for e in entries if e.state == "created"]
+    unknown = [(e, [str(e.number), _doubt(e)]) for e in entries if e.state == "unknown"]
+    header, rows = _aligned(created, titles)
+    unknown_header, unknown_rows = _aligned(unknown, titles)
+    contents: dict[str, tuple[Sequence[str], list[list[str]]]] = {
+        "created": ([*header, "id" if "id" not in header else "petstore_id"], rows)
     }
+    if preview.options.from_journal is None:
+        rejects = _rejects(preview, journal.entries(wanted=2), journal.id, len(titles))
+        contents["rejected"] = ([*titles, ROW_COLUMN, JOURNAL_COLUMN, PROBLEM_COLUMN], rejects)
+    contents["unknown"] = ([*unknown_header, ROW_COLUMN, UNKNOWN_COLUMN], unknown_rows)
+    return contents
 
 
-def _aligned(entries: Sequence[Entry], titles: tuple[str, ...]) -> tuple[list[str], list[list[str]]]:
-    """Return a header, and the cells of rows under the titles they had when they were read."""
-    read_under = [
-        entry.titles or (*titles, *[""] * (len(entry.cells) - len(titles)))  # version 0.1 noted none
-        for entry in entries
+def _aligned(
+    rows: Sequence[tuple[Entry, list[str]]], titles: tuple[str, ...]
+) -> tuple[list[str], list[list[str]]]:
+    """Return a header, and the cells of rows under the titles they were read with."""
+    cells = [
+        # version 0.1 noted no titles
+        dict(zip(_numbered(e.titles or titles + ("",) * (len(e.cells) - len(titles))), e.cells, strict=False))
+        for e, _ in rows
     ]
-    keys = {had: _numbered(had) for had in dict.fromkeys([titles, *read_under])}
-    columns = dict.fromkeys(itertools.chain.from_iterable(keys.values()))
-    rows = []
-    for entry, had in zip(entries, read_under, strict=True):
-        cells = dict(zip(keys[had], entry.cells, strict=False))
-        rows.append([cells.get(column, "") for column in columns])
-    return [title for title, _ in columns], rows
+    columns = dict.fromkeys(itertools.chain(_numbered(titles), *cells))
+    aligned = [
+        [found.get(column, "") for column in columns] + more
+        for found, (_, more) in zip(cells, rows, strict=True)
+    ]
+    return [title for title, _ in columns], aligned
 
 
-def _numbered(titles: Sequence[str]) -> list[tuple[str, int]]:
+@cache
+def _numbered(titles: tuple[str, ...]) -> list[tuple[str, int]]:
     """Tell columns of the same title apart."""
     return [(title, titles[:at].count(title)) for at, title in enumerate(titles)]
 
