@@ -73,6 +73,21 @@ def test_what_was_skipped_stays_skipped(fast: Sandbox, tmp_path: Path) -> None:
 
 
 @pytest.mark.case("P62")
+def test_a_row_that_its_own_sheet_created_is_not_dropped_for_another_sheet(
+    fast: Sandbox, sheets: Callable[..., Result]
+) -> None:
+    """The second sheet created Mia before the first one listed her: of both rows hers is the duplicate."""
+    mia = ("Mia", 4)
+    sheets("--drop-duplicates", Dogs=DOGS, Cats=[mia])
+
+    again = sheets("--drop-duplicates", Dogs=[*DOGS, mia], Cats=[mia])
+
+    assert again.exit_code == 0, again.output
+    assert "pets.xlsx (Cats) → sandbox: 1 row: 0 created now, 1 before" in again.output
+    assert existing_names(fast)["Mia"] == 1
+
+
+@pytest.mark.case("P62")
 def test_a_created_row_that_moves_to_another_sheet_is_asked_about(
     fast: Sandbox, sheets: Callable[..., Result]
 ) -> None:
