@@ -219,7 +219,7 @@ class Sandbox:
             ArgumentError: It runs on the machine's clock; `PetStore` with its `base_url` and `api_key`
                 does there.
         """
-        clock = self._manual("PetStore(base_url=...) joins it")
+        clock = self._manual("another process can use PetStore(base_url=..., api_key=...)")
         if self._clock_server is None:
             self._clock_server = ClockServer(clock)
             self._made.callback(self._clock_server.close)

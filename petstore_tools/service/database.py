@@ -95,8 +95,8 @@ def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: b
         return PostgresEngine(SecretStr(text), own_time=own_time)
     if _ADDRESS.match(text) or _KEYWORDS.search(text):
         raise SettingsError(
-            "the address of the service's database is not known: it is the path of an SQLite file, or an "
-            "address that begins with postgresql:// (in small letters, without +psycopg or the like)"
+            "the service's database must be the path of an SQLite file, or an address that begins with "
+            "postgresql:// (in small letters, without +psycopg or the like)"
         )
     return SqliteEngine(Path(where), durability=durability)
 

@@ -120,7 +120,7 @@ def unauthorized() -> Response:
 
 def wrong_method(allowed: str) -> Response:
     """Return a 405."""
-    return error(405, "method_not_allowed", f"use {allowed}").add("Allow", allowed)
+    return error(405, "method_not_allowed", f"this path accepts only {allowed}").add("Allow", allowed)
 
 
 def read_head(scope: Scope) -> Request:

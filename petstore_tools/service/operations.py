@@ -54,7 +54,7 @@ class Operations:
         if path.startswith(_PETS) and "/" not in path.removeprefix(_PETS) and path != _PETS:
             return self._get(request, now) if method == "GET" else wrong_method("GET")
         if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
-            return error(501, "not_implemented", "store orders are not shown in the document")
+            return error(501, "not_implemented", "the interface document does not show store orders")
         if not path.startswith(spec.PATH_PREFIX + "/"):
             return error(404, "not_found", f"all paths begin with {spec.PATH_PREFIX}")
         return error(404, "not_found", "there is no such path")
