@@ -7,8 +7,8 @@ from typing import Final
 from petstore_tools import plans, spec
 from petstore_tools.plans import Plan, WindowName
 from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.windows import GUARD_S
 
-GUARD_S: Final = 1.0  # headers carry whole seconds: a reset may be up to one later than written
 _SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
 
 

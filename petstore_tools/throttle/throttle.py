@@ -7,16 +7,15 @@ It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and
 - *Own count.* A request counts from its grant until a whole period after the last moment at which it
   may have arrived (`WindowBudget`); so every period the service could choose holds at most the plan.
 - *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it was made. What was
-  answered later is in a smaller R of the same window, or is taken off (`unreported`); what is in
-  flight is taken off as spent. Of answers whose order is not known, the least R counts.
-- *Probe.* When a window's reset has passed, nothing is known. One request goes; the others wait for its
-  answer.
+  answered later is in a smaller R of the same window, or is taken off (`unreported`); so is what is in
+  flight. Of answers whose order is not known, the least R counts.
+- *Probe.* When a window's reset has passed, nothing is known: one request goes, the others wait for it.
 - *Turns.* A process that waits goes before any that began to wait later, people before bulk runs: with `n`
   processes and `L` requests in a window, each is served within `n / L` windows, rounded up.
 - *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it named; then one probe.
 
-Other programs on the same key show in R; between two answers they can take what R promised, and no policy
-could know. Spec: §8.2 to §8.4; the gaps there (window, unit, ban) are read as the service's README says.
+Other programs on the same key show in R; between two answers they can take what R promised. Spec: §8.2 to
+§8.4; the gaps there (window, unit, ban) are read as the service's README says.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ from petstore_tools import spec
 from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, Window, WindowName
 from petstore_tools.throttle import detection
 from petstore_tools.throttle.budget import Budget, InFlight, Waiter
-from petstore_tools.throttle.detection import GUARD_S
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.windows import Reading
+from petstore_tools.throttle.windows import GUARD_S, Reading
 
 PROBE_LEASE_S: Final = 5.0
 LOST_AFTER_S: Final = 60.0  # longer than any request lives here: its process died
@@ -136,7 +134,7 @@ class Throttle:
             b.note_person(requester.name, now)
         before = b.waiting.pop(requester.place, None)
         if isinstance(decision, Wait) and decision.until - now <= requester.patience_s:
-            since = now if before is None else before.since
+            since = before.since if before else now
             b.waiting[requester.place] = Waiter(since, now, decision.until, requester.bulk)
         return decision
 
@@ -152,10 +150,9 @@ class Throttle:
             longest = max(waits, key=lambda wait: wait.until)
             return Wait(max(longest.until, now + POLL_S), longest.why)
         b.granted += 1
-        unreported: dict[str, int] = {}
-        for name, window in b.windows.items():
+        for window in b.windows.values():
             window.spend(requester.name, 1)
-            unreported[name] = window.unreported
+        unreported: dict[str, int] = {name: window.unreported for name, window in b.windows.items()}
         token = str(b.granted)
         b.in_flight[token] = InFlight(requester.name, now, b.granted, b.needs_probe, unreported)
         return Go(token)
@@ -187,8 +184,8 @@ class Throttle:
         b = self.budget
         b.follow(now)
         completed = b.in_flight.pop(token, None)
-        given_up = InFlight("", now, 0, False, {name: w.unreported for name, w in b.windows.items()})
-        request = completed or given_up  # which is counted already
+        unreported: dict[str, int] = {name: window.unreported for name, window in b.windows.items()}
+        request = completed or InFlight("", now, 0, False, unreported)  # given up, so it is counted already
         refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
         reported: WindowName | None = None
         if answer.status != HTTPStatus.UNAUTHORIZED:  # its headers are not this key's (our choice, §5)
@@ -196,13 +193,11 @@ class Throttle:
             reported = self._read(answer, request, now)
         if completed:
             self._count(now, reported=reported, refused=refused)
-        if answer.status == HTTPStatus.UNAUTHORIZED:
-            return
         if refused:
             self._refused(answer, request, now)
         elif answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
             self._block(now + answer.retry_after_s, "the service asked for a pause (503)")
-        else:
+        elif answer.status != HTTPStatus.UNAUTHORIZED:
             if request.sent_at > b.refused_at:
                 b.consecutive_429s = 0
             if request.probe:
@@ -302,25 +297,15 @@ class Throttle:
             if self._named is None:
                 detection.learn(b, answer.limit, reset, now)
             name = detection.window(answer.limit, reset - service_now, self.plan)
-            self._believe(name, answer.limit, answer.remaining, reset, request)
+            window = b.windows[name]
+            remaining = answer.remaining - (window.unreported - request.unreported[name])
+            window.believe(Reading(answer.limit, remaining, reset, b.granted), number=request.number)
+            b.utc_day = b.utc_day or (name == "day" and reset % spec.DAY_S == 0)
             return name
         if reset is not None and b.service_time(request.sent_at) - 2 * GUARD_S < reset <= service_now:
             return None  # it was true when it was sent, and its window has ended since
         self._hold(answer.limit, answer.remaining, now)
         return "minute"
-
-    def _believe(self, name: WindowName, limit: int, remaining: int, reset: float, request: InFlight) -> None:
-        b, window = self.budget, self.budget.windows[name]
-        remaining -= window.unreported - request.unreported[name]
-        if name == "day" and reset % spec.DAY_S == 0:
-            b.utc_day = True
-        known = window.reading
-        if known is None or known.assumed or reset > known.reset + GUARD_S:
-            window.reading = Reading(limit, remaining, reset, b.granted)
-        elif reset >= known.reset - GUARD_S:
-            if request.number <= known.as_of:
-                remaining = min(known.remaining, remaining)
-            window.reading = Reading(limit, remaining, max(known.reset, reset), b.granted)
 
     def _hold(self, limit: int, remaining: int, now: float) -> None:
         """Keep to a Remaining that came without a believable time for a minute; it only lowers."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from petstore_tools.plans import Window
 
+GUARD_S: Final = 1.0  # headers carry whole seconds: a reset may be up to one later than written
 MOST_PROCESSES: Final = 20  # whose requests are counted apart
 FINISHED: Final = "finished processes"
 _BUCKETS: Final = 144  # of a day: ten minutes each; those of a minute are one second
@@ -75,6 +76,17 @@ class WindowBudget:
     def used(self) -> int:
         """Requests of the last period."""
         return sum(self.counts.values())
+
+    def believe(self, new: Reading, *, number: int) -> None:
+        """Take in the reading of the answer to grant `number`; of two in unknown order the least counts."""
+        known = self.reading
+        if known is None or known.assumed or new.reset > known.reset + GUARD_S:
+            self.reading = new
+        elif new.reset >= known.reset - GUARD_S:
+            if number <= known.as_of:
+                new.remaining = min(known.remaining, new.remaining)
+            new.reset = max(known.reset, new.reset)
+            self.reading = new
 
     def add(self, at: float) -> None:
         """Count a request that arrived no later than `at`."""
