@@ -204,13 +204,13 @@ class Sender:
         except ProtocolError as error:
             self._record(entry, Outcome("unknown", detail=str(error)))
             raise
-        if self._connections is None:
-            latency_s = time.perf_counter() - left_at
-            self._connections = connections(self._client.plan.per_minute, latency_s)
+        latency_s = time.perf_counter() - left_at
         outcome = judge(reply.status, reply.body, entry.content)
         self._record(entry, outcome)
         if outcome.state == "unsent":  # our request is wrong, not the row
             expect(reply, HTTPStatus.CREATED, "POST", url)
+        if self._connections is None:
+            self._connections = connections(self._client.plan.per_minute, latency_s)
 
     def _record(self, entry: Entry, outcome: Outcome) -> None:
         pet_id = outcome.pet_id
