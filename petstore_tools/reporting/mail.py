@@ -1,0 +1,108 @@
+"""A report as a ready mail: tables in the body, the page and the workbook attached."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from collections.abc import Mapping, Sequence
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, formataddr, localtime, make_msgid, parseaddr
+from html import escape
+from pathlib import PurePath
+
+import pandas as pd
+
+from petstore_tools.errors import ArgumentError
+from petstore_tools.reporting.tables import for_people
+from petstore_tools.text import cell_text
+
+_CELL = "padding:4px 10px;border-bottom:1px solid #d9dee6;text-align:{}"
+_KINDS = {
+    ".html": ("text", "html"),
+    ".xlsx": ("application", "vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+}
+
+
+def mail(
+    *,
+    to: Sequence[str],
+    subject: str,
+    text: str,
+    facts: Sequence[str],
+    tables: Mapping[str, pd.DataFrame],
+    attachments: Mapping[str, bytes],
+) -> bytes:
+    """
+    Return a mail that `sendmail -t` sends, and that a mail program opens as a draft.
+
+    Args:
+        to: Addresses, such as `Ann <ann@example.org>`.
+        subject: One line.
+        text: The body for readers without HTML.
+        facts: Paragraphs above the tables.
+        tables: By title.
+        attachments: Content of the files by name (`.html` or `.xlsx`).
+
+    Raises:
+        ArgumentError: An address or the subject cannot stand in a mail.
+    """
+    message = EmailMessage(policy=SMTP)
+    host = socket.gethostname() or "localhost"
+    message["From"] = f"{getpass.getuser()}@{host}"
+    if to:
+        message["To"] = ", ".join(map(_address, to))
+    message["Subject"] = one_line(subject, "the subject")
+    message["Date"] = format_datetime(localtime())
+    message["Message-ID"] = make_msgid(domain=host)
+    message["X-Unsent"] = "1"  # Outlook opens it as a draft
+    message.set_content(text)
+    message.add_alternative(_body(subject, facts, tables), subtype="html")
+    for name, content in attachments.items():
+        kind, subtype = _KINDS[PurePath(name).suffix]
+        message.add_attachment(content, maintype=kind, subtype=subtype, filename=name)
+    return message.as_bytes()
+
+
+def one_line(text: str, what: str) -> str:
+    """
+    Return a text that has no line break, which would add a header to a mail.
+
+    Raises:
+        ArgumentError: It has one.
+    """
+    if not text.isprintable():
+        raise ArgumentError(f"{what} {text!r} must be one line without control characters")
+    return text
+
+
+def _address(given: str) -> str:
+    name, address = parseaddr(one_line(given, "the address"))
+    user, _, domain = address.rpartition("@")
+    if not user or not domain or " " in address:
+        raise ArgumentError(f"{given!r} is not a mail address such as ann@example.org")
+    return formataddr((name, address))
+
+
+def _body(title: str, facts: Sequence[str], tables: Mapping[str, pd.DataFrame]) -> str:
+    """Return HTML with inline styles only: mail programs drop style sheets."""
+    parts = [f"<h1 style='font-size:20px'>{escape(title)}</h1>"]
+    parts += [f"<p>{escape(fact)}</p>" for fact in facts]
+    for heading, table in tables.items():
+        parts.append(f"<h2 style='font-size:16px'>{escape(heading)}</h2>{_table(table)}")
+    return f"<div style='font-family:sans-serif;font-size:14px;color:#1c2430'>{''.join(parts)}</div>"
+
+
+def _table(table: pd.DataFrame) -> str:
+    header, rows = for_people(table)
+    numeric = [bool(rows) and not isinstance(value, str) for value in (rows[0] if rows else header)]
+
+    def line(tag: str, values: Sequence[object]) -> str:
+        cells = (
+            f"<{tag} style='{_CELL.format('right' if number else 'left')}'>{escape(cell_text(value))}</{tag}>"
+            for value, number in zip(values, numeric, strict=True)
+        )
+        return f"<tr>{''.join(cells)}</tr>"
+
+    lines = [line("th", header), *(line("td", row) for row in rows)]
+    return f"<table style='border-collapse:collapse'>{''.join(lines)}</table>"
