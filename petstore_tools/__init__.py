@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from petstore_tools.importing.results import ImportResult
     from petstore_tools.listing.completeness import Listing
     from petstore_tools.plans import Plan
-    from petstore_tools.reporting.report import StatusReport, status_report
+    from petstore_tools.reporting.build import status_report
+    from petstore_tools.reporting.report import StatusReport
     from petstore_tools.sandbox import Sandbox
     from petstore_tools.store import PetStore
     from petstore_tools.throttle.quota import Quota
@@ -58,7 +59,7 @@ _HOME: Final = {
     "Quota": "throttle.quota",
     "Sandbox": "sandbox",
     "StatusReport": "reporting.report",
-    "status_report": "reporting.report",
+    "status_report": "reporting.build",
 }
 
 

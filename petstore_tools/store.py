@@ -252,6 +252,9 @@ class PetStore:
         categories: Mapping[int, str] | None = None,
         since: str | date | None = None,
         partial: bool = False,
+        title: str = "Status report",
+        note: str = "",
+        timezone: str | None = None,
         wait: bool = False,
         confirm: Callable[[int, int], None] | None = None,
     ) -> StatusReport:
@@ -262,20 +265,30 @@ class PetStore:
         or the newest that is as old as `7d`, a date or a time (`2026-03-05`, `05.03.2026`, a datetime; UTC
         where it names no zone, of a date its end); where none is that old, the oldest, and the report says
         so. `categories` are labels by categoryId. `partial` reports on a listing that is not complete, and
-        says so. `status`, `wait` and `confirm`: as for `list_pets`.
+        says so. `title` and `note` are a line each of the author. `timezone`, such as `Europe/Berlin`, writes
+        times in that zone; None in this machine's. `status`, `wait` and `confirm`: as for `list_pets`.
 
         Raises:
             ArgumentError, MissingExtraError: `status` or `since` cannot be used; no request was sent.
             IncompleteListingError: The listing is not complete, and `partial` is not set.
         """
-        from petstore_tools.reporting.report import report_and_keep
+        from petstore_tools.reporting.build import report_and_keep
 
         check_status(status)
         now = self.client.clock.now()
         older = None if since is None else self.snapshot_store.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
         frame = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)
-        return report_and_keep(frame, self.snapshot_store, older, categories=categories, partial=partial)
+        return report_and_keep(
+            frame,
+            self.snapshot_store,
+            older,
+            partial=partial,
+            categories=categories,
+            title=title,
+            note=note,
+            timezone=timezone,
+        )
 
     def quota(self) -> Quota:
         """Return what is left of minute and day, and when more is; costs no request (§8)."""

@@ -54,8 +54,13 @@ def pluralize(number: int, noun: str) -> str:
 
 def utc_text(at: float) -> str:
     """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
-    moment = _moment(at, UTC)
-    return "a time beyond the calendar" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    return zone_text(at, UTC)
+
+
+def zone_text(at: float, zone: tzinfo | None) -> str:
+    """Write Unix seconds in a time zone, which is named; None is that of this machine."""
+    moment = _moment(at, zone)
+    return "a time beyond the calendar" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def local_text(at: float) -> str:

@@ -9,9 +9,16 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
+from petstore_tools.reporting.thresholds import Threshold
 from petstore_tools.store import PetStore
 
-WRITERS = {".html": "to_html", ".xlsx": "to_excel", ".md": "to_markdown", ".json": "to_json"}
+WRITERS = {
+    ".html": "to_html",
+    ".xlsx": "to_excel",
+    ".md": "to_markdown",
+    ".json": "to_json",
+    ".eml": "to_mail",
+}
 
 
 @click.command("report")
@@ -24,10 +31,30 @@ WRITERS = {".html": "to_html", ".xlsx": "to_excel", ".md": "to_markdown", ".json
     "since a date such as 2026-01-05 or 05.01.2026.",
 )
 @click.option("--partial", is_flag=True, help="Report on a listing that is not complete, and say so.")
+@click.option("--title", default="Status report", help="The title of the report.")
+@click.option("--note", default="", help="A line of yours below the title.")
+@click.option("--timezone", metavar="ZONE", help="Write times in this zone, such as Europe/Berlin or UTC.")
+@click.option("--to", multiple=True, metavar="ADDRESS", help="With -o FILE.eml: to whom. Repeat it for more.")
+@click.option("--subject", default="", help="With -o FILE.eml: the subject.")
+@click.option(
+    "--fail-if",
+    multiple=True,
+    metavar='"NAME > N"',
+    help='End with exit code 1 where it holds, such as "unset > 5%" or "available.change < -10".',
+)
 @options.YES
 @options.ENVIRONMENT
 @options.WAIT
-def report_(output: Path | None, environment: str | None, *, yes: bool, **query: Any) -> int:
+def report_(
+    output: Path | None,
+    environment: str | None,
+    to: tuple[str, ...],
+    subject: str,
+    fail_if: tuple[str, ...],
+    *,
+    yes: bool,
+    **query: Any,
+) -> int:
     """
     Count the animals by status and category.
 
@@ -39,7 +66,14 @@ def report_(output: Path | None, environment: str | None, *, yes: bool, **query:
       petstore-tools report
       petstore-tools report -o report.html --since last
       petstore-tools report -o report.xlsx --since 7d
+      petstore-tools report -o report.eml --to ann@example.org --since last
+      petstore-tools report --fail-if "unset > 5%"
     """
+    for text in fail_if:
+        Threshold.parse(text)  # before the first request
+    mailed = output is not None and output.suffix.casefold() == ".eml"
+    if (to or subject) and not mailed:
+        raise click.UsageError("--to and --subject are for -o FILE.eml")
     with PetStore(environment=environment) as store:
         try:
             report = store.status_report(confirm=None if yes else options.confirm_cost, **query)
@@ -50,11 +84,15 @@ def report_(output: Path | None, environment: str | None, *, yes: bool, **query:
         click.echo(report.to_text())
     else:
         try:
-            getattr(report, WRITERS[output.suffix.casefold()])(output)
+            headers = {"to": to, "subject": subject} if mailed else {}
+            getattr(report, WRITERS[output.suffix.casefold()])(output, **headers)
         except OSError:
             click.echo(report.to_text())  # its requests are spent, so it is shown at least
             raise
         click.echo(f"{report.headline}; report in {output}", err=True)
         for note in report.notes:
             click.echo(f"Note: {note}", err=True)
-    return exits.DONE if report.listing.complete else exits.PARTLY
+    failures = report.failures(fail_if)
+    for failure in failures:
+        click.echo(f"Failed: {failure}", err=True)
+    return exits.DONE if report.listing.complete and not failures else exits.PARTLY

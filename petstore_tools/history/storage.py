@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -102,7 +103,7 @@ class Storage:
                 for one in told["listings"]
             )
             return Index(kept, told["open_file"], {int(n): file for n, file in told["closed"].items()})
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return Index()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise FrameError(f"the index of the kept listings cannot be read: {path} ({error})") from error
@@ -126,13 +127,16 @@ class Storage:
             frame: As `list_pets` gave it.
             source: The file of version 0.1 that it was read from.
 
+        Warns:
+            UserWarning: The open stays are damaged: the listings before this one cannot be rebuilt any more.
+
         Raises:
-            FrameError: A file that it needs is damaged.
+            FrameError: The index is damaged.
             OSError: The folder cannot be written.
         """
         index, listing = self.index(), Listing.as_listed(frame)
         number = index.listings[-1].number + 1 if index.listings else 1
-        before = self._read(index.open_file) if index.open_file else stays.none_yet()
+        before = self._open_stays(index)
         opened, ended = stays.fold(before, frame, number, may_have_holes=listing.holes_suspected)
         held = opened.loc[opened["last"] != number, "id"]
         counts = plain_counts(frame)
@@ -193,6 +197,15 @@ class Storage:
         files += [index.open_file] if index.open_file else []
         read = [self._read(file, times=True) for file in files]
         return pd.concat(read, ignore_index=True) if read else _with_times(stays.none_yet(), {})
+
+    def _open_stays(self, index: Index) -> pd.DataFrame:
+        if not index.open_file:
+            return stays.none_yet()
+        try:
+            return self._read(index.open_file)
+        except FrameError as error:
+            warnings.warn(f"the history begins anew with this listing: {error}", UserWarning, stacklevel=5)
+            return stays.none_yet()
 
     def _read(self, file: str, *, times: bool = False) -> pd.DataFrame:
         columns = [*stays.VALUES, "first", "last"] + (["first_seen", "last_seen", "gone_by"] if times else [])

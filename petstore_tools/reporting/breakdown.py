@@ -70,6 +70,31 @@ def changes(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def changes_by_category(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
+    """Compare two tables of `by_category`: index `categoryId`, `before`, `now`, `change` (int64)."""
+    table = pd.DataFrame({"before": before["total"], "now": now["total"]}).fillna(0).astype("int64")
+    table["change"] = table["now"] - table["before"]
+    return table.rename_axis("categoryId")
+
+
+def summary(now: int, before: int, moved: pd.DataFrame) -> pd.DataFrame:
+    """
+    Count what is asked first: how many animals, how many came, were sold, are gone.
+
+    Returns:
+        Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1).
+    """
+    counts = {
+        "animals before": before,
+        "new": int((moved["from"] == NEW).sum()),
+        "sold": int(((moved["to"] == "sold") & (moved["from"] != NEW)).sum()),
+        "gone": int((moved["to"] == GONE).sum()),
+        "animals now": now,
+    }
+    table = pd.DataFrame({"what": list(counts), "animals": list(counts.values())})
+    return table.assign(share=table["animals"] / max(before, 1))
+
+
 def moved(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     """
     Name the animals whose status differs, that are new, or that are gone.

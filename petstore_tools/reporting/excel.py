@@ -1,21 +1,36 @@
-"""Tables as a workbook: real numbers, a native chart, text that no spreadsheet runs."""
+"""Tables as a workbook: real numbers, native charts, text that no spreadsheet runs."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 from typing import Any, Final
 
 import pandas as pd
 
-from petstore_tools.reporting.tables import IDS, colour
+from petstore_tools.reporting.tables import IDS, TITLES, TOTAL, colour
 from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.workbooks import LONGEST_CELL
 
-FORMATS: Final = {"share": "0.0%", "change": "+#,##0;-#,##0;0", **dict.fromkeys(IDS, "0")}
-SHEETS: Final = {"breakdown": "Report", "by_category": "By category", "counts": "Over time"}
+DAYS: Final = "#,##0.0"
+FORMATS: Final = {
+    "share": "0.0%",
+    "change": "+#,##0;-#,##0;0",
+    **dict.fromkeys(("days", "median_days", "days_90"), DAYS),
+    **dict.fromkeys(IDS, "0"),
+}
+FRONT: Final = "Report"
+SHEETS: Final = {
+    "breakdown": FRONT,
+    "changes_by_category": "Change by category",
+    "moved": "Moved",
+    "flow": "Flow",
+    "time_in_status": "Days in a status",
+    "time_in_status_by_category": "Days by category",
+    "animals": "Animals",
+}
 MOST_ROWS: Final = 1_048_000  # of a sheet
-TOP: Final = 4  # row of the first table's header, below the facts
 OPTIONS: Final = {
     "in_memory": True,
     "strings_to_formulas": False,
@@ -24,24 +39,34 @@ OPTIONS: Final = {
 }
 
 
-def workbook(headline: str, facts: str, tables: Mapping[str, pd.DataFrame], *, complete: bool) -> bytes:
+def workbook(
+    title: str,
+    facts: Sequence[str],
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    zone: tzinfo | None,
+    complete: bool,
+) -> bytes:
     """
-    Return a workbook.
+    Return a workbook: a front sheet with facts, breakdown and chart, and a sheet for each further table.
 
     Args:
-        headline: What it is a report on.
-        facts: A line below the headline.
-        tables: By name, without an index; the breakdown gets a total and a chart.
+        title: Of the front sheet.
+        facts: Lines below it; the first is the headline.
+        tables: By name, without an index.
+        zone: Times are written in it, None for that of this machine; Excel knows no zones, so titles name it.
         complete: The headline is no warning.
     """
-    memory = io.BytesIO()
+    memory, top = io.BytesIO(), len(facts) + 2
     with pd.ExcelWriter(
         memory, engine="xlsxwriter", datetime_format="yyyy-mm-dd hh:mm:ss", engine_kwargs={"options": OPTIONS}
     ) as writer:
-        for key, table in tables.items():
-            name, top = SHEETS.get(key, key.capitalize()), TOP if key == "breakdown" else 0
-            cells = _cells(table)
-            cells.to_excel(writer, sheet_name=name, index=False, startrow=top, freeze_panes=(top + 1, 1))
+        front_first = sorted(tables.items(), key=lambda item: item[0] != "breakdown")
+        for key, table in front_first:
+            name = SHEETS.get(key, TITLES.get(key, key).format(since=""))
+            start = top if name == FRONT else 0
+            cells = _cells(table, zone)
+            cells.to_excel(writer, sheet_name=name, index=False, startrow=start, freeze_panes=(start + 1, 1))
             sheet = writer.sheets[name]
             sheet.autofit()
             sheet.set_row(top, None, writer.book.add_format({"bold": True, "bottom": 1}))
@@ -49,41 +74,51 @@ def workbook(headline: str, facts: str, tables: Mapping[str, pd.DataFrame], *, c
                 if pd.api.types.is_numeric_dtype(cells[column]):
                     style = writer.book.add_format({"num_format": FORMATS.get(str(column), "#,##0")})
                     sheet.set_column(at, at, 14, style)
-        _front(writer, headline, facts, tables["breakdown"], complete=complete)
+                elif pd.api.types.is_datetime64_dtype(cells[column]):
+                    sheet.set_column(at, at, 22)
+            if name != FRONT:
+                sheet.autofilter(0, 0, max(len(cells), 1), len(cells.columns) - 1)
+            sheet.set_landscape()
+            sheet.fit_to_pages(1, 0)
+        _front(writer, title, facts, tables["breakdown"], top, complete=complete)
+        if "counts" in tables:
+            _over_time(writer, tables["counts"])
     return memory.getvalue()
 
 
-def _cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table as a sheet can hold it: times without a zone, long texts cut, huge numbers as text."""
+def _cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
+    """Return a table as a sheet can hold it: times in the zone, long texts cut, huge numbers as text."""
     cells = table.head(MOST_ROWS).copy()
-    for name in cells:
+    for name in list(cells):
         column = cells[name]
         if isinstance(column.dtype, pd.DatetimeTZDtype):
-            cells[name] = column.dt.tz_localize(None)
-        elif pd.api.types.is_string_dtype(column):
-            cells[name] = column.str.slice(0, LONGEST_CELL)
+            local = [at.to_pydatetime().astimezone(zone) for at in column]
+            cells[name] = pd.Series([at.replace(tzinfo=None) for at in local], index=cells.index)
+            zones = sorted({str(at.tzname()) for at in local})
+            cells = cells.rename(columns={name: f"{name} ({', '.join(zones)})"})
         elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
             cells[name] = [value if abs(value) <= EXACT else str(value) for value in column.tolist()]
+        elif not pd.api.types.is_numeric_dtype(column):
+            cells[name] = [value[:LONGEST_CELL] if isinstance(value, str) else value for value in column]
     return cells
 
 
-def _front(writer: Any, headline: str, facts: str, table: pd.DataFrame, *, complete: bool) -> None:
-    book, name = writer.book, SHEETS["breakdown"]
-    sheet = writer.sheets[name]
+def _front(
+    writer: Any, title: str, facts: Sequence[str], table: pd.DataFrame, top: int, *, complete: bool
+) -> None:
+    book, sheet = writer.book, writer.sheets[FRONT]
     warning = None if complete else book.add_format({"bold": True, "font_color": "#8a4b00"})
-    bold = book.add_format({"bold": True, "num_format": "#,##0"})
-    last = TOP + len(table)
-    sheet.write_string(0, 0, "Status report", book.add_format({"bold": True, "font_size": 16}))
-    sheet.write_string(1, 0, headline, warning)
-    sheet.write_string(2, 0, facts)
-    sheet.write_string(last + 1, 0, "total", bold)
-    sheet.write_number(last + 1, 1, int(table["count"].sum()), bold)
+    sheet.write_string(0, 0, title, book.add_format({"bold": True, "font_size": 16}))
+    for at, fact in enumerate(facts, 1):
+        sheet.write_string(at, 0, fact, warning if at == 1 else None)
+    statuses = [status for status in table["status"] if status != TOTAL]
+    last = top + len(statuses)
     chart = book.add_chart({"type": "bar"})
     chart.add_series(
         {
-            "categories": [name, TOP + 1, 0, last, 0],
-            "values": [name, TOP + 1, 1, last, 1],
-            "points": [{"fill": {"color": colour(status)}} for status in table["status"]],
+            "categories": [FRONT, top + 1, 0, last, 0],
+            "values": [FRONT, top + 1, 1, last, 1],
+            "points": [{"fill": {"color": colour(status)}} for status in statuses],
             "data_labels": {"value": True},
         }
     )
@@ -92,5 +127,20 @@ def _front(writer: Any, headline: str, facts: str, table: pd.DataFrame, *, compl
     chart.set_y_axis({"reverse": True})
     sheet.insert_chart(last + 4, 0, chart)
     sheet.set_column(0, 0, 28)
-    sheet.set_landscape()
-    sheet.fit_to_pages(1, 0)
+
+
+def _over_time(writer: Any, counts: pd.DataFrame) -> None:
+    name = TITLES["counts"]
+    chart = writer.book.add_chart({"type": "area", "subtype": "stacked"})
+    for at, status in enumerate(counts.columns[1:], 1):
+        chart.add_series(
+            {
+                "name": [name, 0, at],
+                "categories": [name, 1, 0, len(counts), 0],
+                "values": [name, 1, at, len(counts), at],
+                "fill": {"color": colour(str(status))},
+            }
+        )
+    chart.set_title({"name": "Animals over time"})
+    chart.set_x_axis({"date_axis": True, "num_format": "yyyy-mm-dd"})
+    writer.sheets[name].insert_chart(1, len(counts.columns) + 1, chart)

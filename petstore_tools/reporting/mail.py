@@ -60,7 +60,8 @@ def mail(
     message.add_alternative(_body(subject, facts, tables), subtype="html")
     for name, content in attachments.items():
         kind, subtype = _KINDS[PurePath(name).suffix]
-        message.add_attachment(content, maintype=kind, subtype=subtype, filename=name)
+        params = {"charset": "utf-8"} if kind == "text" else None
+        message.add_attachment(content, maintype=kind, subtype=subtype, filename=name, params=params)
     return message.as_bytes()
 
 

@@ -1,27 +1,19 @@
-"""Tables as one HTML page without script or network; every value is escaped."""
+"""A report as one HTML page without script or network; every value is escaped."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from petstore_tools._version import __version__
-from petstore_tools.reporting.tables import COLOURS, for_people
-from petstore_tools.text import cell_text, utc_text
-
-MOST: Final = 20  # categories of the shorter table, and moved animals
+from petstore_tools.reporting.tables import COLOURS, LONG, TITLES, TOP, for_people
+from petstore_tools.text import cell_text
 
 
 def page(**values: Any) -> str:
-    """
-    Fill the template of the report.
-
-    Args:
-        values: `headline`, `cost_text`, `listing`, `since` (the older listing or None), `notes`, `tables` by
-            name, without an index, as `StatusReport.tables` returns them.
-    """
+    """Fill the template of the report."""
     environment = Environment(
         loader=PackageLoader("petstore_tools"),
         autoescape=True,
@@ -29,9 +21,9 @@ def page(**values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": cell_text, "utc": utc_text, "for_people": for_people, "css": css}
-    environment.globals |= {"version": __version__, "areas": areas, "most": MOST}
-    return environment.get_template("report.html").render(values)
+    environment.filters |= {"shown": cell_text, "for_people": for_people, "css": css, "areas": areas}
+    constants = {"version": __version__, "titles": TITLES, "long": LONG, "most": TOP}
+    return environment.get_template("report.html").render(**constants, **values)
 
 
 def css(status: str) -> str:
@@ -41,7 +33,6 @@ def css(status: str) -> str:
 
 def areas(counts: pd.DataFrame) -> dict[str, str]:
     """Return counts over time as stacked polygons in a box of 100 by 100, by status."""
-    counts = counts.set_index("as_of")
     times = [at.timestamp() for at in counts.index]
     span = times[-1] - times[0] or 1.0
     across = [100 * (at - times[0]) / span for at in times]

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
 from petstore_tools import text
-from petstore_tools.errors import FrameError, MissingExtraError
-from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting import breakdown as counting
 from petstore_tools.reporting.chart import figure
 from petstore_tools.reporting.excel import workbook
+from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.page import page
-from petstore_tools.reporting.tables import for_people
+from petstore_tools.reporting.tables import LONG, TITLES, TOP, for_people, named, plain_times, shown
+from petstore_tools.reporting.thresholds import Threshold, failures
 from petstore_tools.tabular.atomic import write_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from petstore_tools.history.snapshots import SnapshotStore
-
 _RENAMED: Final = {"history": "counts", "face": "headline", "cost": "cost_text"}
+_UNCERTAIN: Final = (
+    "A change happened between two listings, so its time is known only to that extent. Days in a status "
+    "count only what began and ended while listings were kept."
+)
 
 
 @dataclass(frozen=True)
@@ -38,29 +38,51 @@ class StatusReport:
 
     Attributes:
         listing: What was listed, when, and whether it is complete.
+        animals: The frame that was counted.
         breakdown: Index `status` (the three values in the document's order, values it does not name,
             `unset`), columns `count` (int64) and `share` (float64, 0 to 1). Zero rows are kept.
         by_category: Index `categoryId` (int64, ascending), one int64 column per status and `total`, and
             `label` (text) in front where labels were given.
-        since: The older listing it is compared with, None for none.
-        changes: Index `status`, columns `before`, `now`, `change` (int64); None without an older listing.
+        since: The older listing it is compared with, None for none; the next five are None then, too.
+        summary: How many animals, how many came, were sold, are gone: `what`, `animals`, `share`.
+        changes: Index `status`, columns `before`, `now`, `change` (int64).
+        changes_by_category: Index `categoryId`, the same columns.
         moved: Animals whose status differs, are new or gone: `id`, `name`, `categoryId`, `from`, `to`.
+        flow: How many moved from which status (index) to which (columns), with totals.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per status; None without
-            snapshots.
+            snapshots, as the next three are.
+        time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no longer).
+        time_in_status_by_category: The same, with `categoryId` in front.
+        longest_available: The 20 that have been available for longest: `id`, `name`, `categoryId`,
+            `first_seen` (datetime, UTC), `days` (at least).
         notes: What else the reader must know.
+        title, note: Of the author.
+        timezone: In which times are written, None for that of this machine.
+        categories: Names by categoryId.
         mark: Called when it was written to a file: from then on `since="last"` means its listing.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
 
     listing: Listing
+    animals: pd.DataFrame = field(repr=False)
     breakdown: pd.DataFrame
     by_category: pd.DataFrame
     since: Listing | None = None
+    summary: pd.DataFrame | None = None
     changes: pd.DataFrame | None = None
+    changes_by_category: pd.DataFrame | None = None
     moved: pd.DataFrame | None = None
+    flow: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
+    time_in_status: pd.DataFrame | None = None
+    time_in_status_by_category: pd.DataFrame | None = None
+    longest_available: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    title: str = "Status report"
+    note: str = ""
+    timezone: tzinfo | None = None
+    categories: Mapping[int, str] = field(default_factory=dict, repr=False)
     mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
 
     if not TYPE_CHECKING:
@@ -82,55 +104,72 @@ class StatusReport:
         return f"{text.pluralize(self.listing.requests, 'request')} spent"
 
     @property
-    def _as_of(self) -> str:
-        return text.utc_text(self.listing.ended_at)
+    def pending(self) -> pd.DataFrame:
+        """The pending animals: `id`, `name`, `categoryId`."""
+        pets = self.animals
+        return pets.loc[pets["status"] == "pending", ["id", "name", "categoryId"]].reset_index(drop=True)
 
     @property
-    def _facts(self) -> str:
-        return f"{self.listing.reason}; as of {self._as_of}"
+    def made(self) -> list[str]:
+        """How the report was made, in sentences."""
+        listing, reason = self.listing, self.listing.reason
+        times = f"from {self.when(listing.started_at)} to {self.when(listing.ended_at)}"
+        uncertain = [_UNCERTAIN] if self.since is not None or self.counts is not None else []
+        unset = "Animals without a status are counted as unset."
+        return [
+            f"{reason[:1].upper()}{reason[1:]}.",
+            f"Read {times}, {self.cost_text}.",
+            *uncertain,
+            *listing.notes,
+            unset,
+        ]
+
+    def when(self, at: float) -> str:
+        """Write a time in the report's time zone, which it names."""
+        return text.zone_text(at, self.timezone)
+
+    @property
+    def _facts(self) -> list[str]:
+        """The lines that stand above the tables."""
+        as_of = f"As of {self.when(self.listing.ended_at)}"
+        return [self.headline, as_of, *filter(None, [self.note]), *self.notes]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that there are by name, without an index; `moves` counts `moved`."""
-        found = {"breakdown": self.breakdown.reset_index(), "by_category": self.by_category.reset_index()}
-        if self.changes is not None and self.moved is not None:
-            found["changes"] = self.changes.reset_index()
-            found |= {"moves": counting.moves(self.moved), "moved": self.moved}
-        if self.counts is not None:
-            found["counts"] = self.counts.reset_index()
-        return found
+        """Return its tables by the names of its attributes, without an index: those that there are."""
+        tables = {name: getattr(self, name) for name in TITLES}
+        return {
+            name: table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
+            for name, table in tables.items()
+            if table is not None
+        }
+
+    def for_people(self) -> dict[str, pd.DataFrame]:
+        """Return its tables as every writer shows them, by the names of its attributes."""
+        return shown(self.tables(), self.categories, one_status=self.listing.status is not None)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
-        notes = [*self.notes, *self.listing.notes]
-        html = page(
-            headline=self.headline,
-            cost_text=self.cost_text,
-            listing=self.listing,
-            tables=self.tables(),
-            since=self.since,
-            notes=notes,
-        )
-        return self._write_text(path, html)
+        times = [] if self.counts is None else [self.when(at.timestamp()) for at in self.counts.index]
+        return self._write_text(path, page(report=self, tables=self._plain(), times=times))
 
     def to_excel(self, path: str | Path) -> None:
-        """Write a workbook: real numbers, a native chart, text that no spreadsheet runs; or nothing."""
-        facts = f"{self._facts}, {self.cost_text}"
-        self._write(path, workbook(self.headline, facts, self.tables(), complete=self.listing.complete))
+        """Write a workbook: real numbers, native charts, text that no spreadsheet runs; or nothing."""
+        self._write(path, self._workbook())
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return Markdown; write it whole where asked."""
-        facts = [self.headline, self.listing.reason, *self.notes]
-        parts = ["# Status report", "  \n".join(map(text.markdown_text, facts))]
-        parts.append(f"As of {self._as_of}, {self.cost_text}.")
-        for title, table in self._sections("breakdown", "by_category", "changes", "moves"):
-            parts += [f"## {title}"] if title else []
-            parts.append(text.markdown_table(*for_people(table)))
+        parts = [f"# {text.markdown_text(self.title)}", "  \n".join(map(text.markdown_text, self._facts))]
+        for title, table in self._sections():
+            parts += [f"## {text.markdown_text(title)}", text.markdown_table(*for_people(table))]
+        parts += ["## How this was made", text.markdown_text(" ".join(self.made))]
         return self._write_text(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return JSON with the same numbers; write it whole where asked."""
+        """Return JSON with the same numbers; write it whole where asked. Times are UTC."""
         document: dict[str, Any] = {
-            "as_of": self._as_of,
+            "title": self.title,
+            "note": self.note,
+            "as_of": text.utc_text(self.listing.ended_at),
             "complete": self.listing.complete,
             "listing": self.listing.to_dict(),
             "notes": list(self.notes),
@@ -140,6 +179,30 @@ class StatusReport:
         written = json.dumps(document, ensure_ascii=False, indent=2, default=_time)
         return self._write_text(path, written + "\n")
 
+    def to_mail(self, path: str | Path | None = None, *, to: Sequence[str] = (), subject: str = "") -> bytes:
+        """
+        Return a ready mail: tables in its body, page and workbook attached; write it whole where asked.
+
+        Args:
+            path: A file that ends in .eml; `sendmail -t` sends it, and a mail program opens it as a draft.
+            to: Addresses, such as `Ann <ann@example.org>`.
+            subject: One line; default: the title and the date.
+
+        Raises:
+            ArgumentError: An address or the subject cannot stand in a mail.
+        """
+        content = mail(
+            to=to,
+            subject=subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}",
+            text=self.to_text(),
+            facts=self._facts,
+            tables=dict(self._sections()),
+            attachments={"report.html": self.to_html().encode(), "report.xlsx": self._workbook()},
+        )
+        if path is not None:
+            self._write(path, content)
+        return content
+
     def figure(self) -> Figure:
         """
         Draw the shares, and the counts over time where there are any.
@@ -147,33 +210,65 @@ class StatusReport:
         Raises:
             MissingExtraError: The extra `plot` is not installed.
         """
-        return figure(self.headline, self._as_of, self.breakdown, self.counts)
+        return figure(self.headline, self.when(self.listing.ended_at), self.breakdown, self.counts)
 
     def to_text(self) -> str:
-        """Return the breakdown for a terminal, with what changed."""
-        parts = [f"{self.headline}\n{self._facts}", *self.notes]
-        for title, table in self._sections("breakdown", "changes", "moves"):
-            parts += [f"{title}:"] if title else []
-            parts.append(text.text_table(*for_people(table)))
+        """Return the report for a terminal, without its long tables."""
+        parts = ["\n".join([self.title, *self._facts])]
+        for title, table in self._sections(long=False):
+            parts += [f"{title}:", text.text_table(*for_people(table))]
         return "\n\n".join(parts)
+
+    def failures(self, thresholds: Sequence[str]) -> list[str]:
+        """
+        Say which thresholds this report fails, and why.
+
+        Args:
+            thresholds: Each `NAME[.change] OP NUMBER[%]`, such as `unset > 5%`; NAME is a status, `unset`,
+                `total`, `new` or `gone`.
+
+        Raises:
+            ArgumentError: One cannot be read, or names what the report does not have.
+        """
+        now = {str(name): int(count) for name, count in self.breakdown["count"].items()}
+        now["total"], before = self.listing.rows, None
+        if self.changes is not None and self.moved is not None:
+            before = {str(name): int(count) for name, count in self.changes["before"].items()}
+            before["total"] = sum(before.values())
+            for side, name in (("from", "new"), ("to", "gone")):
+                now[name] = int((self.moved[side] == name).sum())
+        return failures([Threshold.parse(given) for given in thresholds], now, before)
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{status} {count:,}" for status, count in self.breakdown["count"].items())
-        return f"StatusReport({self.headline}; {parts}; as of {self._as_of})"
+        return f"StatusReport({self.headline}; {parts}; as of {self.when(self.listing.ended_at)})"
 
     def _repr_html_(self) -> str:
-        table, facts = self.breakdown, [self._facts]
+        table, facts = self.breakdown, self._facts[1:]
         if self.since is not None and self.changes is not None:
             table = table.assign(change=self.changes["change"])
-            facts.append(f"change since {text.utc_text(self.since.ended_at)}")
-        note = "; ".join([*facts, *self.notes])
-        return text.html_table(self.headline, *for_people(table.reset_index()), note=note)
+            facts.append(f"change since {self.when(self.since.ended_at)}")
+        return text.html_table(self.headline, *for_people(table.reset_index()), note="\n".join(facts))
 
-    def _sections(self, *names: str) -> list[tuple[str, pd.DataFrame]]:
-        """Return tables that have rows, each with the title above it, "" for none."""
-        titles = {} if self.since is None else {"changes": f"Since {text.utc_text(self.since.ended_at)}"}
-        tables = self.tables()
-        return [(titles.get(name, ""), tables[name]) for name in names if len(tables.get(name, ()))]
+    def _workbook(self) -> bytes:
+        animals = self.animals.assign(status=self.animals["status"].astype("object").fillna("unset"))
+        tables = self.for_people() | {"animals": named(animals, self.categories)}
+        facts = [*self._facts, *self.made]
+        return workbook(self.title, facts, tables, zone=self.timezone, complete=self.listing.complete)
+
+    def _plain(self) -> dict[str, pd.DataFrame]:
+        return {name: plain_times(table, self.when) for name, table in self.for_people().items()}
+
+    def _sections(self, *, long: bool = True) -> list[tuple[str, pd.DataFrame]]:
+        """Return the tables for people under their titles; long ones cut, and left out unless `long`."""
+        sections = []
+        for name, table in self._plain().items():
+            if name == "counts" or (name in LONG and not long):
+                continue
+            since = "" if self.since is None else f" since {self.when(self.since.ended_at)}"
+            cut = f", the first {TOP} of {len(table):,}" if name in LONG and len(table) > TOP else ""
+            sections.append((f"{TITLES[name].format(since=since)}{cut}", table.head(TOP) if cut else table))
+        return sections
 
     def _write_text(self, path: str | Path | None, content: str) -> str:
         if path is not None:
@@ -186,76 +281,5 @@ class StatusReport:
             self.mark()
 
 
-def _time(at: pd.Timestamp) -> str:
-    return text.utc_text(at.timestamp())
-
-
-def status_report(
-    pets: pd.DataFrame,
-    *,
-    partial: bool = False,
-    categories: Mapping[int, str] | None = None,
-    since: pd.DataFrame | None = None,
-) -> StatusReport:
-    """
-    Report on a listed frame.
-
-    Args:
-        pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
-        partial: Report on a listing that is not complete; the report says so.
-        categories: Labels by categoryId (ours; §2.6 shows no category record).
-        since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
-
-    Raises:
-        FrameError: A column is missing or has another dtype, the frame carries no listing, it is
-            not complete and `partial` is not set, or the older one is of something else.
-
-    Spec: §2.3, §4.1.
-    """
-    listing = frames.listing_of(pets)
-    if not listing.complete and not partial:
-        raise FrameError(
-            f"this listing is not complete ({listing.completeness}: {listing.reason}). "
-            f"For a report that says so, pass {text.option('partial=True')}."
-        )
-    breakdown = counting.breakdown(pets)
-    report = StatusReport(listing, breakdown, counting.by_category(pets, categories or {}))
-    if since is None:
-        return report
-    older = frames.listing_of(since)
-    if not older.complete or (older.status, older.environment) != (listing.status, listing.environment):
-        raise FrameError(
-            f"only a complete listing of {listing.of_what} can be compared with this one, not this: {older}"
-        )
-    if not listing.complete:
-        raise FrameError(
-            "a listing that is not complete cannot be compared: animals that were not read would look gone"
-        )
-    changes = counting.changes(counting.breakdown(since), breakdown)
-    return replace(report, since=older, changes=changes, moved=counting.moved(since, pets))
-
-
-def report_and_keep(
-    pets: pd.DataFrame,
-    snapshots: SnapshotStore,
-    since: tuple[pd.DataFrame | None, tuple[str, ...]] | None,
-    *,
-    categories: Mapping[int, str] | None,
-    partial: bool,
-) -> StatusReport:
-    """Report on a fresh listing, which becomes a snapshot where it is complete and Parquet can be written."""
-    listing = frames.listing_of(pets)
-    older, notes = since or (None, ())
-    if not listing.complete:
-        notes = () if since is None else ("this listing is not complete, so it is compared with nothing",)
-        report = status_report(pets, partial=partial, categories=categories)
-        return replace(report, notes=notes)
-    report = status_report(pets, categories=categories, since=older)
-    _, note = snapshots.try_keep(pets)
-    notes += (note,) if note else ()
-    counts = None
-    with suppress(MissingExtraError, FrameError, OSError):  # the report holds without them
-        kept = [(snapshot.listing.ended_at, snapshot.counts) for snapshot in snapshots.all(listing.status)]
-        counts = counting.counts_over_time(kept) if len(kept) > 1 else None
-    mark = functools.partial(snapshots.mark_reported, listing)
-    return replace(report, notes=notes, counts=counts, mark=mark)
+def _time(value: Any) -> str:
+    return text.utc_text(value.timestamp())

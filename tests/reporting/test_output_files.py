@@ -72,20 +72,22 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so(tmp_path: Pa
     assert "not kept as a snapshot" in (tmp_path / "report.html").read_text("utf-8")
 
 
-def test_a_damaged_snapshot_costs_a_comparison_not_the_report() -> None:
-    """Found before the listing is paid for; the history goes on without it."""
+def test_a_damaged_history_costs_a_comparison_not_the_report() -> None:
+    """Found before a request is spent; the report is made, its listing is kept, and the next one compares."""
     with Sandbox(animals=300) as box:
-        damaged = box.store.snapshot().path
-        content = bytearray(damaged.read_bytes())
-        end = len(content) - 8 - int.from_bytes(content[-8:-4], "little")  # what tells what it is stays
-        content[4:end] = bytes(end - 4)
-        damaged.write_bytes(content)
+        box.store.snapshot()
+        (damaged,) = box.store.snapshots().folder.glob("open/*.parquet")
+        damaged.write_bytes(damaged.read_bytes()[:100])
         box.advance(days=1)
-        report = box.store.status_report(since="last")
+        with pytest.warns(UserWarning, match="the history begins anew"):
+            report = box.store.status_report(since="last")
+        box.advance(days=1)
+        next_one = box.store.status_report(since="1d")
 
     assert report.breakdown["count"].sum() == 300
-    assert "compared with nothing: the snapshot day=2026-01-05/" in report.notes[0]
-    assert report.counts is None
+    assert "compared with nothing: the file of stays open/" in report.notes[0].replace("stays/open", "open")
+    assert next_one.changes is not None
+    assert next_one.changes["before"].sum() == 300
 
 
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from pathlib import Path
 
 _FOLDER = "PETSTORE_TESTS_FOLDER"
@@ -22,4 +23,7 @@ def isolate() -> None:
         "PETSTORE_CONFIG": str(folder / "config.toml"),
         "PETSTORE_STATE_DIR": str(folder / "state"),
         "PETSTORE_PROGRESS": "0",
+        "TZ": "UTC",  # reports are in the reader's time zone
     }
+    if hasattr(time, "tzset"):
+        time.tzset()

@@ -1,0 +1,150 @@
+"""Reports built: from a frame, or from a fresh listing that is kept and compared with earlier ones."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pandas as pd
+
+from petstore_tools import text
+from petstore_tools.errors import ArgumentError, FrameError, MissingExtraError
+from petstore_tools.listing import frames
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.reporting import breakdown as counting
+from petstore_tools.reporting import movement
+from petstore_tools.reporting.mail import one_line
+from petstore_tools.reporting.report import StatusReport
+
+if TYPE_CHECKING:
+    from petstore_tools.history.snapshots import SnapshotStore
+
+
+def status_report(
+    pets: pd.DataFrame,
+    *,
+    partial: bool = False,
+    categories: Mapping[int, str] | None = None,
+    since: pd.DataFrame | None = None,
+    title: str = "Status report",
+    note: str = "",
+    timezone: str | None = None,
+) -> StatusReport:
+    """
+    Report on a listed frame.
+
+    Args:
+        pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
+        partial: Report on a listing that is not complete; the report says so.
+        categories: Labels by categoryId (ours; §2.6 shows no category record).
+        since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
+        title: Of the author, one line.
+        note: Of the author, one line below the title.
+        timezone: In which times are written, such as `Europe/Berlin`; None for that of this machine.
+
+    Raises:
+        ArgumentError: Title or note has a line break, or there is no such time zone.
+        FrameError: A column is missing or has another dtype, the frame carries no listing, it is
+            not complete and `partial` is not set, or the older one is of something else.
+
+    Spec: §2.3, §4.1.
+    """
+    listing = frames.listing_of(pets)
+    if not listing.complete and not partial:
+        raise FrameError(
+            f"this listing is not complete ({listing.completeness}: {listing.reason}). "
+            f"For a report that says so, pass {text.option('partial=True')}."
+        )
+    breakdown, by_category = counting.breakdown(pets), counting.by_category(pets, categories or {})
+    report = StatusReport(
+        listing,
+        pets,
+        breakdown,
+        by_category,
+        title=one_line(title, "the title"),
+        note=one_line(note, "the note"),
+        timezone=_zone(timezone),
+        categories=categories or {},
+    )
+    if since is None:
+        return report
+    older = frames.listing_of(since)
+    if not older.complete or (older.status, older.environment) != (listing.status, listing.environment):
+        raise FrameError(
+            f"only a complete listing of {listing.of_what} can be compared with this one, not this: {older}"
+        )
+    if not listing.complete:
+        raise FrameError(
+            "a listing that is not complete cannot be compared: animals that were not read would look gone"
+        )
+    moved = counting.moved(since, pets)
+    return replace(
+        report,
+        since=older,
+        summary=counting.summary(listing.rows, older.rows, moved),
+        changes=counting.changes(counting.breakdown(since), breakdown),
+        changes_by_category=counting.changes_by_category(counting.by_category(since, {}), by_category),
+        moved=moved,
+        flow=movement.flow(moved),
+    )
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    """Return the time zone of a name, None for that of this machine."""
+    try:
+        return None if name is None else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ArgumentError(
+            f"there is no time zone {name!r}: use a name such as Europe/Berlin or UTC"
+        ) from error
+
+
+def report_and_keep(
+    pets: pd.DataFrame,
+    snapshots: SnapshotStore,
+    since: tuple[pd.DataFrame | None, tuple[str, ...]] | None,
+    *,
+    partial: bool,
+    **options: Any,
+) -> StatusReport:
+    """
+    Report on a fresh listing, which becomes a snapshot where it is complete and Parquet can be written.
+
+    `options` are those of `status_report`.
+    """
+    listing = frames.listing_of(pets)
+    older, notes = since or (None, ())
+    if not listing.complete:
+        notes = () if since is None else ("this listing is not complete, so it is compared with nothing",)
+        return replace(status_report(pets, partial=partial, **options), notes=notes)
+    report = status_report(pets, since=older, **options)
+    _, note = snapshots.try_keep(pets)
+    notes += (note,) if note else ()
+    over_time: dict[str, Any] = {}
+    with suppress(MissingExtraError, FrameError, OSError):  # the report holds without them
+        over_time = _over_time(snapshots, listing)
+    mark = functools.partial(snapshots.mark_reported, listing)
+    return replace(report, notes=notes, mark=mark, **over_time)
+
+
+def _over_time(snapshots: SnapshotStore, listing: Listing) -> dict[str, Any]:
+    """Return what the kept listings say, by the names of the report's attributes."""
+    kept = snapshots.all(listing.status)
+    if len(kept) < 2:
+        return {}
+    history = snapshots.history(pet_id=None, since=None, now=listing.ended_at)
+    listed_at = [snapshot.as_of for snapshot in kept]
+    found = {
+        "counts": counting.counts_over_time([(s.listing.ended_at, s.counts) for s in kept]),
+        "longest_available": movement.longest(history, "available", pd.Timestamp(listed_at[-1])),
+    }
+    if listing.status is None:
+        by = ("categoryId", "status")
+        found["time_in_status"] = movement.time_in_status(history, listed_at)
+        found["time_in_status_by_category"] = movement.time_in_status(history, listed_at, by)
+    return found

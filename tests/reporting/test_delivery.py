@@ -1,0 +1,189 @@
+"""Reports that arrive: as a mail, in the reader's time zone, with thresholds that end with an exit code."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from collections.abc import Iterator
+from email.message import EmailMessage
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+import python_calamine
+from commands import run
+
+from petstore_tools import PetStore, Sandbox, status_report
+from petstore_tools.errors import ArgumentError
+from petstore_tools.reporting.report import StatusReport
+from petstore_tools.sandbox import samples
+
+
+@pytest.fixture(scope="module")
+def report() -> Iterator[StatusReport]:
+    """A week of an inventory, compared with its begin."""
+    with Sandbox(animals=60) as box:
+        for day in range(7):
+            box.store.snapshot()
+            box.advance(days=1)
+            box.change(2 + day, status="sold")
+        box.remove(1)
+        box.add([("<b>Newcomer</b>", 99, None)])
+        yield box.store.status_report(
+            since="7d",
+            categories=samples.CATEGORIES,
+            title="Animals & more",
+            note="For Monday.",
+            timezone="UTC",
+        )
+
+
+def parsed(content: bytes) -> EmailMessage:
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def test_a_mail_has_the_headers_that_sendmail_and_mail_programs_need(report: StatusReport) -> None:
+    """A draft for Outlook; an address with a name that is no ASCII."""
+    mail = parsed(report.to_mail(to=["Zoë Ünal <zoe@example.org>", "bob@example.org"]))
+
+    assert [str(address) for address in mail["To"].addresses] == [
+        "Zoë Ünal <zoe@example.org>",
+        "bob@example.org",
+    ]
+    assert mail["Subject"] == "Animals & more, 2026-01-12"
+    assert mail["X-Unsent"] == "1"
+    assert all(mail[name] for name in ("From", "Date", "Message-ID"))
+
+
+def test_a_mail_has_the_same_numbers_as_the_report(report: StatusReport) -> None:
+    """In plain text, in tables without a style sheet, in the page and in the workbook."""
+    mail = parsed(report.to_mail())
+    text, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    assert text is not None
+    assert html is not None
+    page, book = mail.iter_attachments()
+
+    for status, count in report.breakdown["count"].items():
+        assert re.search(rf"^{status} +{count:,} ", text.get_content(), re.M)
+        assert re.search(rf">{status}</td><td [^>]*>{count:,}</td>", html.get_content())
+    assert page.get_filename() == "report.html"
+    assert page.get_content() == report.to_html()
+    sheet = python_calamine.CalamineWorkbook.from_filelike(BytesIO(book.get_content())).get_sheet_by_index(0)
+    found = {row[0]: row[1] for row in sheet.to_python() if row[0] in report.breakdown.index}
+    assert found == report.breakdown["count"].to_dict()
+    assert "<style" not in html.get_content()
+    assert "<b>Newcomer" not in html.get_content()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"to": ["ann@example.org\nBcc: eve@example.org"]},
+        {"to": ["ann"]},
+        {"to": [""]},
+        {"subject": "Hello\r\nBcc: eve@example.org"},
+    ],
+)
+def test_what_would_add_a_header_to_a_mail_is_refused(report: StatusReport, given: dict[str, object]) -> None:
+    """Line breaks in a subject or an address, and what is no address."""
+    with pytest.raises(ArgumentError):
+        report.to_mail(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [{"title": "a\nb"}, {"note": "a\rb"}, {"timezone": "Mars/Olympus"}])
+def test_a_title_of_two_lines_and_an_unknown_time_zone_are_refused(given: dict[str, str]) -> None:
+    """With what to write."""
+    with Sandbox(animals=3) as box:
+        pets = box.store.list_pets()
+    with pytest.raises(ArgumentError, match="one line|time zone"):
+        status_report(pets, **given)  # type: ignore[arg-type]
+
+
+def test_times_are_in_the_zone_of_the_reader_in_every_format(tmp_path: Path) -> None:
+    """Which is named; the workbook's times are those of the same clock."""
+    with Sandbox(animals=5) as box:
+        box.store.snapshot()
+        box.advance(days=1)
+        report = box.store.status_report(since="1d", timezone="America/New_York")
+    report.to_excel(tmp_path / "report.xlsx")
+    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "report.xlsx")
+    over_time = book.get_sheet_by_name("Over time").to_python()
+
+    for text in (report.to_html(), report.to_markdown(), report.to_text(), repr(report)):
+        assert "2026-01-06 04:00:00 EST" in text
+    assert over_time[0][0] == "as_of (EST)"
+    assert [str(row[0]) for row in over_time[1:]] == ["2026-01-05 04:00:00", "2026-01-06 04:00:00"]
+    assert '"as_of": "2026-01-06 09:00:00 UTC"' in report.to_json()
+
+
+def test_a_report_on_one_status_has_no_rows_of_zeros() -> None:
+    """Nor columns."""
+    with Sandbox(animals=60) as box:
+        text = box.store.status_report(status="sold").to_markdown()
+
+    assert re.findall(r"^\| (available|pending|unset) \|", text, re.M) == []
+    assert "| categoryId" not in text
+    assert "available" not in text.split("## By category")[1]
+
+
+def test_the_face_has_no_word_of_paging_or_requests(report: StatusReport) -> None:
+    """They stand at the end."""
+    front, end = report.to_html().split("How this was made")
+
+    assert "request" not in front
+    assert "page follows" not in front
+    assert "spent" in end
+    assert "Dogs" in front
+
+
+@pytest.fixture
+def box() -> Iterator[Sandbox]:
+    """A service with one kept listing of the command line's store."""
+    with (
+        Sandbox(plan="pro", animals=30, clock="system") as sandbox,
+        PetStore(base_url=sandbox.base_url, api_key=sandbox.api_key, progress=False) as store,
+    ):
+        store.snapshot()
+        sandbox.change(2, status="sold")
+        yield sandbox
+
+
+def test_a_threshold_ends_with_exit_code_1_and_is_named(box: Sandbox) -> None:
+    """Each that holds; the report is shown all the same."""
+    done = run(
+        "report", "--since", "last", "--fail-if", "total > 29", "--fail-if", "sold.change == 1", box=box
+    )
+    fine = run("report", "--fail-if", "total > 30", box=box)
+    without = run("report", "--fail-if", "sold.change > 1000", box=box)
+
+    assert (done.returncode, fine.returncode, without.returncode) == (1, 0, 1)
+    assert "Failed: total > 29: total is 30" in done.stderr
+    assert "Failed: sold.change == 1: the change of sold is 1" in done.stderr
+    assert "there is no earlier listing to compare with" in without.stderr
+    assert "available" in done.stdout
+
+
+def test_a_threshold_that_cannot_be_read_costs_no_request(box: Sandbox) -> None:
+    """And --to without a mail neither."""
+    asked = len(box.traffic())
+    wrong = run("report", "--fail-if", "unset", box=box)
+    useless = run("report", "--to", "ann@example.org", box=box)
+
+    assert (wrong.returncode, useless.returncode) == (2, 2)
+    assert "unset > 5%" in wrong.stderr
+    assert len(box.traffic()) == asked
+
+
+def test_the_command_line_writes_a_mail(box: Sandbox, tmp_path: Path) -> None:
+    """To several people."""
+    path = tmp_path / "report.eml"
+    to = ("--to", "ann@example.org", "--to", "bob@example.org")
+
+    done = run("report", "-o", str(path), *to, "--subject", "Hello", "--title", "Animals", box=box)
+
+    assert done.returncode == 0, done.stderr
+    mail = parsed(path.read_bytes())
+    assert (mail["To"], mail["Subject"]) == ("ann@example.org, bob@example.org", "Hello")
