@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from commands import run
 
@@ -96,3 +97,23 @@ def test_an_import_is_continued_where_it_went(box: Sandbox, tmp_path: Path) -> N
     )
 
     assert (done.returncode, "→ staging: 1 row: 1 created" in done.stdout) == (0, True)
+
+
+def test_sheets_after_one_that_stopped_are_not_begun(box: Sandbox, tmp_path: Path) -> None:
+    """`--sheet all`: the day's quota ends in the first sheet; the command that continues is the last line."""
+    with pd.ExcelWriter(tmp_path / "pets.xlsx", engine="xlsxwriter") as book:
+        for sheet, rows in (("Cats", 130), ("Dogs", 3)):
+            animals = [(f"{sheet} {n}", n) for n in range(rows)]
+            pd.DataFrame(animals, columns=["name", "categoryId"]).to_excel(
+                book, sheet_name=sheet, index=False
+            )
+
+    done = run(
+        "import", "pets.xlsx", "--sheet", "all", "--yes", "--no-baseline", box=box, cwd=tmp_path, **PLAN
+    )
+
+    assert (done.returncode, done.stdout.count("→ production: ")) == (4, 1)
+    assert "pets.xlsx (Cats)" in done.stdout
+    assert done.stderr.splitlines()[-1].startswith(
+        "Continue with: petstore-tools import pets.xlsx --sheet all"
+    )
