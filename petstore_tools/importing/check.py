@@ -56,7 +56,9 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     kept = options.from_journal and options.from_journal.id
     journal = kept or table.rejects_of or _journal(folder, target, table, good)
     if table.rejects_of and not (folder / f"{journal}.lock").exists():
-        raise JournalError(f"the rejects file belongs to an import {journal} that is not on this machine")
+        raise JournalError(
+            f"this rejects file belongs to the import {journal}, whose journal is not on this machine"
+        )
     whole = not (table.rejects_of or kept)
     another_file = whole and is_another_file(read_entries(folder, target, journal_id=journal), good)
     sheets = options.together

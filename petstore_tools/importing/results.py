@@ -202,8 +202,8 @@ def check_folder(path: Path) -> Path:
         except OSError as error:
             why = error
     raise SheetError(
-        f"the result files of {path.name} can be written neither beside it nor in the current folder; run "
-        f"the import in another one: {why}"
+        f"the result files of {path.name} can be written neither beside it nor in the current folder "
+        f"({why}); run the import in another folder"
     )
 
 

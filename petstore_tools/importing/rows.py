@@ -254,7 +254,7 @@ def _name(cell: _Cell, *, allow_totals: bool) -> str | RowProblem:
     if not bare:
         return cell.problem("is empty", "give a name")
     if "\0" in bare:
-        return cell.problem("holds a NUL character", "retype it")
+        return cell.problem("contains a NUL character", "retype it")
     if not allow_totals and _TOTALS.fullmatch(bare):
         advice = f"delete the row; or, for an animal of that name: {option('allow_totals=True')}"
         return cell.problem("is a word for a total", advice)
@@ -274,7 +274,7 @@ def _category_id(cell: _Cell) -> int | RowProblem:
     if whole[2] and abs(value) >= EXACT:
         return cell.no_text("may have been rounded")
     if not spec.INT64_MIN <= value <= spec.INT64_MAX:
-        return cell.problem("is beyond int64", "give a smaller number")
+        return cell.problem("is too large", "give a smaller number")
     return value
 
 

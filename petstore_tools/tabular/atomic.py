@@ -21,7 +21,7 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"{path} is a folder, not a file: name a file in it")
     if not folder.is_dir():
-        raise OutputError(f"there is no folder {folder} for {path.name}: make it, or name another one")
+        raise OutputError(f"there is no folder {folder} for {path.name}: create it, or choose another one")
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"a disk that is full refuses this")

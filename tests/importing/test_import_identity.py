@@ -282,7 +282,7 @@ def test_a_rejects_file_of_another_machine_is_refused(fast: Sandbox, tmp_path: P
     path.write_text(
         "name,categoryId,petstore_row,petstore_journal,petstore_problem\nRex,3,2,0123456789ab,why\n"
     )
-    with pytest.raises(JournalError, match="0123456789ab that is not on this machine"):
+    with pytest.raises(JournalError, match="0123456789ab, whose journal is not on this machine"):
         fast.store.import_pets(path)
 
 

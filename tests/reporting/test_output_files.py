@@ -96,7 +96,7 @@ def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path
         report = box.store.status_report()
         for write in (report.to_html, report.to_excel, report.to_markdown, report.to_json):
             with pytest.raises(
-                PetstoreError, match=r"^there is no folder .*nodir for r[.]x: make it"
+                PetstoreError, match=r"^there is no folder .*nodir for r[.]x: create it"
             ) as raised:
                 write(tmp_path / "nodir" / "r.x")
             assert isinstance(raised.value, OSError)
