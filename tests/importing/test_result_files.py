@@ -91,7 +91,10 @@ def test_a_corrected_rejects_file_survives_two_runs_of_the_first_file(box: Sandb
     assert (fixed.created_now, fixed.rejected) == (1, 1)
     assert rejects.read_text() == corrected
     assert [row["name"] for row in rows_of(fixed.files[1])] == ["Max"]
-    assert [row["id"] for row in rows_of(fixed.files[0])] == ["1", "4", "2", "3"]
+    created = rows_of(fixed.files[0])
+    assert [row["name"] for row in created] == ["Rex", "Mia", "Tom", "Eli"]
+    assert created[1]["id"] == "4"
+    assert {row["id"] for row in created} == {"1", "2", "3", "4"}  # several connections sent
     assert not list(tmp_path.glob("*.bak"))
 
 
