@@ -18,7 +18,7 @@ from petstore_tools.listing.frames import Columns
 
 
 def test_a_snapshot_reads_back_as_it_was_listed() -> None:
-    """Columns, dtypes, order of the statuses, verdict."""
+    """Columns, dtypes, order of the statuses, completeness."""
     with Sandbox(animals=250) as box:
         snapshot = box.store.snapshot()
         listed = box.store.list_pets()
@@ -31,7 +31,7 @@ def test_a_snapshot_reads_back_as_it_was_listed() -> None:
 
 
 def test_within_max_age_a_listing_costs_no_request() -> None:
-    """Then one is made and kept; a filter is answered from the whole inventory, with its own verdict."""
+    """Then one is made and kept; a filter is answered from the whole inventory, with a listing of its own."""
     with Sandbox(animals=250) as box:
         box.store.list_pets(max_age="1h")
         asked = len(box.traffic())
@@ -90,7 +90,7 @@ def test_only_whole_inventories_are_kept() -> None:
 
 
 def test_what_is_not_whole_is_no_snapshot() -> None:
-    """Nothing is kept, and the verdict is in the error."""
+    """Nothing is kept, and the error says why."""
     with Sandbox(animals=250) as box:
         with pytest.raises(IncompleteListingError, match="the listing was limited to the first 50"):
             box.store.snapshot_store.keep(box.store.list_pets(first=50))

@@ -96,7 +96,7 @@ def test_a_create_sends_the_three_fields_and_leaves_out_what_is_unset(
 def test_the_key_does_not_follow_a_next_link_to_another_host(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
-    """One request, then a verdict that names the place."""
+    """One request, then a listing whose reason names the place."""
     wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<https://evil.example/v1/pets>; rel="next"'))
 
     with pytest.warns(UserWarning, match="incomplete"):

@@ -101,7 +101,7 @@ def test_the_first_n_are_n_also_where_the_head_changed(first: int, tmp_path: Pat
 def test_two_short_pages_in_a_row_are_the_end_while_animals_are_added(
     speaks: str, each: int, known: bool, tmp_path: Path
 ) -> None:
-    """300 additions cost no request of their own; the verdict says how the listing ended."""
+    """300 additions cost no request of their own; its reason says how the listing ended."""
     service = PagingService(pets(450), speaks)
 
     def staff(number: int) -> None:

@@ -12,7 +12,7 @@ from petstore_tools.listing.completeness import Listing
     ("animals", "requests"), [(0, 1), (1, 1), (99, 1), (100, 1), (101, 2), (300, 3), (301, 4)]
 )
 def test_all_rows_come_with_no_request_too_many(animals: int, requests: int) -> None:
-    """ceil(N/100) requests, also where N is a multiple of 100; the verdict is complete."""
+    """ceil(N/100) requests, also where N is a multiple of 100; the listing is complete."""
     with Sandbox(animals=animals) as box:
         frame = box.store.list_pets()
 

@@ -25,7 +25,7 @@ AMPLE = Plan(1_000_000, 100_000_000)
 
 @pytest.mark.case("P73")
 def test_pages_that_are_iterated_twice_are_read_twice() -> None:
-    """Each time from the first page on; the verdict is the last one's, with its own requests."""
+    """Each time from the first page on; `listing` is the last one's, with its own requests."""
     with Sandbox(animals=250) as box:
         pages = box.store.pages()
         both = [[row["id"] for page in pages for row in page.rows] for _ in range(2)]
@@ -40,7 +40,7 @@ def test_pages_that_are_iterated_twice_are_read_twice() -> None:
 
 @pytest.mark.case("P73")
 def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
-    """The verdict says that the end was not read; no thread that fetched ahead stays behind."""
+    """The listing says that its end was not read; no thread that fetched ahead stays behind."""
     server = ThreadedServer(PagingService(pets(2_050), "offset", latency_s=0.02, total=True)).start()
     told = {"pagination": "offset", "plan": AMPLE, "state_dir": tmp_path, "progress": False}
     with PetStore(base_url=server.base_url, api_key="k", **told) as store:  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
 
 @pytest.mark.case("P73")
 def test_pages_are_read_anew_after_an_error() -> None:
-    """The verdict of the first time names the error; the second time is whole."""
+    """The reason of the first time names the error; the second time is complete."""
     with Sandbox(animals=250, faults=[Fault("garbage", method="GET", at=(2,))]) as box:
         pages = box.store.pages()
         with pytest.raises(ProtocolError, match="no list of animals"):

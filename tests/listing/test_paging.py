@@ -91,7 +91,7 @@ def test_a_page_without_a_new_animal_that_promises_more_is_named() -> None:
 
 @pytest.mark.case("P3")
 def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
-    """One empty page is no end; fifty are, and the verdict says so."""
+    """One empty page is no end; fifty are, and the listing says so."""
     pager = pager_of(limit=2)
     for number in range(EMPTY_PAGES - 1):
         step = pager.feed(page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}"))

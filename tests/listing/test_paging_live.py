@@ -154,7 +154,7 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
 
 
 def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path) -> None:
-    """Animals come and go while pages are under way: the verdict says so."""
+    """Animals come and go while pages are under way: the listing says so."""
     service = PagingService(pets(2_000), "offset", latency_s=0.02, total=True)
     service.before = lambda number: number == 10 and service.rows.pop(3) and None
     with store_of(service, tmp_path) as store, pytest.warns(UserWarning, match="changed while it was read"):

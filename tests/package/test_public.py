@@ -84,7 +84,7 @@ def test_the_client_side_loads_neither_pandas_nor_the_server() -> None:
     assert not loaded_by("from petstore_tools import PetStore") & {"requests", "sqlite3", "pyarrow", "tqdm"}
 
 
-def test_the_verdict_of_a_listing_is_imported_from_the_package() -> None:
+def test_listing_is_imported_from_the_package() -> None:
     """As the README says; the name costs neither pandas nor a client."""
     assert petstore_tools.Listing is Listing
     assert not loaded_by("from petstore_tools import Listing") & {"pandas", "requests", "pydantic"}
