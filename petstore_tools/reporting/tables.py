@@ -74,17 +74,18 @@ def shown(
     """
     Return the tables that have rows, as every writer shows them.
 
-    Categories have their names, by category the total comes first, the last row holds the sums, and a report
-    on one status has no rows and columns of zeros.
+    Categories have their names, totals come first, the last row holds the sums, and a report on one status
+    has no rows and columns of zeros.
     """
     found = {}
     for name, table in tables.items():
         if not len(table):
             continue
         if name == "by_category":
-            front = [column for column in ("categoryId", "label", TOTAL) if column in table]
-            table = table[[*front, *(column for column in table if column not in front)]]
             table = table.sort_values(TOTAL, ascending=False, kind="stable", ignore_index=True)
+        if TOTAL in table:  # next to the name, where a phone shows it
+            front = [column for column in ("categoryId", "label", "from", TOTAL) if column in table]
+            table = table[[*front, *(column for column in table if column not in front)]]
         if one_status and name in ("breakdown", "by_category", "changes", "counts"):
             table = _without_zeros(table)
         table = named(table, labels)
