@@ -32,7 +32,7 @@ def refused(call: object, given: dict[str, object]) -> str:
         ({"plan": 0}, "unknown plan int"),
         ({"plan": ["pro"]}, "unknown plan list"),
         ({"plan": f"{DIGITS}/{DIGITS}"}, "unknown plan (not shown, since it may be a key): use free"),
-        ({"plan": "9999999999999999/1"}, "whole, from 1 to 1,000,000,000,000,000"),
+        ({"plan": "9999999999999999/1"}, "whole numbers between 1 and 1,000,000,000,000,000"),
         ({"base_url": Path("https://host/v1")}, "base_url must be text, not"),
         ({"base_url": 7}, "base_url must be text, not int"),
         ({"api_key": b"k"}, "api_key must be text, not bytes"),
@@ -72,7 +72,7 @@ ODD = {
 @pytest.mark.parametrize("number", ODD.values(), ids=ODD)
 def test_a_plan_of_odd_numbers_is_one_sentence(number: int) -> None:
     """Whatever their length."""
-    assert "whole, from 1 to" in refused(Plan, {"per_minute": number, "per_day": 10})
+    assert "whole numbers between 1 and" in refused(Plan, {"per_minute": number, "per_day": 10})
 
 
 def test_a_plan_of_any_sensible_size_is_taken() -> None:
