@@ -1,0 +1,221 @@
+"""Workbooks that help people to fill them in; LibreOffice opens and saves them where it is installed."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from petstore_tools.errors import SheetError
+from petstore_tools.tabular.cells import NonTextCell
+from petstore_tools.tabular.template import (
+    CATEGORY_SHEET,
+    LONGEST_CELL,
+    MOST_NOTES,
+    rejects_bytes,
+    template_bytes,
+)
+from petstore_tools.tabular.workbooks import read_workbook
+
+CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "cats ", 9: "12"}
+LIBREOFFICE = shutil.which("soffice")
+needs_libreoffice = pytest.mark.skipif(not LIBREOFFICE, reason="no LibreOffice (soffice) on this machine")
+
+
+def part(content: bytes | Path, name: str) -> str:
+    """Return a part of a workbook as text."""
+    with zipfile.ZipFile(io.BytesIO(content) if isinstance(content, bytes) else content) as book:
+        return book.read(name).decode()
+
+
+def rules(content: bytes | Path) -> dict[str, str]:
+    """Return kind and list of each rule on the first sheet, by the cells' column."""
+    xml = part(content, "xl/worksheets/sheet1.xml")
+    found = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)
+    attributes = [(dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in found]
+    return {
+        a["sqref"][0]: f"{a['type']} {list_}".replace("&quot;", "").replace('"', "")
+        for a, list_ in attributes
+    }
+
+
+def notes(content: bytes | Path) -> dict[str, str]:
+    """Return the notes on cells, by cell."""
+    found = re.findall(
+        r'<comment ref="(\w+)".*?>(.*?)</comment>', part(content, "xl/comments1.xml"), re.DOTALL
+    )
+    return {cell: html.unescape(re.sub(r"<[^>]*>", "", text)).strip() for cell, text in found}
+
+
+def coloured(content: bytes) -> list[str]:
+    """Return the cells below the header that have a format."""
+    styled = re.findall(r'<c r="([A-Z]+)(\d+)" s="\d+"', part(content, "xl/worksheets/sheet1.xml"))
+    return [column + row for column, row in styled if row != "1"]
+
+
+def libreoffice(path: Path, ending: str) -> Path:
+    """Open a file in LibreOffice and save it in a folder beside it."""
+    folder = path.parent / "saved"
+    profile = f"-env:UserInstallation={(path.parent / 'profile').as_uri()}"
+    command = [
+        str(LIBREOFFICE),
+        profile,
+        "--headless",
+        "--convert-to",
+        ending,
+        "--outdir",
+        str(folder),
+        str(path),
+    ]
+    subprocess.run(
+        command, check=True, capture_output=True, timeout=90, env={**os.environ, "HOME": str(path.parent)}
+    )
+    return folder / f"{path.stem}.{ending}"
+
+
+def rejects() -> bytes:
+    """Return a workbook of three rejected rows."""
+    return rejects_bytes(
+        ["Tier", "Art", "Zustand"],
+        [["Rex", "Dgos", "sold"], ["Total", NonTextCell("3", "a number"), "avialable"], ["=A1", "4", ""]],
+        bad={
+            (0, 1): "'Dgos' is not a known category; did you mean 'Dogs'?",
+            (1, 0): "is a word for a total",
+            (1, 2): "is not a status",
+            (2, 0): "was refused by the service",
+        },
+        fields={"name": 0, "categoryId": 1, "status": 2},
+        categories=CATEGORIES,
+        note="ours",
+    )
+
+
+def test_a_template_has_examples_drop_downs_and_a_frozen_header() -> None:
+    """Without categories an id is typed: a whole number."""
+    content = template_bytes()
+
+    assert rules(content) == {"C": "list available,pending,sold", "B": f"whole -{10**15 - 1}"}
+    assert {cell: "Example:" in note for cell, note in notes(content).items()} == dict.fromkeys(
+        ["A1", "B1", "C1"], True
+    )
+    sheet = part(content, "xl/worksheets/sheet1.xml")
+    assert 'state="frozen"' in sheet
+    assert "<cols>" in sheet
+
+
+def test_categories_are_chosen_by_names_that_mean_one_id(tmp_path: Path) -> None:
+    """A name of two categories, or one that reads as an id, is offered as its id."""
+    (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
+
+    hidden = read_workbook(tmp_path / "template.xlsx", CATEGORY_SHEET)[0]
+
+    assert rules(tmp_path / "template.xlsx")["B"] == f"list {CATEGORY_SHEET}!$A$2:$A$6"
+    rows = [cells for _, cells in hidden.records()]
+    assert rows == [["category", "id"], ["9", "9"], ["4", "4"], ["8", "8"], ["Dogs", "3"], ["Vögel", "7"]]
+
+
+def test_the_sheet_of_categories_is_not_read_as_animals(tmp_path: Path) -> None:
+    """It is hidden, and has no column for a name."""
+    (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
+
+    assert [sheet.name for sheet in read_workbook(tmp_path / "template.xlsx", None)] == ["animals"]
+
+
+def test_rejects_show_the_bad_cell_and_the_reason(tmp_path: Path) -> None:
+    """The cell is coloured, a note says why, there are drop-downs, and cells stay as typed."""
+    content = rejects()
+    (tmp_path / "rejects.xlsx").write_bytes(content)
+
+    assert notes(content) == {
+        "B2": "'Dgos' is not a known category; did you mean 'Dogs'?",
+        "A3": "is a word for a total",
+        "C3": "is not a status",
+        "A4": "was refused by the service",
+    }
+    assert rules(content) == {"B": f"list {CATEGORY_SHEET}!$A$2:$A$6", "C": "list available,pending,sold"}
+    assert "FFFFC7CE" in part(content, "xl/styles.xml")
+    assert coloured(content) == ["B2", "A3", "C3", "A4"]
+    rows = [cells for _, cells in read_workbook(tmp_path / "rejects.xlsx", None)[0].records()]
+    assert rows[1:] == [["Rex", "Dgos", "sold"], ["Total", "3", "avialable"], ["=A1", "4", ""]]
+
+
+def test_every_bad_cell_is_coloured_and_the_first_have_notes() -> None:
+    """Thousands of notes make a spreadsheet slow; a colour does not."""
+    count = MOST_NOTES + 10
+    content = rejects_bytes(["name"], [["x"]] * count, bad={(at, 0): "why" for at in range(count)}, fields={})
+
+    assert len(notes(content)) == MOST_NOTES
+    assert len(coloured(content)) == count
+
+
+def test_a_cell_that_excel_cannot_keep_is_refused() -> None:
+    """It would be cut."""
+    with pytest.raises(SheetError, match="32,768 characters is too long for a workbook"):
+        rejects_bytes(["name"], [["x" * (LONGEST_CELL + 1)]], bad={}, fields={})
+
+
+def test_a_template_filled_by_a_script_reads_back(tmp_path: Path) -> None:
+    """A program writes cells below the header, and leaves the rest of the file as it is."""
+    cells = ("007", "Dogs", "sold")
+    texts = (
+        f'<c r="{column}2" t="inlineStr"><is><t>{cell}</t></is></c>'
+        for column, cell in zip("ABC", cells, strict=True)
+    )
+    name = "xl/worksheets/sheet1.xml"
+    with (
+        zipfile.ZipFile(io.BytesIO(template_bytes(CATEGORIES))) as empty,
+        zipfile.ZipFile(tmp_path / "filled.xlsx", "w") as filled,
+    ):
+        for entry in empty.namelist():
+            content = empty.read(entry)
+            if entry == name:
+                row = f'</row><row r="2">{"".join(texts)}</row></sheetData>'
+                content = content.replace(b"</row></sheetData>", row.encode())
+            filled.writestr(entry, content)
+
+    sheets = read_workbook(tmp_path / "filled.xlsx", None)
+
+    rows = [cells for _, cells in sheets[0].records()]
+    assert rows == [["name", "categoryId", "status"], ["007", "Dogs", "sold"]]
+
+
+@needs_libreoffice
+def test_libreoffice_keeps_notes_colours_and_drop_downs(tmp_path: Path) -> None:
+    """A person opens the rejects there, and saves them."""
+    (tmp_path / "rejects.xlsx").write_bytes(rejects())
+
+    saved = libreoffice(tmp_path / "rejects.xlsx", "xlsx")
+
+    assert notes(saved) == notes(rejects())
+    assert rules(saved) == rules(rejects())
+    assert "FFFFC7CE" in part(saved, "xl/styles.xml")
+    assert [sheet.name for sheet in read_workbook(saved, None)] == ["animals"]
+
+
+@needs_libreoffice
+def test_a_template_filled_in_libreoffice_reads_back(tmp_path: Path) -> None:
+    """Cells as chosen from the lists; the sheet of categories stays hidden."""
+    (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
+    flat = libreoffice(tmp_path / "template.xlsx", "fods")
+    cells = "".join(
+        f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
+        for text in ("007", "Vögel", "sold")
+    )
+    header, rest = flat.read_text(encoding="utf-8").split("</table:table-row>", 1)
+    row = f"</table:table-row><table:table-row>{cells}</table:table-row>"
+    flat.write_text(header + row + rest, encoding="utf-8")
+
+    filled = libreoffice(flat, "xlsx")
+
+    sheets = read_workbook(filled, None)
+    assert [sheet.name for sheet in sheets] == ["animals"]
+    rows = [cells for _, cells in sheets[0].records()]
+    assert rows[:2] == [["name", "categoryId", "status"], ["007", "Vögel", "sold"]]
+    assert rules(filled)["B"].startswith(f"list {CATEGORY_SHEET}")
