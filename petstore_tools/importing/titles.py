@@ -1,0 +1,128 @@
+"""Pure: which column holds which field, by exact names, by `columns=`, and what may be proposed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from petstore_tools import spec
+from petstore_tools.errors import SheetError
+from petstore_tools.tabular.cells import column_letter
+from petstore_tools.text import option, suggest
+
+FIELDS: Final = spec.COLUMNS[1:]
+# Titles that may mean a field, the likeliest first and without blanks and signs: proposed, never just taken.
+_PROPOSED: Final = {
+    "name": """name tiername petname animalname nameofanimal namedestieres rufname tier haustier animal pet
+        bezeichnung""",
+    "categoryId": """categoryid category kategorieid kategorienr kategorienummer kategorie categoryno
+        categorynr categorynumber categoryname tierart art gattung species kind animaltype type typ gruppe
+        group rubrik animalcategory petcategory tierkategorie breed rasse""",
+    "status": """status petstatus animalstatus tierstatus availability verfügbarkeit verfuegbarkeit zustand
+        state verkaufsstatus""",
+}
+_EXACT: Final = {name.casefold(): name for name in FIELDS}
+_SHOWN: Final = 20  # titles
+
+
+@dataclass(frozen=True)
+class Titles:
+    """
+    The fields that a header names.
+
+    Attributes:
+        header: Cells as typed.
+        columns: Position from 0, by field.
+        proposals: Field that may be meant, by title, or by letter where two columns have one title.
+        missing: Required fields that have no column and no default.
+    """
+
+    header: tuple[str, ...]
+    columns: Mapping[str, int]
+    proposals: Mapping[str, str]
+    missing: tuple[str, ...]
+
+    def refusal(self) -> str:
+        """Say what is missing and what to copy, "" where nothing is missing."""
+        if not self.missing:
+            return ""
+        shown = ", ".join(map(repr, self.header[:_SHOWN])) or "no cells"
+        helps = columns_option(self.proposals or {"TITLE": self.missing[0]})
+        asked = "If this is meant, copy it" if self.proposals else "Rename a column, or say which one it is"
+        return f"no column for {' and '.join(self.missing)}; the header has {shown}. {asked}: {helps}"
+
+
+def columns_option(given: Mapping[str, str]) -> str:
+    """Write a mapping of columns to be copied: `columns={"Tier": "name"}` or `--columns "Tier=name"`."""
+    python = ", ".join(f"{_quoted(title)}: {_quoted(name)}" for title, name in given.items())
+    flags = " ".join(f"--columns {_quoted(f'{title}={name}')}" for title, name in given.items())
+    return option(f"columns={{{python}}}", flags)
+
+
+def read_titles(
+    header: Sequence[str], given: Mapping[str, str] | None = None, *, defaults: Collection[str] = ()
+) -> Titles:
+    """
+    Find the fields in a header.
+
+    Args:
+        header: Cells as typed.
+        given: Field by title, or by column letter where no title is that.
+        defaults: Fields that have a default: they need no column.
+
+    Raises:
+        SheetError: `given` names a column or a field that is not there, or two columns can be one field.
+
+    Spec: §2.1, required fields.
+    """
+    titles = [cell.strip() for cell in header]
+    chosen = {_position(key.strip(), titles, name): name for key, name in (given or {}).items()}
+    found: dict[str, list[int]] = {name: [at for at in chosen if chosen[at] == name] for name in FIELDS}
+    for at, title in enumerate(titles):
+        name = _EXACT.get(re.sub(r"[\s_-]", "", title).casefold(), "")
+        if name and at not in chosen and name not in chosen.values():
+            found[name].append(at)
+    for name, places in found.items():
+        if len(places) > 1:
+            listed = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)
+            choice = columns_option({column_letter(places[0]): name})
+            raise SheetError(f"columns {listed} could both be {name}; say which one is, such as {choice}")
+    columns = {name: places[0] for name, places in found.items() if places}
+    free = {
+        re.sub(r"\W|_", "", title).casefold(): at
+        for at, title in reversed(list(enumerate(titles)))
+        if at not in columns.values()
+    }
+    proposals = {}
+    for name in FIELDS:
+        word = next((word for word in _PROPOSED[name].split() if word in free), None)
+        if word and name not in columns:
+            title = titles[free[word]]
+            proposals[title if titles.count(title) == 1 else column_letter(free[word])] = name
+    missing = tuple(name for name in spec.REQUIRED if name not in columns and name not in defaults)
+    return Titles(tuple(header), columns, proposals, missing)
+
+
+def _position(key: str, titles: Sequence[str], name: str) -> int:
+    """Return the position of the column of a title or a letter."""
+    if name not in FIELDS:
+        raise SheetError(
+            f"{name!r} is not a field; a column can be name, categoryId or status{suggest(name, FIELDS)}"
+        )
+    places = [at for at, title in enumerate(titles) if title == key]
+    if len(places) > 1:
+        letters = " and ".join(map(column_letter, places))
+        choice = columns_option({column_letter(places[0]): name})
+        raise SheetError(f"columns {letters} both have the title {key!r}; give a letter, such as {choice}")
+    places = places or [at for at in range(len(titles)) if column_letter(at) == key]
+    if not places:
+        listed = ", ".join(map(repr, titles[:_SHOWN])) or "no cells"
+        raise SheetError(f"there is no column {key!r}; the header has {listed}")
+    return places[0]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
