@@ -14,20 +14,21 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.history.since import instant
 from petstore_tools.history.storage import KeptListing, Storage
 from petstore_tools.listing.checkpoint import Checkpoints, folder_name
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, text_dtype
 from petstore_tools.listing.parquet import load_parquet, read_frame, read_listing
 from petstore_tools.tabular.atomic import check_writable, replace_file
-from petstore_tools.text import parse_duration, pluralize, utc_text
+from petstore_tools.text import pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,7 +211,10 @@ class SnapshotStore:
             ArgumentError: It is none of these, or in the future.
         """
         until = None if _is_last(given) else instant(given, now)
-        kept = [s for s in self.all(status) if until is None or s.listing.ended_at < now]
+        try:
+            kept = [s for s in self.all(status) if until is None or s.listing.ended_at < now]
+        except FrameError as error:
+            return None, (f"compared with nothing: {error}",)
         if not kept:
             return None, ("no earlier snapshot to compare with",)
         if until is None:
@@ -333,43 +337,6 @@ class SnapshotStore:
 
 def _is_last(given: str | date) -> bool:
     return isinstance(given, str) and given.strip().casefold() == "last"
-
-
-def instant(given: str | date, now: float) -> float:
-    """
-    Return the Unix seconds that an age, a date (its end) or a time means; UTC where it names no time zone.
-
-    Raises:
-        ArgumentError: It is none of these, or in the future.
-    """
-    if isinstance(given, str) and (age_s := parse_duration(given)) is not None:
-        return now - age_s
-    at = _date(given.strip()) if isinstance(given, str) else given
-    if not isinstance(at, date):
-        raise ArgumentError(
-            f"since {given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or 05.03.2026 "
-            "(day, month, year), an age such as 7d (in s, min, h, d or w), or the word last"
-        )
-    whole_day = not isinstance(at, datetime)
-    moment = at if isinstance(at, datetime) else datetime(at.year, at.month, at.day)
-    means_at = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    means_at += spec.DAY_S - 1e-6 if whole_day else 0.0
-    if means_at > now:
-        why = "a date means its end, and " if whole_day else ""
-        raise ArgumentError(f"since {given} is in the future: {why}it is {utc_text(now)} now")
-    return means_at
-
-
-def _date(text: str) -> date | None:
-    """Read `2026-03-05`, `2026-03-05T14:00+01:00` or `05.03.2026`; None for all else: nothing is guessed."""
-    for read in (date.fromisoformat, datetime.fromisoformat, _day_first):
-        with suppress(ValueError):
-            return read(text)
-    return None
-
-
-def _day_first(text: str) -> date:
-    return datetime.strptime(text, "%d.%m.%Y").date()
 
 
 def _filtered(kept: KeptListing, status: str) -> Listing:

@@ -10,7 +10,7 @@ from commands import run
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ArgumentError
-from petstore_tools.history.snapshots import instant
+from petstore_tools.history.since import instant
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC).timestamp()
 END_OF_DAY = datetime(2026, 3, 6, tzinfo=UTC).timestamp() - 1e-6

@@ -106,3 +106,14 @@ def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path
         (tmp_path / "r.html").mkdir()
         with pytest.raises(PetstoreError, match="is a folder, not a file"):
             report.to_html(tmp_path / "r.html")
+
+
+def test_a_damaged_index_of_the_kept_listings_costs_a_comparison_not_the_report() -> None:
+    """The note names the file."""
+    with Sandbox(animals=12) as box:
+        box.store.snapshot()
+        (box.store.snapshots().folder.parent / "index.json").write_text("{")
+        report = box.store.status_report(since="last")
+
+    assert report.breakdown["count"].sum() == 12
+    assert "compared with nothing: the index of the kept listings cannot be read" in report.notes[0]
