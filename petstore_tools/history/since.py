@@ -1,4 +1,4 @@
-"""What an age, a date or a time means as an instant, for whoever compares or looks back."""
+"""What an age, a date or a time means: the instant from which something is compared or shown."""
 
 from __future__ import annotations
 
