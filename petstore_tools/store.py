@@ -44,8 +44,8 @@ class PetStore:
             else the settings file; a plan that nobody names is learnt from the service's headers.
         environment: `production` (default) or `staging`.
         session: A `requests.Session` of yours, with its proxies, certificates and adapters.
-        ledger: `shared`: one budget for all processes of this user, or of all machines that name the same
-            `PETSTORE_LEDGER_URL`; `memory`: this process alone.
+        ledger: `shared`: one budget for all processes of this user, or all with one `PETSTORE_LEDGER_URL`;
+            `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call without `wait=True`.
         state_dir: Folder of budget, journals and snapshots.
         pagination: How this service pages (`offset`, `page`, `cursor=NAME` ...), None to learn it.
@@ -138,8 +138,7 @@ class PetStore:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a kept listing that is not older (`"1h"`, seconds, a timedelta), else fetch
-                and keep one; needs the extra `parquet`.
+            max_age: Answer from a kept listing not older than `"1h"` (or seconds, a timedelta), else keep one.
             max_requests: Stop after so many requests.
             resume: Go on with a listing that stopped within 26 hours; the frame says that there was a pause.
             wait: Wait for the next day's quota instead of raising QuotaError.
@@ -156,17 +155,14 @@ class PetStore:
                 It ended early, or is not complete as required; what was read is in `last_partial`.
         """
         query = ListQuery.of(status, first=first, max_requests=max_requests, require=require)
-        age = None if max_age is None else parse_age(max_age, query)
-        if age is not None:
-            kept = self.snapshot_store.younger(age, status=status, now=self.client.clock.now())
-            if kept is not None:
-                return kept
+        age, now = None if max_age is None else parse_age(max_age, query), self.client.clock.now()
+        if age is not None and (kept := self.snapshot_store.younger(age, status=status, now=now)) is not None:
+            return kept
         with page_progress(self.progress) as show:
             frame = self._fetcher.fetch(query, wait=wait, resume=resume, confirm=confirm, show=show)
         listing = Listing.as_listed(frame)
-        notes = list(listing.notes)
-        if not listing.complete and first is None:
-            notes.insert(0, listing.shortfall)
+        notes = [] if listing.complete or first is not None else [listing.shortfall]
+        notes += listing.notes
         if age is not None and listing.complete and (note := self.snapshot_store.try_keep(frame)[1]):
             notes.append(note)
         for note in notes:
@@ -207,12 +203,9 @@ class PetStore:
         """
         Return what the kept listings say about each animal, or the one with this id; costs no request.
 
-        What had ended before `since` is left out: an age such as `90d`, a date, or a time.
-
-        Returns:
-            One row for each time that an animal stayed as it was: the columns of a listing, `first_seen` and
-            `last_seen` (datetime, UTC: the end of the first and the last listing that showed it so), and
-            `ended_between` (interval from that last listing to the next one; missing where it has not ended).
+        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a stay of an animal:
+        the columns of a listing, `first_seen` and `last_seen` (datetime, UTC: the end of the first and the last
+        listing that showed it so), `ended_between` (interval to the next one; missing while open).
         """
         return self.snapshot_store.history(pet_id=id, since=since, now=self.client.clock.now())
 
@@ -275,19 +268,12 @@ class PetStore:
         from petstore_tools.reporting.build import report_and_keep
 
         check_status(status)
-        now = self.client.clock.now()
-        older = None if since is None else self.snapshot_store.since(since, status=status, now=now)
+        kept, now = self.snapshot_store, self.client.clock.now()
+        old = None if since is None else kept.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
-        frame = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)
+        pets = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)
         return report_and_keep(
-            frame,
-            self.snapshot_store,
-            older,
-            partial=partial,
-            categories=categories,
-            title=title,
-            note=note,
-            timezone=timezone,
+            pets, kept, old, partial=partial, categories=categories, title=title, note=note, timezone=timezone
         )
 
     def quota(self) -> Quota:
