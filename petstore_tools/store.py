@@ -138,7 +138,7 @@ class PetStore:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a kept listing not older than `"1h"` (or seconds, a timedelta), else keep one.
+            max_age: Answer from a kept listing not older than `"1h"`, seconds or a timedelta; else keep one.
             max_requests: Stop after so many requests.
             resume: Go on with a listing that stopped within 26 hours; the frame says that there was a pause.
             wait: Wait for the next day's quota instead of raising QuotaError.
@@ -203,8 +203,8 @@ class PetStore:
         """
         Return what the kept listings say about each animal, or the one with this id; costs no request.
 
-        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a stay of an animal:
-        the columns of a listing, `first_seen` and `last_seen` (datetime, UTC: the end of the first and the last
+        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a stay: the
+        columns of a listing, `first_seen` and `last_seen` (datetime, UTC: the end of the first and last
         listing that showed it so), `ended_between` (interval to the next one; missing while open).
         """
         return self.snapshot_store.history(pet_id=id, since=since, now=self.client.clock.now())

@@ -71,9 +71,12 @@ def status_report(
         timezone=_zone(timezone),
         categories=categories or {},
     )
-    if since is None:
-        return report
-    older = frames.listing_of(since)
+    return report if since is None else _compared(report, pets, since)
+
+
+def _compared(report: StatusReport, pets: pd.DataFrame, since: pd.DataFrame) -> StatusReport:
+    """Add what changed since an older listing."""
+    listing, older = report.listing, frames.listing_of(since)
     if not older.complete or (older.status, older.environment) != (listing.status, listing.environment):
         raise FrameError(
             f"only a complete listing of {listing.of_what} can be compared with this one, not this: {older}"
@@ -87,8 +90,8 @@ def status_report(
         report,
         since=older,
         summary=counting.summary(listing.rows, older.rows, moved),
-        changes=counting.changes(counting.breakdown(since), breakdown),
-        changes_by_category=counting.changes_by_category(counting.by_category(since, {}), by_category),
+        changes=counting.changes(counting.breakdown(since), report.breakdown),
+        changes_by_category=counting.changes_by_category(counting.by_category(since, {}), report.by_category),
         moved=moved,
         flow=movement.flow(moved),
     )
