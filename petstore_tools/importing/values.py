@@ -7,16 +7,16 @@ what would help.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 from unicodedata import normalize
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.tabular.cells import EXACT, NonTextCell
+from petstore_tools.importing.whole_numbers import SEPARATORS, Problem, whole_number
+from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.text import option, suggest
 
 Field = Literal["name", "categoryId", "status"]
@@ -26,22 +26,9 @@ Values = tuple[str, int, str | None]  # name, id of the category, status
 
 MANY: Final = 100_000  # cells read as typed that are worth remembering
 _COMPARISONS: Final = 100_000  # with known words, to find suggestions: difflib takes about 10 µs for each
-_ALIKE: Final = (
-    ".",
-    ",",
-    "'\u2019",
-    " \u00a0\u202f",
-)  # signs between groups of three digits, and others that mean the same
-_SEPARATORS: Final = "".join(_ALIKE)
-_WHOLE: Final = re.compile(r"-?\d+", re.ASCII)
-_GROUPED: Final = re.compile(
-    rf"(-?[1-9]\d{{0,2}}(?:([{_SEPARATORS}])\d{{3}})(?:\2\d{{3}})*)([.,]0+)?", re.ASCII
-)
-_DECIMAL: Final = re.compile(r"(-?\d+)([.,])0+", re.ASCII)
 _TOTAL_WORDS: Final = "total totals subtotal summe gesamt gesamtsumme zwischensumme".split()
 _TOTALS: Final = {word + end for word in (*_TOTAL_WORDS, "grand total") for end in ("", ":", " :")}
 _ERRORS: Final = frozenset("#n/a #nv #ref! #bezug! #name? #value! #wert! #div/0! #num! #zahl! #null!".split())
-_LONG: Final = 400  # characters; int() refuses 4,300 digits
 
 A_NAME: Final = "is a name, not an id"
 SEVERAL: Final = {  # a rule in the plural, for several cells
@@ -58,19 +45,6 @@ SEVERAL: Final = {  # a rule in the plural, for several cells
     "may have been rounded": "may have been rounded",
     "is beyond int64": "are beyond int64",
 }
-
-
-class Problem(NamedTuple):
-    """
-    Why a cell cannot be sent.
-
-    Attributes:
-        rule: What is wrong, as the rest of a sentence about the cell: `is empty`.
-        help: What fixes it; a suggestion is a question: `did you mean 'sold'?`.
-    """
-
-    rule: str
-    help: str
 
 
 @dataclass(slots=True)
@@ -131,7 +105,7 @@ class ValueRules:
     in_frame: bool = False
 
     def __post_init__(self) -> None:
-        if self.thousands and (len(self.thousands) != 1 or self.thousands not in _SEPARATORS):
+        if self.thousands and (len(self.thousands) != 1 or self.thousands not in SEPARATORS):
             raise ArgumentError(
                 f"thousands must be a point, a comma, an apostrophe or a blank, not {self.thousands!r}"
             )
@@ -259,7 +233,7 @@ class Matcher:
             return self._default("categoryId") or _problem(
                 "is empty", f"give the id of the category, or {help_}"
             )
-        number = self._number(text)
+        number = whole_number(text, self.rules.thousands, self.rules.delimiter)
         if self.rules.categories is None:
             return self._without_table(number, cell, text)
         ids = set(self._ids.get(fold(text), ()))
@@ -307,33 +281,6 @@ class Matcher:
         """Return the value of an empty cell: one for each distinct one, since each is counted."""
         default = self._defaults.get(of)
         return Decided(default.value, "default") if default else None
-
-    def _number(self, text: str) -> int | Problem | None:
-        """Read a whole number; None where it is none."""
-        if len(text) > _LONG:
-            return (
-                Problem("is beyond int64", "give a smaller number") if text.lstrip("-").isdecimal() else None
-            )
-        digits, is_decimal = text, False
-        if grouped := _GROUPED.fullmatch(text):
-            separator, decimals = grouped[2], grouped[3] or ""
-            alike = next(tuple(signs) for signs in _ALIKE if separator in signs)
-            if self.rules.thousands not in alike or decimals.startswith(separator):
-                help_ = option(f'thousands="{alike[0]}"', f'--thousands "{alike[0]}"')
-                return Problem("has its digits in groups", help_)
-            digits, is_decimal = grouped[1].replace(separator, ""), bool(decimals)
-        elif decimal := _DECIMAL.fullmatch(text):
-            if decimal[2] == self.rules.thousands or decimal[2] == self.rules.delimiter == ",":
-                return None
-            digits, is_decimal = decimal[1], True
-        elif not _WHOLE.fullmatch(text):
-            return None
-        value = int(digits)
-        if is_decimal and abs(value) >= EXACT:
-            return Problem("may have been rounded", self._as_text())
-        if not spec.INT64_MIN <= value <= spec.INT64_MAX:
-            return Problem("is beyond int64", "give a smaller number")
-        return value
 
     def _no_text(self, kind: str) -> Decided:
         if "formula" in kind:
