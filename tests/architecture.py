@@ -16,6 +16,7 @@ import grimp
 
 PACKAGE = "petstore_tools"
 NO_ROOMS = {"", "__main__", "_version"}  # entry point and version
+MOST_ROOMS, MOST_FLOORS = 27, 11
 
 
 def room_of(module: str) -> str:
@@ -42,7 +43,7 @@ def floors(rooms: dict[str, set[str]]) -> dict[str, int]:
 
 
 def main() -> int:
-    """Print all of it; the exit code is 1 where there is a circle."""
+    """Print all of it; the exit code is 1 where there is a circle, or more than is allowed."""
     rooms = arrows()
     try:
         on = floors(rooms)
@@ -53,8 +54,9 @@ def main() -> int:
         here = sorted(room for room in rooms if on[room] == floor)
         print(f"{floor:>2}  {' | '.join(here)}")
     count = sum(len(below) for below in rooms.values())
-    print(f"rooms {len(rooms)}, floors {max(on.values()) + 1}, arrows {count}, circles 0")
-    return 0
+    high = max(on.values()) + 1
+    print(f"rooms {len(rooms)}, floors {high}, arrows {count}, circles 0")
+    return int(len(rooms) > MOST_ROOMS or high > MOST_FLOORS)
 
 
 if __name__ == "__main__":
