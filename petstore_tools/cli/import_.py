@@ -37,6 +37,9 @@ from petstore_tools.text import local_text, pluralize, utc_text
 )
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
 @click.option("--allow-totals", is_flag=True, help="Also send rows whose name is a word for a total.")
+@click.option(
+    "--first", type=click.IntRange(min=1), metavar="N", help="Send N rows and stop; without it, go on."
+)
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation, as further animals.")
@@ -119,7 +122,7 @@ def import_each(store: PetStore, imports: list[ImportOptions], *, yes: bool, as_
         if result is None:
             return exits.DONE
         _show(result, as_json=as_json)
-        if result.stopped is not None:
+        if result.stopped is not None and result.stopped.kind != "first rows":
             return exits.of_result(result)
         code = max(code, exits.of_result(result))
     return code
@@ -176,7 +179,7 @@ def _show(result: ImportResult, *, as_json: bool) -> None:
             "service cannot change an animal. --send-edited creates them as further animals.",
             err=True,
         )
-    if result.stopped is not None:
+    if result.stopped is not None and result.stopped.kind != "first rows":
         at = result.stopped.resumes_at
         when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
         click.echo(f"Continue with: petstore-tools {shlex.join(sys.argv[1:])}{when}", err=True)

@@ -23,6 +23,7 @@ from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
 from petstore_tools.plans import PERIODS
+from petstore_tools.text import option
 from petstore_tools.throttle.forecast import Forecast, forecast, reserve_per_day
 
 MIN_BASELINE_REQUESTS: Final = 10  # that the baseline may cost whatever the number of rows
@@ -144,12 +145,18 @@ def check(
         inventory or Counter(),
     )
     states = Counter(entry.state for entry, _ in merged.known)
-    to_send = len(merged.new) + states["unsent"] + states["rejected"]
-    to_send += states["skipped"] if options.existing == "send" else 0
+    unsent = len(merged.new) + states["unsent"] + states["rejected"]
+    unsent += states["skipped"] if options.existing == "send" else 0
+    to_send = min(unsent, options.first or unsent)
     untouched = all(entry.state in ("unsent", "skipped") for entry in entries)
-    baseline = baseline_requests(to_send) if options.baseline and untouched else 0
+    baseline = baseline_requests(unsent) if options.baseline and untouched else 0
     another = "another file was imported under this name before: this one is an import of its own"
     notes = [*opened.table.notes, *others.notes, *([another] if opened.another_file else [])]
+    if to_send < unsent:
+        without = option(f"first={options.first}")
+        notes.append(
+            f"{to_send:,} of {unsent:,} rows are sent first; the same call without {without} goes on"
+        )
     return ImportPreview(
         **vars(opened) | {"good": good},
         host=client.host,

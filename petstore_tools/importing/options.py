@@ -46,6 +46,7 @@ class ImportOptions:
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         columns: Field (`name`, `categoryId`, `status`) by column title, where the titles do not tell.
         allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
+        first: Send so many rows and stop; the same call without it goes on.
         strict: Send nothing while a row has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
@@ -65,6 +66,7 @@ class ImportOptions:
     sheet: str | None = None
     columns: Mapping[str, str] | None = None
     allow_totals: bool = False
+    first: int | None = None
     strict: bool = False
     allow_bad: bool = False
     send_edited: bool = False
@@ -83,6 +85,8 @@ class ImportOptions:
     def __post_init__(self) -> None:
         if self.existing not in get_args(Existing):
             raise ArgumentError(f"existing must be 'ask', 'skip' or 'send', not {self.existing!r}")
+        if self.first is not None and self.first < 1:
+            raise ArgumentError(f"first must be at least 1, not {self.first}")
         name = self.name
         if isinstance(self.source, str | Path):
             if name is not None:

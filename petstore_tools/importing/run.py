@@ -11,12 +11,13 @@ from typing import Final
 
 from petstore_tools.errors import Interrupted, SheetError
 from petstore_tools.importing import lookup, results
-from petstore_tools.importing.check import baseline_requests, check, open_source
+from petstore_tools.importing.check import check, open_source
 from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.journals import OtherImports, other_imports
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Opened
 from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.listing.tally import Tally
@@ -74,8 +75,7 @@ def run(
         steps = _Steps(inventory, folder, options, journal, sender, calls)
         stopped, not_compared = None, 0
         if preview.to_send and options.baseline and journal.is_new:
-            most = baseline_requests(preview.to_send)
-            preview, stopped, not_compared = steps.compare(opened, others, most)
+            preview, stopped, not_compared = steps.compare(opened, others, preview.forecast.baseline)
         steps.add_rows(preview)
         created_before = journal.states()["created"]
         stopped = stopped or steps.send_and_reconcile()
@@ -154,12 +154,12 @@ class _Steps:
 
     def send_and_reconcile(self) -> Stopped | None:
         """Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist."""
+        chosen: set[int] = set()
         fruitless = 0
         try:
             while fruitless < MAX_FRUITLESS_ROUNDS:
                 created = self.journal.states()["created"]
-                unsent = [entry for entry in self.journal.entries(wanted=2) if entry.state == "unsent"]
-                stopped = self.sender.run(unsent, self.reserving)
+                stopped = self.sender.run(self._unsent(chosen), self.reserving)
                 if stopped is not None and not stopped.may_recover:
                     return stopped
                 if too_early := self._too_early():
@@ -170,6 +170,11 @@ class _Steps:
                 states = self.journal.states()
                 if not states["unsent"]:
                     return None
+                if not self._unsent(chosen):
+                    first = option(f"first={self.options.first}")
+                    return Stopped(
+                        "first rows", f"the first rows went; the same call without {first} goes on"
+                    )
                 # a row that a person must decide is out of the way: the others go on
                 progressed = states["created"] > created or any(o.state != "unsent" for o in outcomes)
                 if stopped is not None and not progressed:
@@ -178,6 +183,15 @@ class _Steps:
         except STOPS as error:
             return Stopped.of(error)
         return Stopped("service", f"{fruitless} times in a row, answers were lost and nothing was created")
+
+    def _unsent(self, chosen: set[int]) -> list[Entry]:
+        """Return the rows to send; where only the first are wanted, they are the chosen keys."""
+        unsent = [entry for entry in self.journal.entries(wanted=2) if entry.state == "unsent"]
+        if self.options.first is None:
+            return unsent
+        others = [entry.key for entry in unsent if entry.key not in chosen]
+        chosen.update(others[: self.options.first - len(chosen)])
+        return [entry for entry in unsent if entry.key in chosen]
 
     def _too_early(self) -> Stopped | None:
         """Say that unknown rows are left to a later call, where the wait is longer than a call may wait."""

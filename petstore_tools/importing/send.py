@@ -33,7 +33,7 @@ MAX_UNKNOWN_IN_A_ROW: Final = 3
 LAST_ANSWERS_S: Final = 0.8  # what answers under way are given after Ctrl-C
 TICK_S: Final = 0.1
 
-StopKind = Literal["quota", "banned", "key refused", "service", "interrupted", "unknown rows"]
+StopKind = Literal["quota", "banned", "key refused", "service", "interrupted", "unknown rows", "first rows"]
 
 
 @dataclass(frozen=True)

@@ -191,6 +191,40 @@ def test_a_death_at_every_boundary_doubles_and_loses_nothing(
     assert len((tmp_path / "animals.created.csv").read_text().splitlines()) == 21
 
 
+@pytest.mark.case("P32")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("transition", [1, 2, 5, 6, 7, 9, 10])
+def test_a_death_among_the_first_rows_doubles_and_loses_nothing(
+    tmp_path: Path, reconciles_soon: None, transition: int, when: str
+) -> None:
+    """Five rows go first, the third answer is lost, the process dies: then five more, then the others."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(20), encoding="utf-8")
+    lose = lambda method, n: "drop after" if (method, n) == ("POST", 3) else "pass"  # noqa: E731
+    with (
+        Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
+        FaultProxy(box.base_url, lose) as proxy,
+    ):
+        state = tmp_path / "state"
+        boundary = ["journal.Journal", "transition", str(transition), when]
+        arguments = [proxy.base_url, box.api_key, str(state), str(path), *boundary]
+        script = DIES.replace("import_pets(sys.argv[4])", "import_pets(sys.argv[4], first=5)")
+        died = subprocess.run([sys.executable, "-c", script, *arguments], timeout=60, check=False)
+        before = existing(box).total()
+        settings = {"plan": "100000/1000000", "state_dir": state, "progress": False}
+        store = PetStore(base_url=proxy.base_url, api_key=box.api_key, **settings)  # type: ignore[arg-type]
+        first = store.import_pets(path, first=5)
+        result = store.import_pets(path)
+        store.close()
+        found = existing(box)
+
+    assert (died.returncode, before <= 5) == (9, True)
+    assert first.unknown == 0
+    assert 5 <= first.created <= 10
+    assert result.complete
+    assert found == expected(20)
+
+
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("seed", range(200), ids="part{:03}".format)
