@@ -150,13 +150,7 @@ def check(
     to_send = min(unsent, options.first or unsent)
     untouched = all(entry.state in ("unsent", "skipped") for entry in entries)
     baseline = baseline_requests(unsent) if options.baseline and untouched else 0
-    another = "another file was imported under this name before: this one is an import of its own"
-    notes = [*opened.table.notes, *others.notes, *([another] if opened.another_file else [])]
-    if to_send < unsent:
-        without = option(f"first={options.first}")
-        notes.append(
-            f"{to_send:,} of {unsent:,} rows are sent first; the same call without {without} goes on"
-        )
+    notes = (*_notes(opened, to_send, unsent), *others.notes, *notes_on(good, duplicates))
     return ImportPreview(
         **vars(opened) | {"good": good},
         host=client.host,
@@ -167,9 +161,22 @@ def check(
         dropped=len(opened.good) - len(good),
         matching=matching,
         merged=merged,
-        notes=(*notes, *notes_on(good, duplicates)),
+        notes=notes,
         forecast=_estimate(client, to_send, options.reserve, baseline=baseline),
     )
+
+
+def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
+    """Say what the file is, and how many of its rows are sent."""
+    notes = [*opened.table.notes]
+    if opened.another_file:
+        notes.append("another file was imported under this name before: this one is an import of its own")
+    if to_send < unsent:
+        without = option(f"first={opened.options.first}")
+        notes.append(
+            f"{to_send:,} of {unsent:,} rows are sent first; the same call without {without} goes on"
+        )
+    return notes
 
 
 def _duplicates(opened: Opened, entries: Sequence[Entry], others: OtherImports) -> list[Row]:
