@@ -116,7 +116,10 @@ class Listing:
         """
         carried = getattr(frame, "attrs", {}).get("listing")
         if not isinstance(carried, dict):
-            raise FrameError("this frame carries no listing: pass a frame of list_pets(), or copy its attrs")
+            raise FrameError(
+                "this frame does not say what it is a listing of: pass a frame of list_pets(). A merge drops "
+                "that: keep it with merged.attrs = df.attrs"
+            )
         try:
             return cls.from_dict(carried)
         except TypeError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -40,7 +41,8 @@ def status_report(
 
     Args:
         pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
-        partial: Report on a listing that is not complete; the report says so.
+        partial: Report on a listing that is not complete, or on a frame that does not say what it lists, such
+            as a CSV that `list -o` wrote; the report says so.
         categories: Labels by categoryId (ours; §2.6 shows no category record).
         since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
         title: Of the author, one line.
@@ -54,6 +56,8 @@ def status_report(
 
     Spec: §2.3, §4.1.
     """
+    if partial and "listing" not in pets.attrs:
+        pets = _unproven(pets)
     listing = frames.listing_of(pets)
     if not listing.complete and not partial:
         raise FrameError(
@@ -72,6 +76,14 @@ def status_report(
         categories=categories or {},
     )
     return report if since is None else _compared(report, pets, since)
+
+
+def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with a listing that nothing proves, as of now."""
+    frames.check(pets)
+    now, reason = time.time(), "nothing shows what this frame is a listing of"
+    listing = Listing("unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file")
+    return frames.Columns.of(pets).to_frame(listing)
 
 
 def _compared(report: StatusReport, pets: pd.DataFrame, since: pd.DataFrame) -> StatusReport:

@@ -76,7 +76,9 @@ def test_a_changed_frame_is_never_taken_for_the_whole_inventory(change: object) 
     """Rows and digest are counted again: refused, or labelled when asked for."""
     changed = change(frame(animals(40)))  # type: ignore[operator]
 
-    with pytest.raises(FrameError, match="not complete" if changed.attrs else "carries no listing"):
+    with pytest.raises(
+        FrameError, match="not complete" if changed.attrs else "does not say what it is a listing of"
+    ):
         status_report(changed)
     if not changed.attrs:  # a merge of pandas 2 loses what the frame carries
         return
@@ -118,7 +120,7 @@ def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:
     [
         (lambda df: df.drop(columns="name"), "lacks name"),
         (lambda df: df.astype({"id": "float64"}), "not int64"),
-        (lambda df: pd.DataFrame(df.to_dict("list")), "carries no listing"),
+        (lambda df: pd.DataFrame(df.to_dict("list")), "does not say what it is a listing of"),
         (lambda df: df.assign(status=1), "no text"),
     ],
 )

@@ -2,12 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from petstore_tools import status_report
+from petstore_tools import FrameError, status_report
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 from petstore_tools.models import PetRow
@@ -92,3 +93,16 @@ def test_the_page_needs_no_script_and_no_network() -> None:
 def test_a_report_is_dated_by_its_listing() -> None:
     """As-of is the time of the last page, not of the writing."""
     assert "As of 1970-01-01 00:00:01 UTC" in status_report(listed(5)).to_html()
+
+
+def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> None:
+    """Read with plain pandas; without `partial` the error says how to keep what a frame knows."""
+    listed(30).to_csv(tmp_path / "inventory.csv", index=False)
+    pets = pd.read_csv(tmp_path / "inventory.csv", keep_default_na=False, na_values={"status": [""]})
+
+    report = status_report(pets, partial=True)
+
+    assert report.headline == "Not complete (unproven): 30 animals of the inventory of a file"
+    assert report.breakdown["count"].to_dict() == status_report(listed(30)).breakdown["count"].to_dict()
+    with pytest.raises(FrameError, match=r"merged\.attrs = df\.attrs"):
+        status_report(pets)
