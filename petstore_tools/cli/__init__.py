@@ -27,6 +27,7 @@ COMMANDS = {
     "quota": "Show how many requests are left.",
     "report": "Count the animals by status and category.",
     "serve": "Run the Animal Store Service on this machine.",
+    "template": "Write an empty workbook for an import.",
 }
 RENAMED = {
     "--drop-twins": "--drop-duplicates",

@@ -125,6 +125,12 @@ class Columns:
     category_id: int
     status: int | None
 
+    @property
+    def columns(self) -> dict[str, int]:
+        """Position by field, of those that have a column."""
+        places = zip(spec.COLUMNS[1:], (self.name, self.category_id, self.status), strict=True)
+        return {field: at for field, at in places if at is not None}
+
     def describe(self) -> str:
         """Say which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`."""
         fields = (("name", self.name), ("categoryId", self.category_id), ("status", self.status))

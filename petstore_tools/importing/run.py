@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from petstore_tools.errors import Interrupted, SheetError
-from petstore_tools.importing import lookup, results
+from petstore_tools.importing import lookup, result_files
 from petstore_tools.importing.check import check, open_source
 from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.journals import OtherImports, other_imports
@@ -69,7 +69,7 @@ def run(
         if preview.refusal:
             raise SheetError(preview.refusal)
         if preview.to_send:
-            results.check_folder(options.path)
+            result_files.check_folder(options.path)
         tally, sender = Tally(), Sender(client, journal, progress, preview.to_send)
         calls = CallOptions(bulk=True, wait=options.wait, on_wait=sender.show_wait, on_sent=tally.count)
         steps = _Steps(inventory, folder, options, journal, sender, calls)
@@ -211,7 +211,7 @@ class _Steps:
         if any(isinstance(row.number, FrameRow) for row in preview.good[:1]):
             numbers = {row.number: row.number for row in preview.good}  # with their labels
             entries = tuple(replace(e, number=numbers.get(e.number, e.number)) for e in entries)
-        files, not_written = results.write(preview, self.journal)
+        files, not_written = result_files.write(preview, self.journal)
         counts = Counter(entry.state for entry in entries)
         kept = self.options.from_journal
         bad_rows = preview.bad_rows if kept is None else kept.bad_rows

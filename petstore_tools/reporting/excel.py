@@ -11,7 +11,7 @@ import pandas as pd
 
 from petstore_tools.reporting.tables import IDS, TITLES, TOTAL, colour
 from petstore_tools.tabular.cells import EXACT
-from petstore_tools.tabular.workbooks import LONGEST_CELL
+from petstore_tools.tabular.template import LONGEST_CELL
 
 DAYS: Final = "#,##0.0"
 FORMATS: Final = {

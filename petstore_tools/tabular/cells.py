@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Any, Final, Self
 
 EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
@@ -85,8 +85,8 @@ class Sheet:
         """Yield each row from the first on, with its number as a spreadsheet shows it."""
         raise NotImplementedError
 
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-        """Return a file like it."""
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:
+        """Return a file like it; only a workbook shows which cells are bad (`template.rejects_bytes`)."""
         raise NotImplementedError
 
     def escape(self, cell: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Final
+from typing import Any, Final
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
@@ -41,7 +41,7 @@ class CsvSource(Sheet):
         """Yield each record with its number as a spreadsheet shows it."""
         return records(self.text, self.delimiter)
 
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:  # noqa: ARG002
         """Return a file like this one."""
         return csv_bytes(
             header, rows, encoding=self.encoding, delimiter=self.delimiter, line_ending=self.line_ending

@@ -48,7 +48,7 @@ class FrameSource(Sheet):
         for number, (label, *cells) in enumerate(zip(labels, *columns, strict=True), start=2):
             yield FrameRow(number, label), cells
 
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:  # noqa: ARG002
         """Return a CSV file in UTF-8."""
         return csv_bytes(header, rows)
 

@@ -6,6 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Final
 
 from petstore_tools import spec
@@ -14,6 +15,7 @@ from petstore_tools.errors import SheetError
 CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never read as animals
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
 MOST_NOTES: Final = 2_000  # with more, a spreadsheet opens slowly; every bad cell is coloured all the same
+_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 _FIELDS: Final = spec.COLUMNS[1:]
 _LAST_ROW: Final = 1_048_575  # counted from 0
 _EXACT: Final = 10**15 - 1  # a spreadsheet keeps 15 digits of a number
@@ -45,21 +47,21 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
         chosen, _ = next(_choices(categories))
         examples["categoryId"] = f"The animal's category: choose it from the list.\nExample: {chosen}"
     fields = {field: at for at, field in enumerate(_FIELDS)}
-    return rejects_bytes(_FIELDS, [], bad={}, fields=fields, categories=categories, examples=examples)
+    return rejects_bytes(_FIELDS, [], fields=fields, categories=categories, examples=examples)
 
 
 def rejects_bytes(
     titles: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
-    bad: Mapping[tuple[int, int], str],
-    fields: Mapping[str, int],
+    bad: Mapping[tuple[int, int], str] = _NOTHING,
+    fields: Mapping[str, int] = _NOTHING,
     categories: Mapping[int, str] | None = None,
     examples: Mapping[str, str] | None = None,
     note: str = "",
 ) -> bytes:
     """
-    Return a workbook (.xlsx) of rows that wait for a correction.
+    Return a workbook (.xlsx) of rows, which may wait for a correction.
 
     Args:
         titles: Of the columns.
@@ -83,9 +85,9 @@ def rejects_bytes(
         for row, cells in enumerate(lines, start=1):
             if (longest := max(map(len, cells), default=0)) > LONGEST_CELL:
                 raise SheetError(f"a cell of {longest:,} characters is too long for a workbook: use CSV")
-            sheet.write_row(row, 0, map(native, cells))
+            sheet.write_row(row, 0, map(_native, cells))
         for count, (row, at) in enumerate(sorted(bad)):
-            sheet.write(row + 1, at, native(lines[row][at]) if at < len(lines[row]) else "", red)
+            sheet.write(row + 1, at, _native(lines[row][at]) if at < len(lines[row]) else "", red)
             if count < MOST_NOTES:
                 sheet.write_comment(row + 1, at, bad[row, at][:LONGEST_CELL], {"x_scale": 2})
         sheet.freeze_panes(1, 0)
@@ -98,7 +100,7 @@ def rejects_bytes(
     return memory.getvalue()
 
 
-def native(cell: str) -> object:
+def _native(cell: str) -> object:
     """Return what a cell was: text stays text, and what was no text does not pass for corrected."""
     match getattr(cell, "kind", ""):
         case "a boolean":

@@ -18,9 +18,9 @@ from xml.etree import ElementTree
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell, Sheet, first_of
+from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.text import option, pluralize
 
-LONGEST_CELL: Final = 32_767  # characters that Excel keeps
 _HIDDEN_ROW: Final = re.compile(rb"""<(?:\w+:)?row\b([^>]*\shidden\s*=\s*["'](?:1|true)["'][^>]*)>""")
 _ROW_NUMBER: Final = re.compile(rb"""\sr\s*=\s*["'](\d+)["']""")
 _BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
@@ -46,9 +46,9 @@ class Worksheet(Sheet):
         for number, cells in enumerate(self.rows, start=1):
             yield number, [cell if type(cell) is str else text_of(cell) for cell in cells]
 
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
-        """Return a workbook."""
-        return xlsx_bytes(header, rows)
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:
+        """Return a workbook; bad cells and drop-downs as `template.rejects_bytes` takes them."""
+        return rejects_bytes(header, rows, **helps)
 
     def escape(self, cell: str) -> str:
         """Return the cell as it is: a text cell of a workbook runs nothing."""
@@ -103,13 +103,14 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
         raise SheetError(f"{path.name} is not a workbook that can be read: {error}") from error
     visible = python_calamine.SheetVisibleEnum.Visible
     hidden = [found.name for found in book.sheets_metadata if found.visible != visible]
-    names = [name for name in book.sheet_names if name == sheet or (sheet is None and name not in hidden)]
+    every = tuple(name for name in book.sheet_names if name != CATEGORY_SHEET or name == sheet)
+    names = [name for name in every if name == sheet or (sheet is None and name not in hidden)]
     if not names:
-        listed = ", ".join(map(repr, book.sheet_names))
+        listed = ", ".join(map(repr, every))
         what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         which = option('sheet="…"')
         raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
-    return [_read(book, name, path) for name in names]
+    return [_read(book, name, every, path) for name in names]
 
 
 def _with_plain_booleans(path: Path) -> Path | io.BytesIO:
@@ -135,9 +136,9 @@ def _plain_boolean(cell: re.Match[bytes]) -> bytes:
     )
 
 
-def _read(book: Any, name: str, path: Path) -> Worksheet:
+def _read(book: Any, name: str, every: tuple[str, ...], path: Path) -> Worksheet:
     sheet = book.get_sheet_by_name(name)
-    others = [other for other in book.sheet_names if other != name]
+    others = [other for other in every if other != name]
     notes = []
     if others:
         notes += [f"sheet {name!r}", f"not read: sheet {', '.join(map(repr, others))}"]
@@ -148,7 +149,7 @@ def _read(book: Any, name: str, path: Path) -> Worksheet:
     if hidden:
         shown = first_of(hidden)
         notes.append(f"{pluralize(len(hidden), 'row')} hidden on the sheet, read like the others: {shown}")
-    return Worksheet(name=name, names=tuple(book.sheet_names), rows=rows, notes=tuple(notes))
+    return Worksheet(name=name, names=every, rows=rows, notes=tuple(notes))
 
 
 def _hidden_rows(path: Path, sheet: str) -> list[int]:
@@ -169,41 +170,5 @@ def _hidden_rows(path: Path, sheet: str) -> list[int]:
 
 
 def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:
-    """Write a workbook, whole or not at all."""
-    replace_file(path, xlsx_bytes(header, rows, note=note))
-
-
-def xlsx_bytes(header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> bytes:
-    """
-    Return a workbook with a note in its properties.
-
-    Raises:
-        SheetError: A cell is longer than Excel keeps.
-    """
-    import xlsxwriter
-
-    memory = io.BytesIO()
-    text_stays_text = {"strings_to_formulas": False, "strings_to_urls": False}
-    options = {"in_memory": True, "default_date_format": "yyyy-mm-dd", **text_stays_text}
-    with xlsxwriter.Workbook(memory, options) as book:
-        book.set_properties({"comments": note})
-        sheet = book.add_worksheet("animals")
-        for number, cells in enumerate((header, *rows)):
-            if (longest := max(map(len, cells), default=0)) > LONGEST_CELL:
-                raise SheetError(f"a cell of {longest:,} characters is too long for a workbook: use CSV")
-            sheet.write_row(number, 0, map(_native, cells))
-        sheet.freeze_panes(1, 0)
-        sheet.autofit()
-    return memory.getvalue()
-
-
-def _native(cell: str) -> object:
-    """Return what a cell was: text stays text, and what was not text does not look corrected."""
-    match getattr(cell, "kind", ""):
-        case "a boolean":
-            return cell == "TRUE"
-        case "a date":
-            return datetime.fromisoformat(cell)
-        case "a number" | "a number that may have been rounded":
-            return float(cell)
-    return str(cell)
+    """Write a workbook, whole or not at all; `template.rejects_bytes` says what it raises."""
+    replace_file(path, rejects_bytes(header, rows, note=note))

@@ -109,7 +109,7 @@ DIES = """
 import itertools, os, sys
 from petstore_tools import PetStore
 from petstore_tools.http import transport
-from petstore_tools.importing import journal, lookup, results
+from petstore_tools.importing import journal, lookup
 from petstore_tools.tabular import atomic, csv_files
 from petstore_tools.plans import Plan
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from inventories import existing
 from python_calamine import CalamineWorkbook
 
 from petstore_tools import Sandbox
+from petstore_tools.tabular.csv_files import write_csv
+from petstore_tools.tabular.formats import open_sheets
 from petstore_tools.tabular.workbooks import write_xlsx
 
 
@@ -63,6 +66,32 @@ def test_a_workbook_goes_and_comes_back_as_a_workbook(fast: Sandbox, tmp_path: P
 
     assert (first.created, second.created_now, second.complete) == (1, 1, True)
     assert existing(fast) == Counter([("=Rex", 3, None), ("Mia", 5, None)])
+
+
+@pytest.mark.case("P41")
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_an_untouched_rejects_file_sends_nothing(fast: Sandbox, tmp_path: Path, ending: str) -> None:
+    """Its rows stay rejected; the last column says why, and a workbook shows the cells as well."""
+    header, rows = ["name", "categoryId", "status"], [["Rex", "3", "sold"], ["Mia", "cats", "gone"]]
+    path = tmp_path / f"pets.{ending}"
+    (write_xlsx if ending == "xlsx" else write_csv)(path, header, rows)
+    first = fast.store.import_pets(path)
+    rejects = tmp_path / f"pets.sandbox.rejected.{ending}"
+    (line,) = [row for _, row in open_sheets(rejects)[0].records()][1:]
+    again = fast.store.import_pets(rejects, allow_bad=True)
+
+    assert (first.created, first.rejected) == (1, 1)
+    assert "row 3, column B (categoryId): 'cats' is not a whole number" in line[-1]
+    assert (again.created_now, again.requests, again.rejected) == (0, 0, 1)
+    assert existing(fast).total() == 1
+    if ending == "xlsx":
+        with zipfile.ZipFile(rejects) as book:
+            notes, sheet = (
+                book.read(f"xl/{name}.xml").decode() for name in ("comments1", "worksheets/sheet1")
+            )
+        assert ['ref="B2"' in notes, 'ref="C2"' in notes, 'ref="A2"' in notes] == [True, True, False]
+        assert "is not a whole number; fix the cell" in notes
+        assert "available,pending,sold" in sheet
 
 
 @pytest.mark.case("P41")

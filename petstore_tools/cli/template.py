@@ -1,0 +1,42 @@
+"""`template`: an empty workbook that helps people to fill it in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from petstore_tools.cli import exits
+from petstore_tools.errors import SheetError
+from petstore_tools.importing.categories import read_categories
+from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.template import template_bytes
+
+
+@click.command("template")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--categories",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file with the columns id and name: categories are chosen by name.",
+)
+def template_(file: Path, categories: Path | None) -> int:
+    """
+    Write an empty workbook for the animals of an import.
+
+    Its titles have notes with examples, and its cells have drop-downs. A file that exists is not replaced.
+
+    \b
+    Examples:
+      petstore-tools template animals.xlsx
+      petstore-tools template animals.xlsx --categories categories.csv
+    """
+    if file.suffix.casefold() != ".xlsx":
+        raise SheetError(f"{file.name} cannot be written: a template is an .xlsx file")
+    content = template_bytes(None if categories is None else read_categories(categories))
+    if file.exists():
+        raise SheetError(f"{file.name} exists already and is not replaced: choose another name")
+    replace_file(file, content)
+    click.echo(f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}")
+    return exits.DONE
