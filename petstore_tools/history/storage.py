@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -246,16 +245,18 @@ def plain_counts(frame: pd.DataFrame) -> dict[str, int]:
 
 def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:
     """Add when a stay was first and last seen, and the start of the listing that no longer showed it."""
+    import numpy as np
     import pandas as pd
 
-    def at(numbers: pd.Series, seconds: dict[int, float]) -> pd.Series:
-        return pd.to_datetime(numbers.map(seconds), unit="s", utc=True).astype("datetime64[us, UTC]")
+    numbers = sorted(times)
+    ended = [times[number].ended_at for number in numbers]
+    following = [*(times[number].started_at for number in numbers[1:]), np.nan]
 
-    ended = {number: listing.ended_at for number, listing in times.items()}
-    newest = max(times, default=0)
-    started = {number: listing.started_at for number, listing in times.items()}
-    following = {number: started[after] for number, after in pairwise(sorted(times))}
-    gone = frame["last"].where(frame["last"] < newest)
+    def at(column: str, seconds: list[float]) -> pd.Series:
+        places = np.searchsorted(numbers, frame[column].to_numpy())
+        moments = pd.to_datetime(np.array(seconds, dtype="float64"), unit="s", utc=True).as_unit("us")
+        return pd.Series(moments.take(places) if len(moments) else moments, index=frame.index)
+
     return frame.assign(
-        first_seen=at(frame["first"], ended), last_seen=at(frame["last"], ended), gone_by=at(gone, following)
+        first_seen=at("first", ended), last_seen=at("last", ended), gone_by=at("last", following)
     )

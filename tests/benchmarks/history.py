@@ -25,6 +25,7 @@ from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 from petstore_tools.listing.parquet import parquet_bytes
+from petstore_tools.tabular.atomic import replace_file
 
 T0 = 1_700_000_000.0
 CHANGED_A_DAY = 0.005
@@ -86,7 +87,7 @@ def main() -> None:
         for number, frame in enumerate(inventories(args.animals, args.listings), 1):
             began = time.perf_counter()
             copy = parquet_bytes(frame, Listing.as_listed(frame))
-            (copies / f"{number:04}.parquet").write_bytes(copy)
+            replace_file(copies / f"{number:04}.parquet", copy)
             writing += time.perf_counter() - began
             began = time.perf_counter()
             store.keep(frame)
@@ -118,14 +119,17 @@ def compared(store: SnapshotStore, now: float) -> None:
 
 
 MEASURE = """
-import resource, sys, time
+import re, sys, time
 import pandas, pyarrow.parquet, duckdb
 from pathlib import Path
 from petstore_tools.history.snapshots import SnapshotStore
-before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
+
+def peak_mb():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
+
+before, began = peak_mb(), time.perf_counter()
 {}
-grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-print(f"{{grown:.0f}} MB | {{time.perf_counter() - began:.1f}} s")
+print(f"{{peak_mb() - before:.0f}} MB | {{time.perf_counter() - began:.1f}} s")
 """
 OURS = MEASURE.format(
     'SnapshotStore(Path(sys.argv[1]), "production", "https://pets.example/v1").storage.stays()'
