@@ -40,6 +40,7 @@ from petstore_tools.text import local_text, pluralize, utc_text
 @click.option(
     "--first", type=click.IntRange(min=1), metavar="N", help="Send N rows and stop; without it, go on."
 )
+@click.option("--hidden", is_flag=True, help="Also send the rows that the spreadsheet does not show.")
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
 @click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation, as further animals.")
@@ -80,9 +81,9 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a .csv, .tsv, .xlsx or .ods file. A create cannot be undone. Every problem of the file is shown
-    before the first request, and you are asked before anything is sent. The same command continues an
-    import that was stopped by the quota of the day, by Ctrl-C or by a crash.
+    FILE is a .csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls or .ods file. A create cannot be undone. Every
+    problem of the file is shown before the first request, and you are asked before anything is sent. The
+    same command continues an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
 
     \b
     Examples:

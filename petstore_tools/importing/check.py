@@ -23,11 +23,15 @@ from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
 from petstore_tools.plans import PERIODS
-from petstore_tools.text import option
+from petstore_tools.tabular.cells import first_of
+from petstore_tools.text import option, pluralize
 from petstore_tools.throttle.forecast import Forecast, forecast, reserve_per_day
 
 MIN_BASELINE_REQUESTS: Final = 10  # that the baseline may cost whatever the number of rows
 ROWS_A_BASELINE_REQUEST: Final = 10  # and one more for so many rows
+
+
+_AnyRow = Row | BadRow | None
 
 
 def preview(client: Client, folder: Path, options: ImportOptions) -> ImportPreview:
@@ -49,10 +53,10 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     table, path = _read(options), options.path
     path = path if options.frame is not None else path.resolve()
     target = Target(client.environment, client.base_url, path, table.source.name)
-    rows = list(table.rows(allow_totals=options.allow_totals))
+    rows, hidden = _by_visibility(table, options)
     good = tuple(row for row in rows if isinstance(row, Row))
     bad = tuple(row for row in rows if isinstance(row, BadRow))
-    if not good and not bad and options.from_journal is None:
+    if not good and not bad and not hidden and options.from_journal is None:
         raise SheetError(f"{options.path.name} has a header and no rows")
     kept = options.from_journal and options.from_journal.id
     journal = kept or table.rejects_of or _journal(folder, target, table, good)
@@ -71,6 +75,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         target,
         good,
         bad,
+        hidden=tuple(row for row in hidden if isinstance(row, Row)),
         blank=rows.count(None),
         journal=following(journal, target) if another_file else journal,
         another_file=another_file,
@@ -88,7 +93,7 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
     each = [replace(options, sheet=sheet) for sheet in sheets_to_import(options.path, options.columns)]
     together = {
         one.sheet or "": Counter(
-            row.content for row in _read(one).rows(allow_totals=one.allow_totals) if isinstance(row, Row)
+            row.content for row in _by_visibility(_read(one), one)[0] if isinstance(row, Row)
         )
         for one in each
     }
@@ -99,6 +104,16 @@ def _read(options: ImportOptions) -> Table:
     if options.frame is not None:
         return read_frame(options.frame, options.columns)
     return read_table(options.path, options.columns, sheet=options.sheet)
+
+
+def _by_visibility(table: Table, options: ImportOptions) -> tuple[list[_AnyRow], list[_AnyRow]]:
+    """Return the rows that may be sent, and those that are hidden and not asked for."""
+    unasked = frozenset() if options.hidden else table.source.hidden
+    rows = enumerate(table.rows(allow_totals=options.allow_totals), start=table.header_row + 1)
+    split: tuple[list[_AnyRow], list[_AnyRow]] = ([], [])
+    for number, row in rows:  # a row of a rejects file has another number of its own
+        split[number in unasked].append(row)
+    return split
 
 
 def _journal(folder: Path, target: Target, table: Table, rows: Sequence[Row]) -> str:
@@ -128,7 +143,7 @@ def check(
         others: What other imports did.
         inventory: Animals that exist, those of its siblings left out; None where it was not listed.
     """
-    options = opened.options
+    options, opened = opened.options, _with_present(opened, entries)
     duplicates = _duplicates(opened, entries, others)
     left_out = {id(row) for row in duplicates} if options.drop_duplicates else ()
     good = tuple(row for row in opened.good if id(row) not in left_out)
@@ -171,12 +186,30 @@ def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
     notes = [*opened.table.notes]
     if opened.another_file:
         notes.append("another file was imported under this name before: this one is an import of its own")
+    if opened.hidden:
+        numbers = first_of([row.number for row in opened.hidden])
+        count = pluralize(len(opened.hidden), "row")
+        notes.append(
+            f"{count} hidden on the sheet, not sent: {numbers}; to send them: {option('hidden=True')}"
+        )
     if to_send < unsent:
         without = option(f"first={opened.options.first}")
         notes.append(
             f"{to_send:,} of {unsent:,} rows are sent first; the same call without {without} goes on"
         )
     return notes
+
+
+def _with_present(opened: Opened, entries: Sequence[Entry]) -> Opened:
+    """Count hidden rows as present that were sent before, after the rows that are shown."""
+    if not opened.hidden:
+        return opened
+    known = merge(entries, [*opened.good, *opened.hidden], partial=bool(opened.table.rejects_of)).known
+    sent = {id(row) for entry, row in known if entry.state in ("created", "unknown", "sending")}
+    present = [row for row in opened.hidden if id(row) in sent]
+    good = sorted([*opened.good, *present], key=lambda row: row.number)
+    hidden = tuple(row for row in opened.hidden if id(row) not in sent)
+    return replace(opened, good=tuple(good), hidden=hidden)
 
 
 def _duplicates(opened: Opened, entries: Sequence[Entry], others: OtherImports) -> list[Row]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
 
 Existing = Literal["ask", "skip", "send"]
-_STORED: Final = ("columns", "sheet", "drop_duplicates", "allow_totals")
+_STORED: Final = ("columns", "sheet", "drop_duplicates", "allow_totals", "hidden")
 _INTERNAL: Final = ("together", "from_journal")
 _RENAMED: Final = {
     "mapping": "columns",
@@ -41,11 +41,13 @@ class ImportOptions:
     What is imported, and how.
 
     Attributes:
-        source: A file (.csv, .tsv, .xlsx, .ods) or a DataFrame; delimiter, encoding and header row are found.
+        source: A file (.csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls, .ods) or a DataFrame; delimiter, encoding
+            and header row are found.
         name: What a DataFrame is called: the same name goes on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         columns: Field (`name`, `categoryId`, `status`) by column title, where the titles do not tell.
         allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
+        hidden: Send the rows that the spreadsheet does not show, too.
         first: Send so many rows and stop; the same call without it goes on.
         strict: Send nothing while a row has a problem.
         allow_bad: Go on although more than half of the rows have problems.
@@ -66,6 +68,7 @@ class ImportOptions:
     sheet: str | None = None
     columns: Mapping[str, str] | None = None
     allow_totals: bool = False
+    hidden: bool = False
     first: int | None = None
     strict: bool = False
     allow_bad: bool = False

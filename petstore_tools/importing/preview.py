@@ -36,6 +36,7 @@ class Opened:
         target: What its import is for.
         good: Rows that can be sent, in the sheet's order.
         bad: Rows that cannot.
+        hidden: Rows that could be sent, and that the spreadsheet does not show; they are not asked for.
         blank: Empty rows, skipped.
         journal: Name of its journal.
         another_file: Another file had this name: this one is an import of its own.
@@ -47,6 +48,7 @@ class Opened:
     target: Target
     good: tuple[Row, ...]
     bad: tuple[BadRow, ...]
+    hidden: tuple[Row, ...]
     blank: int
     journal: str
     another_file: bool

@@ -72,6 +72,7 @@ class Sheet:
         guessed: Those of its lines whose encoding was guessed.
         name: Of a sheet of a workbook, else "".
         names: Of all sheets of the workbook.
+        hidden: Rows that the spreadsheet does not show.
     """
 
     suffix: str = ".csv"
@@ -80,6 +81,7 @@ class Sheet:
     guessed: str = ""
     name: str = ""
     names: tuple[str, ...] = ()
+    hidden: frozenset[int] = frozenset()
 
     def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield each row from the first on, with its number as a spreadsheet shows it."""

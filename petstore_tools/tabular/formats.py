@@ -15,7 +15,11 @@ from petstore_tools.tabular.workbooks import read_workbook
 FORMATS: Final[Mapping[str, Callable[[Path, str | None], Sequence[Sheet]]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
+    ".txt": read_csv,
     ".xlsx": read_workbook,
+    ".xlsm": read_workbook,
+    ".xlsb": read_workbook,
+    ".xls": read_workbook,
     ".ods": read_workbook,
 }
 

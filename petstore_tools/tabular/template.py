@@ -109,6 +109,8 @@ def _native(cell: str) -> object:
             return datetime.fromisoformat(cell)
         case "a number" | "a number that may have been rounded":
             return float(cell)
+        case "a formula without a saved value":
+            return "#N/A"
     return str(cell)
 
 

@@ -1,9 +1,8 @@
-"""Workbooks: .xlsx and .ods in, .xlsx out; every cell is text, and what was no text says what it was."""
+"""Workbooks in, .xlsx out; every cell is text, and what was no text says what it was."""
 
 from __future__ import annotations
 
 import io
-import posixpath
 import re
 import zipfile
 import zlib
@@ -13,19 +12,17 @@ from datetime import date, datetime, time, timedelta
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
-from xml.etree import ElementTree
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell, Sheet, first_of
+from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell, Sheet, column_letter
+from petstore_tools.tabular.ooxml import SheetMarks, read_marks
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.text import option, pluralize
 
-_HIDDEN_ROW: Final = re.compile(rb"""<(?:\w+:)?row\b([^>]*\shidden\s*=\s*["'](?:1|true)["'][^>]*)>""")
-_ROW_NUMBER: Final = re.compile(rb"""\sr\s*=\s*["'](\d+)["']""")
 _BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
 _BOOLEAN_VALUE: Final = re.compile(rb'\boffice:(?:boolean-)?value="([^"]*)"')
-_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ElementTree.ParseError)
+_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +41,7 @@ class Worksheet(Sheet):
     def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
         """Yield each row with its number."""
         for number, cells in enumerate(self.rows, start=1):
-            yield number, [cell if type(cell) is str else text_of(cell) for cell in cells]
+            yield number, [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
 
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:
         """Return a workbook; bad cells and drop-downs as `template.rejects_bytes` takes them."""
@@ -145,28 +142,27 @@ def _read(book: Any, name: str, every: tuple[str, ...], path: Path) -> Worksheet
     if sheet.merged_cell_ranges:
         notes.append("cells are merged: only the first of them has a value")
     rows = sheet.to_python(skip_empty_area=False)
-    hidden = [number for number in _hidden_rows(path, name) if number <= len(rows) and any(rows[number - 1])]
-    if hidden:
-        shown = first_of(hidden)
-        notes.append(f"{pluralize(len(hidden), 'row')} hidden on the sheet, read like the others: {shown}")
-    return Worksheet(name=name, names=every, rows=rows, notes=tuple(notes))
+    marks = read_marks(path, name) if path.suffix.casefold() in (".xlsx", ".xlsm") else None
+    if marks is None:
+        notes.append(f"hidden rows, formulas and error cells of {path.suffix} files cannot be seen")
+        marks = SheetMarks()
+    notes += _add_marks(rows, marks)
+    hidden = frozenset(number for number in marks.hidden if number <= len(rows) and any(rows[number - 1]))
+    return Worksheet(name=name, names=every, rows=rows, hidden=hidden, notes=tuple(notes))
 
 
-def _hidden_rows(path: Path, sheet: str) -> list[int]:
-    """Return the rows that Excel hides, by hand or by a filter: only the sheet's own XML says so."""
-    try:
-        with zipfile.ZipFile(path) as book:
-            links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
-            targets = {link.get("Id"): link.get("Target", "") for link in links}
-            for entry in ElementTree.fromstring(book.read("xl/workbook.xml")).iterfind(".//{*}sheet"):
-                if entry.get("name") == sheet:
-                    link_id = next(value for key, value in entry.items() if key.endswith("}id"))
-                    part = posixpath.normpath(posixpath.join("/xl", targets[link_id]))
-                    found = _HIDDEN_ROW.findall(book.read(part.lstrip("/")))
-                    return [int(number[1]) for row in found if (number := _ROW_NUMBER.search(row))]
-    except _DAMAGED:
-        pass
-    return []
+def _add_marks(rows: list[list[Any]], marks: SheetMarks) -> list[str]:
+    """Call errors and formulas without a value what they are; return what should be known of formulas."""
+    kinds = {place: (error, f"the error {error}") for place, error in marks.errors.items()}
+    kinds |= dict.fromkeys(marks.unsaved - kinds.keys(), ("", "a formula without a saved value"))
+    for (number, at), kind in kinds.items():
+        if number <= len(rows) and at < len(rows[number - 1]) and not rows[number - 1][at]:
+            rows[number - 1][at] = NonTextCell(*kind)
+    found = ", ".join(
+        f"column {column_letter(at)} ({pluralize(len(numbers), 'cell')})"
+        for at, numbers in sorted(marks.formulas.items())
+    )
+    return [f"formulas, whose saved values are read: {found}"] if found else []
 
 
 def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:

@@ -113,7 +113,7 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, content: bytes, mes
 def test_other_formats_and_missing_files_are_refused(tmp_path: Path) -> None:
     """The message says what to do."""
     with pytest.raises(SheetError, match="save the sheet as one of these"):
-        table(tmp_path, b"x", "pets.xls")
+        table(tmp_path, b"x", "pets.doc")
     with pytest.raises(SheetError, match="no file pets.csv"):
         read_table(tmp_path / "pets.csv")
 

@@ -41,3 +41,24 @@ def test_a_folder_and_a_file_that_is_not_there_are_named(tmp_path: Path) -> None
         open_sheets(tmp_path / "folder.xlsx")
     with pytest.raises(SheetError, match="pets.csv is not a workbook: it has no sheet 'A'"):
         open_sheets(tmp_path / "pets.csv", "A")
+
+
+CORPUS = Path(__file__).parents[1] / "importing" / "corpus" / "files"
+
+
+@pytest.mark.parametrize("name", ["plain.xls", "plain.xlsb", "plain.xlsm", "pets.txt"])
+def test_more_formats_are_imported(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
+    """Results come as a workbook or as the same kind of text; what a format does not show is said once."""
+    path = tmp_path / name
+    text = "name\tcategoryId\tstatus\r\nJürgen\t3\tsold\r\nBärbel\t4\t\r\nBo\t5\t\r\n"
+    path.write_bytes(text.encode("utf-16") if name == "pets.txt" else (CORPUS / name).read_bytes())
+
+    preview = sandbox.store.preview_import(path)
+    result = sandbox.store.import_pets(path, progress=False, existing="send")
+
+    ending = ".txt" if path.suffix == ".txt" else ".xlsx"
+    assert (preview.problems, result.complete, result.created) == ((), True, 3)
+    assert [file.name for file in result.files] == [f"{path.stem}.sandbox.created{ending}"]
+    assert open_sheets(result.files[0])
+    unseen = sum("cannot be seen" in note for note in preview.notes)
+    assert unseen == (path.suffix in (".xls", ".xlsb"))
