@@ -75,7 +75,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         target,
         good,
         bad,
-        hidden=tuple(row for row in hidden if isinstance(row, Row)),
+        hidden=tuple(row for row in hidden if row is not None),
         blank=rows.count(None),
         journal=following(journal, target) if another_file else journal,
         another_file=another_file,
@@ -204,9 +204,10 @@ def _with_present(opened: Opened, entries: Sequence[Entry]) -> Opened:
     """Count hidden rows as present that were sent before, after the rows that are shown."""
     if not opened.hidden:
         return opened
-    known = merge(entries, [*opened.good, *opened.hidden], partial=bool(opened.table.rejects_of)).known
+    rows = [*opened.good, *(row for row in opened.hidden if isinstance(row, Row))]
+    known = merge(entries, rows, partial=bool(opened.table.rejects_of)).known
     sent = {id(row) for entry, row in known if entry.state in ("created", "unknown", "sending")}
-    present = [row for row in opened.hidden if id(row) in sent]
+    present = [row for row in rows[len(opened.good) :] if id(row) in sent]
     good = sorted([*opened.good, *present], key=lambda row: row.number)
     hidden = tuple(row for row in opened.hidden if id(row) not in sent)
     return replace(opened, good=tuple(good), hidden=hidden)

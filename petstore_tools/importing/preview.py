@@ -36,7 +36,7 @@ class Opened:
         target: What its import is for.
         good: Rows that can be sent, in the sheet's order.
         bad: Rows that cannot.
-        hidden: Rows that could be sent, and that the spreadsheet does not show; they are not asked for.
+        hidden: Rows that the spreadsheet does not show, and that are not asked for.
         blank: Empty rows, skipped.
         journal: Name of its journal.
         another_file: Another file had this name: this one is an import of its own.
@@ -48,7 +48,7 @@ class Opened:
     target: Target
     good: tuple[Row, ...]
     bad: tuple[BadRow, ...]
-    hidden: tuple[Row, ...]
+    hidden: tuple[Row | BadRow, ...]
     blank: int
     journal: str
     another_file: bool

@@ -88,14 +88,18 @@ def _with_hidden_rows(path: Path, hidden: list[int], rows: int = 8) -> Path:
 
 
 @pytest.mark.case("P51")
-def test_hidden_rows_of_a_workbook_are_named(tmp_path: Path) -> None:
-    """By hand or by a filter; those without a value do not matter. They are read, and the note says so."""
+def test_hidden_rows_of_a_workbook_are_named(sandbox: Sandbox, tmp_path: Path) -> None:
+    """By hand or by a filter; those without a value do not matter. They do not go, and the note says so."""
     path = _with_hidden_rows(tmp_path / "pets.xlsx", [3, 5, 6, 12])
-    said = "3 rows hidden on the sheet, read like the others: 3, 5, 6"
+    said = "3 rows hidden on the sheet, not sent: 3, 5, 6; to send them: hidden=True"
 
-    assert said in read_table(path).notes
-    assert len([row for row in read_table(path).rows() if isinstance(row, Row)]) == 7
-    assert not [n for n in read_table(_with_hidden_rows(tmp_path / "all.xlsx", [])).notes if "hidden" in n]
+    preview = sandbox.store.preview_import(path)
+    assert said in preview.notes
+    assert preview.to_send == 4
+    preview = sandbox.store.preview_import(path, hidden=True)
+    assert (preview.to_send, said in preview.notes) == (7, False)
+    none = sandbox.store.preview_import(_with_hidden_rows(tmp_path / "all.xlsx", []))
+    assert not [note for note in none.notes if "hidden" in note]
 
 
 @pytest.mark.case("P44")
