@@ -24,7 +24,7 @@ from petstore_tools.text import local_text, pluralize, utc_text
 
 
 @click.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--columns",
     multiple=True,
@@ -35,6 +35,7 @@ from petstore_tools.text import local_text, pluralize, utc_text
 @click.option(
     "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the visible one with the columns]"
 )
+@click.option("--name", metavar="NAME", help="What standard input is called; the same name goes on.")
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
 @click.option("--allow-totals", is_flag=True, help="Also send rows whose name is a word for a total.")
 @click.option(
@@ -81,9 +82,10 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a .csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls or .ods file. A create cannot be undone. Every
-    problem of the file is shown before the first request, and you are asked before anything is sent. The
-    same command continues an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
+    FILE is a .csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls or .ods file; - is standard input. A create cannot
+    be undone. Every problem of the file is shown before the first request, and you are asked before
+    anything is sent. The same command continues an import that was stopped by the quota of the day, by
+    Ctrl-C or by a crash.
 
     \b
     Examples:
@@ -91,8 +93,10 @@ def import_(
       petstore-tools import animals.csv --columns "Pet=name" --columns "Kind=categoryId"
       petstore-tools import animals.csv --yes --wait --json
       petstore-tools import animals.xlsx --sheet all
+      petstore-tools import - --name spring --yes < animals.csv
     """
-    wanted = ImportOptions(file, **chosen)
+    source = sys.stdin.buffer.read() if str(file) == "-" else file
+    wanted = ImportOptions(source, **chosen)
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
         imports = by_sheet(wanted) if wanted.sheet == "all" else [wanted]
         if not dry_run:

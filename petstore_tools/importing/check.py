@@ -51,7 +51,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         JournalError: It is a rejects file whose journal is not here.
     """
     table, path = _read(options), options.path
-    path = path if options.frame is not None else path.resolve()
+    path = path.resolve() if isinstance(options.source, str | Path) else path
     target = Target(client.environment, client.base_url, path, table.source.name)
     rows, hidden = _by_visibility(table, options)
     good = tuple(row for row in rows if isinstance(row, Row))
@@ -90,7 +90,8 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
     Raises:
         SheetError: No visible sheet has the columns and rows below them.
     """
-    each = [replace(options, sheet=sheet) for sheet in sheets_to_import(options.path, options.columns)]
+    with options.file() as path:
+        each = [replace(options, sheet=sheet) for sheet in sheets_to_import(path, options.columns)]
     together = {
         one.sheet or "": Counter(
             row.content for row in _by_visibility(_read(one), one)[0] if isinstance(row, Row)
@@ -103,7 +104,8 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
 def _read(options: ImportOptions) -> Table:
     if options.frame is not None:
         return read_frame(options.frame, options.columns)
-    return read_table(options.path, options.columns, sheet=options.sheet)
+    with options.file() as path:
+        return read_table(path, options.columns, sheet=options.sheet)
 
 
 def _by_visibility(table: Table, options: ImportOptions) -> tuple[list[_AnyRow], list[_AnyRow]]:

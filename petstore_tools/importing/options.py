@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from functools import wraps
 from inspect import cleandoc, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, get_args
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, get_args
 
 from petstore_tools.errors import ArgumentError, SheetError
+from petstore_tools.tabular.formats import ending_of
+from petstore_tools.text import option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +45,9 @@ class ImportOptions:
     What is imported, and how.
 
     Attributes:
-        source: A file (.csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls, .ods) or a DataFrame; delimiter, encoding
-            and header row are found.
-        name: What a DataFrame is called: the same name goes on with the same import.
+        source: A file (.csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls, .ods), its bytes, an open file or a
+            DataFrame; delimiter, encoding and header row are found.
+        name: What bytes or a DataFrame are called: the same name goes on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         columns: Field (`name`, `categoryId`, `status`) by column title, where the titles do not tell.
         allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
@@ -62,7 +66,7 @@ class ImportOptions:
         progress: False: nothing is printed; True: a bar; a function: called with Progress.
     """
 
-    source: str | Path | pd.DataFrame
+    source: str | Path | bytes | IO[Any] | pd.DataFrame
     _: KW_ONLY
     name: str | None = None
     sheet: str | None = None
@@ -93,24 +97,47 @@ class ImportOptions:
         name = self.name
         if isinstance(self.source, str | Path):
             if name is not None:
-                raise SheetError(f"name= is for a DataFrame; the file {self.path.name} has a name already")
-        elif not hasattr(self.source, "columns"):
-            raise SheetError(f"a path or a DataFrame can be imported, not {type(self.source).__name__}")
-        elif not name or Path(name).name != name or not name.strip("."):
+                raise SheetError(
+                    f"{option('name=', '--name')} is for what is no file; the file {self.path.name} has a "
+                    "name already"
+                )
+            return
+        source: Any = self.source
+        if hasattr(source, "read"):
+            source = source.read()
+            source = source.encode() if isinstance(source, str) else source
+            object.__setattr__(self, "source", source)  # a file is read once
+        if not isinstance(source, bytes) and not hasattr(source, "columns"):
+            what = type(source).__name__
+            raise SheetError(f"a path, bytes, an open file or a DataFrame can be imported, not {what}")
+        if not name or Path(name).name != name or not name.strip("."):
             raise SheetError(
-                'give the DataFrame a name (import_pets(df, name="spring")): the same name goes on with the '
-                "same import, and the result files have it in their names"
+                "what is no file needs a name ("
+                + option('name="spring"')
+                + "): the same name goes on with the same import, and the result files have it in their names"
             )
 
     @property
     def frame(self) -> pd.DataFrame | None:
-        """The DataFrame, None where a file is imported."""
-        return None if isinstance(self.source, str | Path) else self.source
+        """The DataFrame, None where there is none."""
+        source: Any = self.source
+        return source if hasattr(source, "columns") else None
 
     @property
     def path(self) -> Path:
-        """The file; of a DataFrame its name alone."""
+        """The file; of what is no file its name alone."""
         return Path(self.source if isinstance(self.source, str | Path) else self.name or "")
+
+    @contextmanager
+    def file(self) -> Iterator[Path]:
+        """Give the file while it is read; bytes are written to one that is removed afterwards."""
+        if not isinstance(self.source, bytes):
+            yield self.path
+            return
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / (self.path.name + ending_of(self.source, self.path))
+            path.write_bytes(self.source)
+            yield path
 
     @property
     def reading(self) -> dict[str, Any]:

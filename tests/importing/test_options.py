@@ -44,8 +44,8 @@ def test_a_slip_in_existing_does_not_send_what_exists() -> None:
 
 def test_what_is_imported_is_a_file_or_a_frame_with_a_name() -> None:
     """One sentence for each other thing."""
-    with pytest.raises(SheetError, match="a path or a DataFrame can be imported, not int"):
+    with pytest.raises(SheetError, match="an open file or a DataFrame can be imported, not int"):
         ImportOptions(7)  # type: ignore[arg-type]
-    with pytest.raises(SheetError, match="name= is for a DataFrame; the file a.csv has a name already"):
+    with pytest.raises(SheetError, match="name= is for what is no file; the file a.csv has a name"):
         ImportOptions("a.csv", name="spring")
     assert ImportOptions(pd.DataFrame(), name="spring").path.name == "spring"
