@@ -27,6 +27,7 @@ No message holds a key.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from petstore_tools.extras import install_line
@@ -177,7 +178,16 @@ class JournalError(PetstoreError):
 
 
 class SheetError(PetstoreError, ValueError):
-    """A spreadsheet cannot be used as it is."""
+    """
+    A spreadsheet cannot be used as it is.
+
+    Attributes:
+        proposals: Field that may be meant, by title, where that would make it usable.
+    """
+
+    def __init__(self, message: str = "", *, proposals: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.proposals = proposals or {}
 
 
 class FrameError(PetstoreError, ValueError):

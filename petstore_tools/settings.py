@@ -28,7 +28,7 @@ _A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 _FAULTS: Final = {  # pydantic's kinds, in words for people
     "extra_forbidden": "there is no such entry",
     "string_type": "must be text in quotes",
-    "path_type": "must be the path of a folder, in quotes",
+    "path_type": "must be a path, in quotes",
     "float_type": "must be a number of seconds",
     "float_parsing": "must be a number of seconds",
     "greater_than_equal": "must be a number of seconds from 0 on",
@@ -56,6 +56,7 @@ class SettingsFile(BaseModel):
         validation_alias=AliasChoices("reconcile_after_s", "settle_after_s"),  # the second: version 0.1
     )
     pagination: str | None = None
+    categories: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Settings:
         ledger_url: Database of a budget that many machines share; holds a password.
         reconcile_after_s: Seconds after a lost answer until a listing may prove its row absent.
         pagination: How the service reaches page two, None to learn it.
+        categories: File with id and name of each category, for imports, listings and reports.
     """
 
     base_url: str
@@ -82,6 +84,7 @@ class Settings:
     ledger_url: SecretStr | None = field(default=None, repr=False)
     reconcile_after_s: float = RECONCILE_AFTER_S
     pagination: str | None = None
+    categories: Path | None = None
 
 
 @overload
@@ -158,7 +161,18 @@ def load(
         ledger_url=ledger_url(environ=environ),
         reconcile_after_s=_seconds(_stored("reconcile_after_s", environ)),
         pagination=pagination or _stored("pagination", environ),
+        categories=_category_file(environ),
     )
+
+
+def _category_file(environ: Variables) -> Path | None:
+    """Return the file of the categories; in the settings file its path counts from that file's folder."""
+    given = _variable("PETSTORE_CATEGORIES", environ)
+    if given:
+        return Path(given)
+    path = config_path(environ)
+    named = read_file(path).categories
+    return named and path.parent / named
 
 
 def _missing(what: str, entry: str, example: str, environ: Variables) -> SettingsError:

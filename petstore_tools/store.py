@@ -257,7 +257,7 @@ class PetStore:
         `since` compares with an earlier listing: `last`, that of the last report which was written to a file;
         or the newest that is as old as `7d`, a date or a time (`2026-03-05`, `05.03.2026`, a datetime; UTC
         where it names no zone, of a date its end); where none is that old, the oldest, and the report says
-        so. `categories` are labels by categoryId. `partial` reports on a listing that is not complete, and
+        so. `categories` are labels by categoryId, else those of the settings. `partial` reports on a listing that is not complete, and
         says so. `title` and `note` are a line each of the author. `timezone`, such as `Europe/Berlin`, writes
         times in that zone; None in this machine's. `status`, `wait` and `confirm`: as for `list_pets`.
 
@@ -268,6 +268,8 @@ class PetStore:
         from petstore_tools.reporting.build import report_and_keep
 
         check_status(status)
+        if categories is None:
+            categories = self.category_names()
         kept, now = self.snapshot_store, self.client.clock.now()
         old = None if since is None else kept.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
@@ -275,6 +277,12 @@ class PetStore:
         return report_and_keep(
             pets, kept, old, partial=partial, categories=categories, title=title, note=note, timezone=timezone
         )
+
+    def category_names(self) -> dict[int, str] | None:
+        """Return what the category file of the settings calls each category, None where there is none."""
+        from petstore_tools.importing.categories import read_categories
+
+        return None if self.settings.categories is None else read_categories(self.settings.categories)
 
     def quota(self) -> Quota:
         """Return what is left of minute and day, and when more is; costs no request (§8)."""
@@ -292,7 +300,7 @@ class PetStore:
         """
         from petstore_tools.importing.check import preview
 
-        return preview(self.client, self.journals, options)
+        return preview(self.client, self.journals, options.or_categories(self.settings.categories))
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
@@ -312,6 +320,7 @@ class PetStore:
         """
         from petstore_tools.importing.run import run
 
+        options = options.or_categories(self.settings.categories)
         progress = self.progress if options.progress is None else options.progress
         prints = self._prints_previews if options.progress is None else options.progress is not False
         announce = print if prints else lambda _: None

@@ -13,9 +13,10 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import Interrupted, SheetError
-from petstore_tools.importing.check import by_sheet, preview
+from petstore_tools.importing.check import by_sheet, check_columns, preview
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview
+from petstore_tools.importing.recipe import write_recipe
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
 from petstore_tools.notebook import import_progress
@@ -28,9 +29,46 @@ from petstore_tools.text import local_text, pluralize, utc_text
 @click.option(
     "--columns",
     multiple=True,
-    callback=options.columns_of,
+    callback=options.pairs_of,
     metavar='"TITLE=FIELD"',
     help="Which column holds name, categoryId or status; give it once for each.",
+)
+@click.option(
+    "--categories",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A file with the columns id and name: a cell may hold the name of a category.",
+)
+@click.option(
+    "--status-word",
+    "statuses",
+    multiple=True,
+    callback=options.pairs_of,
+    metavar='"WORD=STATUS"',
+    help='What a word of yours means, such as "verkauft=sold"; give it once for each.',
+)
+@click.option(
+    "--default",
+    "defaults",
+    multiple=True,
+    callback=options.pairs_of,
+    metavar='"FIELD=VALUE"',
+    help="The status or categoryId of rows without one, such as status=available.",
+)
+@click.option("--encoding", metavar="NAME", help="Encoding of a text file.  [default: found]")
+@click.option("--trim", is_flag=True, help="Take blanks off both ends of names.")
+@click.option("--thousands", default="", metavar="SIGN", help='Sign between groups of digits: "." in 1.000.')
+@click.option(
+    "--recipe",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Read the file as this recipe says; options given beside it count more.",
+)
+@click.option(
+    "--save-recipe",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep in a small file how this one is read.",
 )
 @click.option(
     "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the visible one with the columns]"
@@ -73,6 +111,7 @@ def import_(
     file: Path,
     environment: str | None,
     *,
+    save_recipe: Path | None,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -91,6 +130,8 @@ def import_(
     Examples:
       petstore-tools import animals.csv --dry-run
       petstore-tools import animals.csv --columns "Pet=name" --columns "Kind=categoryId"
+      petstore-tools import animals.csv --categories categories.csv --status-word "verkauft=sold"
+      petstore-tools import animals.csv --default status=available --save-recipe supplier.toml
       petstore-tools import animals.csv --yes --wait --json
       petstore-tools import animals.xlsx --sheet all
       petstore-tools import - --name spring --yes < animals.csv
@@ -98,15 +139,35 @@ def import_(
     source = sys.stdin.buffer.read() if str(file) == "-" else file
     wanted = ImportOptions(source, **chosen)
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
+        wanted = _with_columns(wanted.or_categories(store.settings.categories), yes=yes)
+        if save_recipe is not None:
+            write_recipe(save_recipe, wanted.recipe_entries)
         imports = by_sheet(wanted) if wanted.sheet == "all" else [wanted]
         if not dry_run:
             return import_each(store, imports, yes=yes, as_json=as_json)
         previews = [preview(store.client, store.journals, one) for one in imports]
     for shown in previews:
-        click.echo("\n".join(shown.lines(most=len(shown.problems))))
+        click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
     if any(shown.refusal for shown in previews):
         return exits.USAGE
     return exits.PARTLY if any(shown.problems for shown in previews) else exits.DONE
+
+
+def _with_columns(wanted: ImportOptions, *, yes: bool) -> ImportOptions:
+    """On a terminal, ask whether titles mean what they may mean; nothing is taken without a yes."""
+    while True:
+        try:
+            check_columns(wanted)
+        except SheetError as error:
+            if not error.proposals or yes or not sys.stdin.isatty():
+                raise
+            click.echo(str(error), err=True)
+            meant = ", ".join(f"{title!r} as {field}" for title, field in error.proposals.items())
+            if not click.confirm(f"Read {meant}?", default=False, err=True):
+                raise
+            wanted = replace(wanted, columns={**(wanted.columns or {}), **error.proposals})
+        else:
+            return wanted
 
 
 def import_each(store: PetStore, imports: list[ImportOptions], *, yes: bool, as_json: bool) -> int:

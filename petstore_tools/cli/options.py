@@ -98,12 +98,12 @@ def confirm_cost(needed: int, left: int) -> None:
         raise click.exceptions.Exit(exits.DONE)
 
 
-def columns_of(_: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    """Read `TITLE=FIELD` pairs into field by column title."""
-    columns = {}
+def pairs_of(_: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str] | None:
+    """Read pairs such as `TITLE=FIELD` into a mapping, None where there are none."""
+    found = {}
     for pair in pairs:
-        title, _equals, field = pair.rpartition("=")
-        if not title:
-            raise click.BadParameter(f'{pair!r} is not "TITLE=FIELD"', param=param)
-        columns[title] = field
-    return columns
+        key, _equals, value = pair.rpartition("=")
+        if not key:
+            raise click.BadParameter(f"{pair!r} is not {param.make_metavar(_)}", param=param)
+        found[key] = value
+    return found or None

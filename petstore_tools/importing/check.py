@@ -22,6 +22,7 @@ from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
+from petstore_tools.importing.values import Matcher
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import option, pluralize
@@ -53,7 +54,8 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     table, path = _read(options), options.path
     path = path.resolve() if isinstance(options.source, str | Path) else path
     target = Target(client.environment, client.base_url, path, table.source.name)
-    rows, hidden = _by_visibility(table, options)
+    matcher = table.matcher()
+    rows, hidden = _by_visibility(table, options, matcher)
     good = tuple(row for row in rows if isinstance(row, Row))
     bad = tuple(row for row in rows if isinstance(row, BadRow))
     if not good and not bad and not hidden and options.from_journal is None:
@@ -77,6 +79,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         bad,
         hidden=tuple(row for row in hidden if row is not None),
         blank=rows.count(None),
+        matches=tuple(matcher.matches()),
         journal=following(journal, target) if another_file else journal,
         another_file=another_file,
         siblings=frozenset(filter(None, siblings)) - {journal},
@@ -91,7 +94,8 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
         SheetError: No visible sheet has the columns and rows below them.
     """
     with options.file() as path:
-        each = [replace(options, sheet=sheet) for sheet in sheets_to_import(path, options.columns)]
+        sheets = sheets_to_import(path, options.columns, options.rules)
+    each = [replace(options, sheet=sheet) for sheet in sheets]
     together = {
         one.sheet or "": Counter(
             row.content for row in _by_visibility(_read(one), one)[0] if isinstance(row, Row)
@@ -101,17 +105,34 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
     return [replace(one, together=together) for one in each]
 
 
+def check_columns(options: ImportOptions) -> None:
+    """
+    Check that a file has the columns that are needed.
+
+    Raises:
+        SheetError: One is missing; its `proposals` are titles that may mean it.
+    """
+    if options.sheet == "all":
+        by_sheet(options)
+    else:
+        _read(options)
+
+
 def _read(options: ImportOptions) -> Table:
     if options.frame is not None:
-        return read_frame(options.frame, options.columns)
+        return read_frame(options.frame, options.columns, rules=options.rules)
     with options.file() as path:
-        return read_table(path, options.columns, sheet=options.sheet)
+        return read_table(
+            path, options.columns, sheet=options.sheet, encoding=options.encoding, rules=options.rules
+        )
 
 
-def _by_visibility(table: Table, options: ImportOptions) -> tuple[list[_AnyRow], list[_AnyRow]]:
+def _by_visibility(
+    table: Table, options: ImportOptions, matcher: Matcher | None = None
+) -> tuple[list[_AnyRow], list[_AnyRow]]:
     """Return the rows that may be sent, and those that are hidden and not asked for."""
     unasked = frozenset() if options.hidden else table.source.hidden
-    rows = enumerate(table.rows(allow_totals=options.allow_totals), start=table.header_row + 1)
+    rows = enumerate(table.rows(matcher), start=table.header_row + 1)
     split: tuple[list[_AnyRow], list[_AnyRow]] = ([], [])
     for number, row in rows:  # a row of a rejects file has another number of its own
         split[number in unasked].append(row)

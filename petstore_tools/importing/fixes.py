@@ -39,15 +39,20 @@ class Fix:
     values: dict[str, int] = member(default_factory=dict)
 
     def __str__(self) -> str:
-        ranges = list(_ranges(self.rows))
-        shown = ", ".join(ranges[:_RANGES]) + (", …" if len(ranges) > _RANGES else "")
-        count = f"{pluralize(len(self.rows), 'row')} ({shown})"
+        count = f"{pluralize(len(self.rows), 'row')} ({self.numbers()})"
         if not self.column:
             return f"{count}: {self.rule if len(self.rows) == 1 else _plural(self.rule)} → {self.help}"
         cells = f"{count}: column {self.column}{self.cells(_VALUES)}"
         if self.help.startswith(_SUGGESTION):
             return f"{cells} → {self.help.removeprefix(_SUGGESTION)}"
         return f"{cells} {_plural(self.rule) if len(self.values) > 1 else self.rule} → {self.help}"
+
+    def numbers(self) -> str:
+        """Return the first rows, runs of neighbours in one."""
+        if len(self.rows) == 1:
+            return str(label_of(self.rows[0]))
+        ranges = list(_ranges(self.rows))
+        return ", ".join(ranges[:_RANGES]) + (", …" if len(ranges) > _RANGES else "")
 
     def cells(self, most: int) -> str:
         """Return the most frequent cells as typed: ` 'Dogs', 'Cats', 3 more`; "" where they are empty."""

@@ -5,27 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field
-from functools import wraps
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property, wraps
 from inspect import cleandoc, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, get_args
 
 from petstore_tools.errors import ArgumentError, SheetError
+from petstore_tools.importing.values import ValueRules
 from petstore_tools.tabular.formats import ending_of
 from petstore_tools.text import option
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from petstore_tools.importing.categories import Categories
     from petstore_tools.importing.journals import JournalInfo
     from petstore_tools.importing.row_states import Entry
     from petstore_tools.importing.rows import PetValues
     from petstore_tools.importing.send import Progress
 
 Existing = Literal["ask", "skip", "send"]
-_STORED: Final = ("columns", "sheet", "drop_duplicates", "allow_totals", "hidden")
+_STORED: Final = (
+    *("sheet", "columns", "categories", "statuses", "defaults", "encoding", "trim", "thousands"),
+    *("drop_duplicates", "allow_totals", "hidden"),
+)
 _INTERNAL: Final = ("together", "from_journal")
 _RENAMED: Final = {
     "mapping": "columns",
@@ -49,13 +54,22 @@ class ImportOptions:
             DataFrame; delimiter, encoding and header row are found.
         name: What bytes or a DataFrame are called: the same name goes on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
-        columns: Field (`name`, `categoryId`, `status`) by column title, where the titles do not tell.
+        columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not tell.
+        categories: What the categories are called, so that a cell may hold a name instead of an id: a dict,
+            a Series, a DataFrame, or a file with the columns `id` and `name`.
+        statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case.
+        defaults: Value by field for empty cells and missing columns, such as `{"status": "available"}`;
+            `name` takes none.
+        encoding: Of a text file, such as `cp1250`; None: it is found.
+        trim: Take blanks off both ends of names.
+        thousands: The sign between groups of three digits, such as `"."` in `1.000`.
         allow_totals: Send rows whose name is a word for a total (`Summe`, `Grand total`).
         hidden: Send the rows that the spreadsheet does not show, too.
         first: Send so many rows and stop; the same call without it goes on.
         strict: Send nothing while a row has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
+        recipe: A file that `--save-recipe` wrote: how a source is read; what is given beside it counts more.
         drop_duplicates: Of rows with the same three values, send one.
         existing: What happens to new rows that match an animal which exists already, by another import or
             in the inventory: `skip` leaves them out, `send` creates them anyway, `ask` refuses the import.
@@ -71,6 +85,12 @@ class ImportOptions:
     name: str | None = None
     sheet: str | None = None
     columns: Mapping[str, str] | None = None
+    categories: Categories | None = None
+    statuses: Mapping[str, str] | None = None
+    defaults: Mapping[str, str | int] | None = None
+    encoding: str | None = None
+    trim: bool = False
+    thousands: str = ""
     allow_totals: bool = False
     hidden: bool = False
     first: int | None = None
@@ -78,6 +98,7 @@ class ImportOptions:
     allow_bad: bool = False
     send_edited: bool = False
     drop_duplicates: bool = False
+    recipe: str | Path | None = None
     existing: Existing = "ask"
     baseline: bool = True
     resend: bool = True
@@ -90,6 +111,13 @@ class ImportOptions:
     from_journal: JournalInfo | None = None
 
     def __post_init__(self) -> None:
+        if self.recipe is not None:
+            from petstore_tools.importing.recipe import read_recipe
+
+            for entry, value in read_recipe(Path(self.recipe)).items():
+                if getattr(self, entry) in (None, False, ""):
+                    object.__setattr__(self, entry, value)
+            object.__setattr__(self, "recipe", None)
         if self.existing not in get_args(Existing):
             raise ArgumentError(f"existing must be 'ask', 'skip' or 'send', not {self.existing!r}")
         if self.first is not None and self.first < 1:
@@ -139,10 +167,47 @@ class ImportOptions:
             path.write_bytes(self.source)
             yield path
 
+    @cached_property
+    def rules(self) -> ValueRules:
+        """
+        How cells are read.
+
+        Raises:
+            ArgumentError: An option contradicts itself or the interface document.
+            SheetError: The file of the categories cannot be read.
+        """
+        from petstore_tools.importing.categories import read_categories
+
+        given = self.categories
+        if isinstance(given, list):  # from a journal
+            given = dict(given)
+        elif given is not None:
+            given = read_categories(given)
+        return ValueRules(
+            given, self.statuses or {}, self.defaults or {}, self.thousands, self.trim, self.allow_totals
+        )
+
+    @property
+    def recipe_entries(self) -> dict[str, Any]:
+        """How the source is read, as entries of a recipe; a category file stays a file."""
+        path = isinstance(self.categories, str | Path)
+        return self.reading | (
+            {"categories": self.categories} if path else {"categories": self.rules.categories}
+        )
+
     @property
     def reading(self) -> dict[str, Any]:
         """How the source is read, as JSON values: what a later run needs to know."""
-        return {name: getattr(self, name) for name in _STORED}
+        stored = {name: getattr(self, name) for name in _STORED}
+        if self.defaults:
+            stored["defaults"] = {field: str(value) for field, value in self.defaults.items()}
+        if self.rules.categories is not None:  # as they are now: the file may change
+            stored["categories"] = list(self.rules.categories.items())
+        return stored
+
+    def or_categories(self, path: Path | None) -> Self:
+        """Return these options, with the category file of the settings where none is given."""
+        return self if path is None or self.categories is not None else replace(self, categories=path)
 
     @classmethod
     def resumed(cls, kept: JournalInfo, entries: Sequence[Entry], *, wait: bool) -> Self:

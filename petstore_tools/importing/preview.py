@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
+from petstore_tools.importing.fixes import LINES, Fix, group
+from petstore_tools.importing.fixes import lines as fix_lines
 from petstore_tools.importing.matching import Held, Merge
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.rows import BadRow, Row, RowProblem
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table
+from petstore_tools.importing.values import Match
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.tabular.cells import column_letter, label_of
+from petstore_tools.tabular.cells import column_letter
 from petstore_tools.tabular.frames import labels
 from petstore_tools.text import html_table, option
 from petstore_tools.throttle.forecast import Forecast
@@ -21,7 +24,8 @@ from petstore_tools.throttle.forecast import Forecast
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN: Final = 10  # problems shown in full
+SHOWN: Final = 10  # rows that are held
+MATCHES: Final = 30  # values that were read differently from what was typed
 _PROBLEM: Final = ("column", "field", "value", "rule", "suggestion")
 
 
@@ -38,6 +42,7 @@ class Opened:
         bad: Rows that cannot.
         hidden: Rows that the spreadsheet does not show, and that are not asked for.
         blank: Empty rows, skipped.
+        matches: Each distinct cell that is read differently from what was typed, the most frequent first.
         journal: Name of its journal.
         another_file: Another file had this name: this one is an import of its own.
         siblings: Journals of the other sheets of the workbook that are imported with it.
@@ -50,6 +55,7 @@ class Opened:
     bad: tuple[BadRow, ...]
     hidden: tuple[Row | BadRow, ...]
     blank: int
+    matches: tuple[Match, ...]
     journal: str
     another_file: bool
     siblings: frozenset[str]
@@ -88,7 +94,8 @@ class ImportPreview(Opened):
         existing: Rows that match an animal which exists already, by another import or in the inventory.
         held: Rows that look like created ones edited since; they are not sent.
         removed: Created rows that the file does not hold any more.
-        corrections: Cells that are read differently from what was typed.
+        matches: Each distinct cell that is read differently from what was typed, with its count.
+        fixes, problems_frame: The problems by what fixes them, and each one.
         blank: Empty rows, skipped.
         notes: What was found and should be known.
         forecast: Requests, days, finishing time.
@@ -141,10 +148,28 @@ class ImportPreview(Opened):
         """Created rows that the file does not hold any more."""
         return len(self.merged.removed)
 
+    @cached_property
+    def groups(self) -> list[Fix]:
+        """The problems, grouped by what fixes them; each row counts under its first problem."""
+        return group(self.problems)
+
     @property
-    def corrections(self) -> tuple[str, ...]:
-        """Cells that are read differently from what was typed."""
-        return tuple(f"row {row.number}: {row.correction}" for row in self.good if row.correction)
+    def fixes(self) -> pd.DataFrame:
+        """
+        What fixes the problems: each row of the file counts once, under its first problem.
+
+        Returns:
+            Columns `rows` (int64: how many), `row` (int64, or a label: the first), `column`, `field`,
+            `values` (the most frequent cells), `rule`, `help` (text); the one with the most rows first.
+        """
+        import pandas as pd
+
+        texts = ("column", "field", "values", "rule", "help")
+        records = [fix.record() for fix in self.groups]
+        frame = pd.DataFrame(records, columns=["rows", "row", *texts]).astype(
+            {"rows": "int64", **dict.fromkeys(texts, text_dtype())}
+        )
+        return frame.assign(row=labels([fix.rows[0] for fix in self.groups]))
 
     @property
     def problems_frame(self) -> pd.DataFrame:
@@ -160,6 +185,32 @@ class ImportPreview(Opened):
         rows = labels([problem.row for problem in self.problems])
         return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(_PROBLEM, text_dtype()))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the preview as JSON values: the counts, each problem, what fixes them, and the forecast."""
+        names = (
+            "file",
+            "environment",
+            "host",
+            "journal",
+            "columns",
+            "rows",
+            "to_send",
+            "bad_rows",
+            "created",
+        )
+        names += ("unknown", "duplicates", "dropped", "existing", "removed", "blank", "refusal")
+        problems = [
+            {"row": str(p.row), **{of: str(getattr(p, of)) for of in _PROBLEM}} for p in self.problems
+        ]
+        return {name: getattr(self, name) for name in names} | {
+            "held": [str(held) for held in self.held],
+            "matches": [asdict(match) for match in self.matches],
+            "fixes": [fix.record() | {"row": str(fix.record()["row"])} for fix in self.groups],
+            "problems": problems,
+            "notes": list(self.notes),
+            "forecast": asdict(self.forecast),
+        }
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
@@ -167,14 +218,14 @@ class ImportPreview(Opened):
 
     def _repr_html_(self) -> str:
         rows = [
-            (label_of(p.row), f"{p.column} {p.field}".strip(), p.value, p.rule, p.suggestion)
-            for p in self.problems[:SHOWN]
+            (fix.numbers(), f"{fix.column} {fix.field}".strip(), fix.cells(2).strip(), fix.rule, fix.help)
+            for fix in self.groups[:LINES]
         ]
         counts = "".join(f" {count}." for count in self._counts()[1:])
-        more = f" First {SHOWN} of {len(self.problems):,} problems." if len(self.problems) > SHOWN else ""
-        first = f"{self.columns}. {self.refusal or self.forecast}.{counts}{more}"
-        note = "\n".join([first, *self.notes, *_first(self.corrections, 3)])
-        header = ("row", "column", "typed", "problem", "what helps")
+        first = f"{self.columns}. {self.refusal or self.forecast}.{counts}"
+        rest = fix_lines(self.groups)[-1:] if len(self.groups) > LINES else []
+        note = "\n".join([first, *rest, *self.notes, *_first(self.matches, MATCHES)])
+        header = ("rows", "column", "typed", "problem", "what helps")
         title = f"{self._place()}: {self.rows:,} rows: {self._counts()[0]}"
         return html_table(title, header, rows, note=note)
 
@@ -194,20 +245,19 @@ class ImportPreview(Opened):
         first = f"{self.to_send:,} to send, {self.bad_rows:,} with problems"
         return [first, *(f"{count:,} {what}" for count, what in counts if count)]
 
-    def lines(self, most: int = SHOWN) -> list[str]:
-        """Return the preview as text lines, with up to `most` problems in full."""
+    def lines(self) -> list[str]:
+        """Return the preview as text lines, the problems grouped by what fixes them."""
         parts: list[tuple[str, Sequence[object]]] = [
             ("columns", [self.columns]),
             ("rows", [f"{self.rows:,}: {self._counts()[0]}"]),
             ("", self._counts()[1:]),
-            ("note", [*self.notes, *_first(self.corrections, 3)]),
-            ("problem", _first(self.problems, most)),
+            ("note", self.notes),
+            ("read as", _first(self.matches, MATCHES)),
+            ("problem", fix_lines(self.groups)),
+            ("held", _first(self.held, SHOWN)),
+            ("forecast", [self.forecast]),
+            ("refused", [self.refusal] if self.refusal else []),
         ]
-        if len(self.problems) > most:
-            kinds = Counter(f"{p.field} {p.rule}".strip() for p in self.problems).most_common(SHOWN)
-            parts.append(("in all", [", ".join(f"{n:,} times {kind}" for kind, n in kinds)]))
-        parts += [("held", _first(self.held, most)), ("forecast", [self.forecast])]
-        parts.append(("refused", [self.refusal] if self.refusal else []))
         return [self._place(), *(f"  {name:<9} {line}" for name, lines in parts for line in lines)]
 
 
@@ -227,8 +277,8 @@ def _refusal(preview: ImportPreview) -> str:
     if bad > len(preview.good) and not options.allow_bad:
         return (
             f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be matched wrongly "
-            f"({preview.columns}). Nothing was created. Correct the file or the columns; or send the other "
-            f"rows with {option('allow_bad=True')}"
+            f"({preview.columns}). Nothing was created. {preview.groups[0]}. Correct the file or the "
+            f"columns; or send the other rows with {option('allow_bad=True')}"
         )
     if options.existing != "ask":
         return ""

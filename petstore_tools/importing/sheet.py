@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import BadRow, Columns, Row, RowProblem, find_columns, read_row
+from petstore_tools.importing.rows import BadRow, Row, RowProblem, read_row
+from petstore_tools.importing.titles import Titles, columns_option, read_titles
+from petstore_tools.importing.values import Matcher, ValueRules
 from petstore_tools.tabular.cells import MalformedLine, Sheet, column_letter
 from petstore_tools.tabular.formats import open_sheets
 from petstore_tools.tabular.frames import FrameSource
+from petstore_tools.tabular.template import CATEGORY_SHEET
 from petstore_tools.text import option
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
 JOURNAL_COLUMN: Final = "petstore_journal"
 UNKNOWN_COLUMN: Final = "petstore_unknown"
+_PLAIN: Final = ValueRules()
 
 
 @dataclass(frozen=True)
@@ -36,13 +39,15 @@ class Table:
         source: Its cells.
         header_row: As the spreadsheet counts.
         columns: Which column holds which field.
+        rules: How its cells are read.
         rejects_of: Journal that wrote it, where it is a rejects file of the toolkit, else "".
         notes: What was found and should be known.
     """
 
     source: Sheet
     header_row: int
-    columns: Columns
+    columns: Titles
+    rules: ValueRules
     rejects_of: str
     notes: tuple[str, ...]
 
@@ -56,14 +61,20 @@ class Table:
         header = self.columns.header
         return header[: header.index(ROW_COLUMN)] if self.rejects_of else header
 
-    def rows(self, *, allow_totals: bool = False) -> Iterator[Row | BadRow | None]:
+    def matcher(self) -> Matcher:
+        """Return what decides its cells, and counts what is read differently from what was typed."""
+        in_frame = isinstance(self.source, FrameSource)
+        delimiter = "" if in_frame else self.source.delimiter
+        return Matcher(replace(self.rules, delimiter=delimiter, in_frame=in_frame))
+
+    def rows(self, matcher: Matcher | None = None) -> Iterator[Row | BadRow | None]:
         """
         Yield each row below the header: to send, with problems, or None where it is blank.
 
         Args:
-            allow_totals: An animal may be called by a word for a total.
+            matcher: As `matcher()` gives it.
         """
-        width = len(self.titles)
+        matcher, width = matcher or self.matcher(), len(self.titles)
         for number, cells in islice(self.source.records(), self.header_row, None):
             if isinstance(cells, MalformedLine):
                 problem = RowProblem(number, "", "", cells.line, cells.why, "check its quotes")
@@ -73,11 +84,11 @@ class Table:
             if self.rejects_of:
                 cells = [self.source.unescape(cell) for cell in cells]
                 typed, origin = cells[:width], _number(cells[width : width + 1], number)
-            row = read_row(number, cells, self.columns, allow_totals=allow_totals)
+            row = read_row(number, cells, self.columns, matcher)
             if isinstance(row, list):
                 yield BadRow(number, origin, tuple(typed), row)
             elif row is not None and self.rejects_of:
-                yield row._replace(number=origin, cells=tuple(typed))
+                yield row._replace(number=origin, cells=row.cells[:width])
             else:
                 yield row
 
@@ -86,62 +97,85 @@ def _number(cells: Sequence[str], otherwise: int) -> int:
     return next((int(cell) for cell in cells if cell.strip().isdecimal() and len(cell) < 16), otherwise)
 
 
-def read_frame(frame: pd.DataFrame, columns: Mapping[str, str] | None = None) -> Table:
+def read_frame(
+    frame: pd.DataFrame, columns: Mapping[str, str] | None = None, *, rules: ValueRules = _PLAIN
+) -> Table:
     """
     Take a DataFrame for a sheet; its index names the rows.
 
     Raises:
         SheetError: It lacks a required column.
     """
-    return _understand([FrameSource(frame=frame)], columns, "the DataFrame")
+    return _understand([FrameSource(frame=frame)], columns, "the DataFrame", rules)
 
 
-def read_table(path: Path, columns: Mapping[str, str] | None = None, *, sheet: str | None = None) -> Table:
+def read_table(
+    path: Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    rules: ValueRules = _PLAIN,
+) -> Table:
     """
     Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
 
     Args:
         path: Its ending is one of `tabular.formats.FORMATS`.
-        columns: Field by column title.
+        columns: Field by column title, or by letter.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
+        encoding: Of a text file; None: it is found.
+        rules: How cells are read.
 
     Raises:
         SheetError: Not there, of another format, empty, not text, or without the required columns.
     """
-    return _understand(open_sheets(path, sheet), columns, path.name)
+    return _understand(open_sheets(path, sheet, encoding), columns, path.name, rules)
 
 
-def sheets_to_import(path: Path, columns: Mapping[str, str] | None = None) -> list[str]:
+def sheets_to_import(
+    path: Path, columns: Mapping[str, str] | None = None, rules: ValueRules = _PLAIN
+) -> list[str]:
     """
     Return the visible sheets of a workbook that have the columns, and rows below them.
 
     Raises:
         SheetError: It cannot be read, or no sheet is like that.
     """
-    found = []
+    found, proposed = [], None
     for source in open_sheets(path):
         if not source.name:
             raise SheetError(f"{path.name} is not a workbook: it has no sheets")
-        with suppress(SheetError):
-            table = _understand([source], columns, path.name)
+        try:
+            table = _understand([source], columns, path.name, rules)
             if any(row is not None for row in table.rows()):
                 found.append(source.name)
+        except SheetError as error:
+            proposed = proposed or (error if error.proposals else None)
     if not found:
-        raise SheetError(f"{path.name} has no visible sheet with the columns and rows below them")
+        raise proposed or SheetError(f"{path.name} has no visible sheet with the columns and rows below them")
     return found
 
 
-def _understand(sources: Sequence[Sheet], given: Mapping[str, str] | None, name: str) -> Table:
+def _understand(
+    sources: Sequence[Sheet], given: Mapping[str, str] | None, name: str, rules: ValueRules
+) -> Table:
     """Take the one source that has the columns."""
-    first_error: SheetError | None = None
-    found: list[tuple[Sheet, int, Columns]] = []
+    errors: list[SheetError] = []
+    found: list[tuple[Sheet, int, Titles]] = []
     for source in sources:
+        if source.name == CATEGORY_SHEET:
+            errors.append(SheetError(f"the sheet {source.name!r} lists categories, and no animals"))
+            continue
         try:
-            found.append((source, *_find_header(source, given)))
+            found.append((source, *_find_header(source, given, rules)))
         except SheetError as error:
-            first_error = first_error or error
+            errors.append(error)
+        if found and not source.name:  # the delimiters come in the order of their likelihood
+            break
     if not found:
-        raise SheetError(f"{name}: {first_error}") from first_error
+        best = next((error for error in errors if error.proposals), errors[0])
+        raise SheetError(f"{name}: {best}", proposals=best.proposals) from best
     sheets = [source.name for source, _, _ in found if source.name]
     if len(sheets) > 1:
         which = option('sheet="…"', "--sheet …, or --sheet all for one after the other")
@@ -159,23 +193,31 @@ def _understand(sources: Sequence[Sheet], given: Mapping[str, str] | None, name:
     notes = (
         *source.notes,
         *_guessed_names(source, header_row, columns),
-        *_notes(header_row, columns, ours=ours),
+        *_notes(header_row, columns, rules, ours=ours),
     )
-    return Table(source, header_row, columns, journal, notes)
+    return Table(source, header_row, columns, rules, journal, notes)
 
 
-def _find_header(source: Sheet, given: Mapping[str, str] | None) -> tuple[int, Columns]:
-    first_error: SheetError | None = None
+def _find_header(source: Sheet, given: Mapping[str, str] | None, rules: ValueRules) -> tuple[int, Titles]:
+    """Return the first row that names all required fields; else say of the likeliest one what it lacks."""
+    likeliest, error = -1, SheetError("there is no header row")
     for number, cells in islice(source.records(), HEADER_WITHIN):
         if isinstance(cells, MalformedLine) or not any(cell.strip() for cell in cells):
             continue
         while source.name and not cells[-1].strip():  # a workbook's rows are all equally wide
             cells.pop()
+        score, proposals = sum(bool(cell.strip()) for cell in cells), None
         try:
-            return number, find_columns(cells, given)
-        except SheetError as error:
-            first_error = first_error or error
-    raise first_error or SheetError("there is no header row")
+            titles = read_titles(cells, given, defaults=rules.defaults)
+            if not titles.missing:
+                return number, titles
+            proposals, why = titles.proposals, titles.refusal()
+            score += 1_000_000 * (len(titles.columns) + len(proposals))
+        except SheetError as refused:
+            why = str(refused)
+        if score > likeliest:
+            likeliest, error = score, SheetError(why, proposals=proposals)
+    raise error
 
 
 def _column(source: Sheet, header_row: int, at: int) -> Iterator[str]:
@@ -185,16 +227,16 @@ def _column(source: Sheet, header_row: int, at: int) -> Iterator[str]:
             yield cells[at]
 
 
-def _first_journal(source: Sheet, header_row: int, columns: Columns) -> str:
+def _first_journal(source: Sheet, header_row: int, columns: Titles) -> str:
     for cell in _column(source, header_row, columns.header.index(JOURNAL_COLUMN)):
         if cell.strip():
             return source.unescape(cell)
     raise SheetError(f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it")
 
 
-def _guessed_names(source: Sheet, header_row: int, columns: Columns) -> list[str]:
+def _guessed_names(source: Sheet, header_row: int, columns: Titles) -> list[str]:
     """Show names as they were read where the encoding was guessed: a wrong guess garbles them for good."""
-    names = _column(source, header_row, columns.name) if source.guessed else ()
+    names = _column(source, header_row, columns.columns["name"]) if source.guessed else ()
     found = dict.fromkeys(name for name in names if not name.isascii() and name in source.guessed)
     shown = ", ".join(map(repr, islice(found, SAMPLES)))
     return (
@@ -202,14 +244,17 @@ def _guessed_names(source: Sheet, header_row: int, columns: Columns) -> list[str
     )
 
 
-def _notes(header_row: int, columns: Columns, *, ours: bool) -> list[str]:
+def _notes(header_row: int, columns: Titles, rules: ValueRules, *, ours: bool) -> list[str]:
     """Say what the file holds that is not sent, and what is sent that it does not hold."""
-    used = (columns.name, columns.category_id, columns.status)
+    used = columns.columns.values()
     titles = [(at, title) for at, title in enumerate(columns.header) if title.strip()]
     unused = [f"{column_letter(at)} {title!r}" for at, title in titles if at not in used]
     notes = [f"the header is in row {header_row}"] if header_row > 1 else []
     if unused and not ours:
         notes.append(f"not sent: {', '.join(unused)}")
-    if columns.status is None:
+    if columns.proposals:
+        meant = ", ".join(f"{title!r} may be {field}" for title, field in columns.proposals.items())
+        notes.append(f"{meant}; if this is meant: {columns_option(columns.proposals)}")
+    if "status" not in columns.columns and "status" not in rules.defaults:
         notes.append("no column for status: the animals will have none, and it cannot be added later")
     return notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from petstore_tools import spec
@@ -43,6 +44,29 @@ class Titles:
     columns: Mapping[str, int]
     proposals: Mapping[str, str]
     missing: tuple[str, ...]
+
+    @cached_property
+    def places(self) -> tuple[int | None, ...]:
+        """Position of each field, None where it has no column."""
+        return tuple(self.columns.get(name) for name in FIELDS)
+
+    @cached_property
+    def last_required(self) -> int:
+        """Position of the last column that no row may lack."""
+        return max((self.columns[name] for name in spec.REQUIRED if name in self.columns), default=-1)
+
+    @cached_property
+    def title_of_name(self) -> str:
+        """Title of the column of the names."""
+        return self.header[self.columns["name"]].strip()
+
+    def describe(self) -> str:
+        """Say which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`."""
+        return ", ".join(
+            f"{name} ← {column_letter(at)} {self.header[at]!r}"
+            for name, at in zip(FIELDS, self.places, strict=True)
+            if at is not None
+        )
 
     def refusal(self) -> str:
         """Say what is missing and what to copy, "" where nothing is missing."""

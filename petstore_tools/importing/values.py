@@ -17,7 +17,7 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.whole_numbers import SEPARATORS, Problem, whole_number
 from petstore_tools.tabular.cells import NonTextCell
-from petstore_tools.text import option, suggest
+from petstore_tools.text import option, pluralize, suggest
 
 Field = Literal["name", "categoryId", "status"]
 How = Literal["as typed", "matched name", "matched word", "default", "corrected number", "trimmed"]
@@ -74,6 +74,12 @@ class Match:
     value: str | int | None
     how: How
     count: int
+
+    def __str__(self) -> str:
+        typed = "an empty cell" if self.how == "default" else repr(self.typed)
+        if self.how == "corrected number" and self.field == "name":
+            typed = f"the number {self.typed}"
+        return f"{self.field}: {typed} is read as {self.value!r} in {pluralize(self.count, 'row')}"
 
 
 @dataclass(frozen=True)

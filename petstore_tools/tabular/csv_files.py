@@ -5,17 +5,19 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import MalformedLine, Sheet, first_of
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
+_SAMPLE: Final = 100_000  # characters that tell the delimiter
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -48,17 +50,23 @@ class CsvSource(Sheet):
         )
 
 
-def read_csv(path: Path, sheet: str | None) -> list[CsvSource]:
+def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list[CsvSource]:
     """
-    Return a file once for each delimiter it may have, the usual one first.
+    Return a file once for each delimiter it may have, the one that splits most rows alike first.
+
+    Args:
+        path: Of the file.
+        sheet: None: a text has none.
+        encoding: None: it is found. A mark at the beginning of the file counts more.
 
     Raises:
+        ArgumentError: There is no such encoding.
         SheetError: It is empty, or not text; or a sheet is asked for.
         OSError: It cannot be read.
     """
     if sheet is not None:
         raise SheetError(f"{path.name} is not a workbook: it has no sheet {sheet!r}")
-    found = _decoded(path.read_bytes(), path)
+    found = _decoded(path.read_bytes(), path, encoding)
     if not found.text.strip():
         raise SheetError(f"{path.name} is empty")
     usual = "\t" if path.suffix.casefold() == ".tsv" else ","
@@ -67,12 +75,30 @@ def read_csv(path: Path, sheet: str | None) -> list[CsvSource]:
         for delimiter in _DELIMITERS
         if delimiter != usual
     ]
-    return [replace(found, delimiter=usual), *others]
+    every = [replace(found, delimiter=usual), *others]
+    return sorted(every, key=lambda source: _instability(source.text[:_SAMPLE], source.delimiter))
 
 
-def _decoded(content: bytes, path: Path) -> CsvSource:
-    """Decode a file; lines that are not UTF-8 are read as Windows-1252."""
+def _instability(text: str, delimiter: str) -> tuple[bool, float]:
+    """Say how badly a delimiter splits: rows of one cell are worst, then those of another width than most."""
+    rows = [cells for _, cells in records(text, delimiter) if cells]
+    widths = [1 if isinstance(cells, MalformedLine) else len(cells) for cells in rows]
+    usual, times = Counter(widths).most_common(1)[0] if widths else (1, 0)
+    return usual == 1, -times / max(1, len(widths))
+
+
+def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
+    """Decode a file; where no encoding is given, lines that are not UTF-8 are read as Windows-1252."""
     encoding = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
+    if given is not None and not content.startswith(tuple(_MARKS)):
+        try:
+            text = content.decode(given)
+        except LookupError as error:
+            raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
+        except ValueError as error:
+            raise SheetError(f"{path.name} is not text in {given}") from error
+        # result files are marked, so that they are read alike with and without the option
+        return CsvSource(text=text, encoding="utf-8-sig", suffix=path.suffix)
     try:
         notes = ("read as UTF-16",) if encoding == "utf-16" else ()
         return CsvSource(text=content.decode(encoding), encoding=encoding, suffix=path.suffix, notes=notes)

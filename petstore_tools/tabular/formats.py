@@ -24,16 +24,17 @@ FORMATS: Final[Mapping[str, Callable[[Path, str | None], Sequence[Sheet]]]] = {
 }
 
 
-def open_sheets(path: Path, sheet: str | None = None) -> Sequence[Sheet]:
+def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = None) -> Sequence[Sheet]:
     """
     Open a spreadsheet.
 
     Args:
         path: Its ending is one of `FORMATS`.
         sheet: Which sheet of a workbook; None: all that are visible.
+        encoding: Of a text file; None: it is found.
 
     Returns:
-        Each sheet of a workbook; a CSV file once for each delimiter it may have.
+        Each sheet of a workbook; a CSV file once for each delimiter it may have, the likeliest first.
 
     Raises:
         SheetError: It is not there, has another format, or cannot be read.
@@ -42,8 +43,10 @@ def open_sheets(path: Path, sheet: str | None = None) -> Sequence[Sheet]:
     if read is None:
         endings = ", ".join(FORMATS)
         raise SheetError(f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}")
+    if encoding is not None and read is not read_csv:
+        raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
     try:
-        return read(path, sheet)
+        return read_csv(path, sheet, encoding) if read is read_csv else read(path, sheet)
     except FileNotFoundError as error:
         raise SheetError(f"there is no file {path.name} in the folder {path.absolute().parent}") from error
     except PermissionError as error:

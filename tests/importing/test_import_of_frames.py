@@ -41,7 +41,7 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
 
     labels = frame.index.tolist()
     assert str(preview.problems[0]).startswith(
-        f"{named}, column B (categoryId): 'cats' is not a whole number"
+        f"{named}, column B (categoryId): 'cats' is a name, not an id; categories=FILE"
     )
     assert preview.problems_frame["row"].tolist() == labels[1:2]
     assert f">{escape(str(labels[1]))}</td>" in preview._repr_html_()

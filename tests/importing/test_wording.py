@@ -18,12 +18,9 @@ from petstore_tools.text import at_the_command_line, option
 TITLES = ["name", "categoryId"]
 # the file, the option in Python, the option at the command line
 MESSAGES = [
-    ("Tier,Art\nRex,3\n", 'columns={"Column": "name"}', '--columns "Column=name"'),
-    (
-        "name,category,category_id\nRex,3,3\n",
-        'columns={"Column": "categoryId"}',
-        '--columns "Column=categoryId"',
-    ),
+    ("Tier,categoryId\nRex,3\n", 'columns={"Tier": "name"}', '--columns "Tier=name"'),
+    ("name,Category ID,category_id\nRex,3,3\n", 'columns={"B": "categoryId"}', '--columns "B=categoryId"'),
+    ("name,categoryId\nRex,Dogs\n", "categories=FILE", "--categories FILE"),
     ("name,categoryId\nRex,x\nMia,y\nTom,3\n", "allow_bad=True", "--allow-bad"),
     ("id,name,categoryId\n1,Rex,3\n", 'existing="send"', "--existing send"),
     ("name,categoryId\nBello,7\n", 'existing="skip"', "--existing skip"),

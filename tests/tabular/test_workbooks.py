@@ -89,10 +89,14 @@ def test_a_cell_that_is_no_text_is_taken_or_named_never_rounded(
 
 def test_a_number_in_a_name_is_taken_as_its_digits_and_told(tmp_path: Path) -> None:
     """An animal called 7."""
-    (row,) = read_table(workbook(tmp_path / "p.xlsx", A=[["name", "categoryId"], [7, 7.0]])).rows()
+    table = read_table(workbook(tmp_path / "p.xlsx", A=[["name", "categoryId"], [7, 7.0]]))
+    matcher = table.matcher()
+
+    (row,) = table.rows(matcher)
 
     assert isinstance(row, Row)
-    assert (row.content, row.correction) == (("7", 7, None), "the number 7 is taken for a name")
+    assert row.content == ("7", 7, None)
+    assert [str(match) for match in matcher.matches()] == ["name: the number 7 is read as '7' in 1 row"]
     assert type(row.content.name) is str
 
 
@@ -198,7 +202,8 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
 
     assert contents(table) == [("Rex", 3, "sold"), ("7", 7, "pending")]
     assert [str(p) for p in problems(table)] == [
-        "row 11, column B (categoryId): is empty; give the number of the category",
+        "row 11, column B (categoryId): is empty; give the id of the category, or "
+        'defaults={"categoryId": ID}',
         "row 13, column A (name): is empty; give a name",
     ]
 
