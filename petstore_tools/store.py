@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self
 from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.importing.options import ImportOptions, takes_options
+from petstore_tools.importing.options import ImportOptions, category_names, takes_options
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.query import ListQuery, check_status, parse_age
 from petstore_tools.notebook import import_progress, page_progress
@@ -257,32 +257,24 @@ class PetStore:
         `since` compares with an earlier listing: `last`, that of the last report which was written to a file;
         or the newest that is as old as `7d`, a date or a time (`2026-03-05`, `05.03.2026`, a datetime; UTC
         where it names no zone, of a date its end); where none is that old, the oldest, and the report says
-        so. `categories` are labels by categoryId, else those of the settings. `partial` reports on a listing that is not complete, and
-        says so. `title` and `note` are a line each of the author. `timezone`, such as `Europe/Berlin`, writes
-        times in that zone; None in this machine's. `status`, `wait` and `confirm`: as for `list_pets`.
+        so. `categories`: labels by categoryId, else those of the settings. `partial` reports on a listing that
+        is not complete, and says so. `title`, `note`: a line each. `timezone`: such as `Europe/Berlin`.
 
         Raises:
             ArgumentError, MissingExtraError: `status` or `since` cannot be used; no request was sent.
-            IncompleteListingError: The listing is not complete, and `partial` is not set.
+            IncompleteListingError: It is not complete, and `partial` is not set.
         """
         from petstore_tools.reporting.build import report_and_keep
 
         check_status(status)
-        if categories is None:
-            categories = self.category_names()
+        names = category_names(categories, self.settings.categories)
         kept, now = self.snapshot_store, self.client.clock.now()
         old = None if since is None else kept.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)
         return report_and_keep(
-            pets, kept, old, partial=partial, categories=categories, title=title, note=note, timezone=timezone
+            pets, kept, old, partial=partial, categories=names, title=title, note=note, timezone=timezone
         )
-
-    def category_names(self) -> dict[int, str] | None:
-        """Return what the category file of the settings calls each category, None where there is none."""
-        from petstore_tools.importing.categories import read_categories
-
-        return None if self.settings.categories is None else read_categories(self.settings.categories)
 
     def quota(self) -> Quota:
         """Return what is left of minute and day, and when more is; costs no request (§8)."""

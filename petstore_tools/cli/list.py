@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from petstore_tools.cli import exits, options
+from petstore_tools.importing.options import category_names
 from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.store import PetStore
@@ -44,13 +45,16 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, yes: boo
     if excel and (output is None or output.suffix.casefold() != ".csv"):
         raise click.UsageError("--excel is for -o FILE.csv")
     with PetStore(environment=environment) as store:
+        names = category_names(None, store.settings.categories)
         frame = store.list_pets(confirm=None if yes else options.confirm_cost, **query)
         from_snapshot = query["max_age"] is not None and not store.client.sent
     listing = Listing.of(frame)
     if output is None:
         shown = frame.head(options.SHOWN_ROWS).astype("object")
+        if names is not None:
+            shown.insert(3, "category", shown["categoryId"].map(names))
         click.echo(
-            text_table(tuple(frame.columns), shown.where(shown.notna(), "").astype(str).to_numpy().tolist())
+            text_table(tuple(shown.columns), shown.where(shown.notna(), "").astype(str).to_numpy().tolist())
         )
         if len(frame) > options.SHOWN_ROWS:
             click.echo(f"... {len(frame) - options.SHOWN_ROWS:,} more", err=True)

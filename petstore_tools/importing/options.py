@@ -190,10 +190,8 @@ class ImportOptions:
     @property
     def recipe_entries(self) -> dict[str, Any]:
         """How the source is read, as entries of a recipe; a category file stays a file."""
-        path = isinstance(self.categories, str | Path)
-        return self.reading | (
-            {"categories": self.categories} if path else {"categories": self.rules.categories}
-        )
+        is_file = isinstance(self.categories, str | Path)
+        return self.reading | {"categories": self.categories if is_file else self.rules.categories}
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -258,6 +256,13 @@ def takes_options(make: Callable[P, T]) -> Callable[[Callable[[S, T], R]], Calla
         return call
 
     return decorate
+
+
+def category_names(given: Mapping[int, str] | None, file: Path | None) -> Mapping[int, str] | None:
+    """Return names by id as given, else those of the category file of the settings, else None."""
+    from petstore_tools.importing.categories import read_categories
+
+    return read_categories(file) if given is None and file is not None else given
 
 
 def _frame_of(entries: Sequence[Entry], header: Sequence[str]) -> pd.DataFrame:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 10  # rows that are held
 MATCHES: Final = 30  # values that were read differently from what was typed
+_COUNTS: Final = (
+    *("file", "environment", "host", "journal", "columns", "rows", "to_send", "bad_rows", "created"),
+    *("unknown", "duplicates", "dropped", "existing", "removed", "blank", "refusal"),
+)
 _PROBLEM: Final = ("column", "field", "value", "rule", "suggestion")
 
 
@@ -187,22 +191,8 @@ class ImportPreview(Opened):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preview as JSON values: the counts, each problem, what fixes them, and the forecast."""
-        names = (
-            "file",
-            "environment",
-            "host",
-            "journal",
-            "columns",
-            "rows",
-            "to_send",
-            "bad_rows",
-            "created",
-        )
-        names += ("unknown", "duplicates", "dropped", "existing", "removed", "blank", "refusal")
-        problems = [
-            {"row": str(p.row), **{of: str(getattr(p, of)) for of in _PROBLEM}} for p in self.problems
-        ]
-        return {name: getattr(self, name) for name in names} | {
+        problems = [{of: str(getattr(p, of)) for of in ("row", *_PROBLEM)} for p in self.problems]
+        return {name: getattr(self, name) for name in _COUNTS} | {
             "held": [str(held) for held in self.held],
             "matches": [asdict(match) for match in self.matches],
             "fixes": [fix.record() | {"row": str(fix.record()["row"])} for fix in self.groups],

@@ -94,7 +94,7 @@ def test_a_limit_that_nobody_can_mean_is_no_limit() -> None:
         ("plan = 2026-01-05", "plan: must be text in quotes"),
         ("[plan]\nper_minute = 5", "plan: must be text in quotes"),
         ("api_key = 12345", "api_key: must be text in quotes"),
-        ("state_dir = 5", "state_dir: must be the path of a folder, in quotes"),
+        ("state_dir = 5", "state_dir: must be a path, in quotes"),
         ("reconcile_after_s = 'soon'", "reconcile_after_s: must be a number of seconds"),
         ("reconcile_after_s = true", "reconcile_after_s: must be a number of seconds"),
         ("reconcile_after_s = -1", "reconcile_after_s: must be a number of seconds from 0 on"),

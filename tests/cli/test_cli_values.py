@@ -1,0 +1,130 @@
+"""`import` on the command line: titles, categories, words and recipes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.cli import cli
+from petstore_tools.errors import SheetError
+from petstore_tools.text import at_the_command_line
+
+Command = Callable[..., Result]
+SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
+OPTIONS = (
+    *("--columns", "Tier=name", "--columns", "Art=categoryId", "--columns", "Zustand=status"),
+    *("--categories", "kategorien.csv", "--status-word", "verkauft=sold", "--status-word", "frei=available"),
+    *("--default", "status=pending"),
+)
+ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
+
+
+@pytest.fixture
+def box() -> Any:
+    """An empty service."""
+    with Sandbox(plan="6000/60000", clock="system", animals=0) as found:
+        yield found
+
+
+@pytest.fixture
+def command(box: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+    """The command line on the sandbox, in a folder with a sheet and a category file."""
+    monkeypatch.setattr(PetStore, "__init__", _as_sandbox(box))
+    monkeypatch.setenv("PETSTORE_STATE_DIR", str(box.state_dir))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiere.csv").write_text(SHEET, encoding="utf-8")
+    (tmp_path / "kategorien.csv").write_text("id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8")
+
+    def run(*arguments: str, **more: Any) -> Result:
+        with at_the_command_line():
+            return CliRunner().invoke(cli, arguments, **more)
+
+    return run
+
+
+def _as_sandbox(box: Sandbox) -> object:
+    def init(self: PetStore, **_: object) -> None:
+        self._open(box.store.settings, box.clock, None, "shared", 90.0, progress=False)
+
+    return init
+
+
+def animals(box: Sandbox) -> list[tuple[Any, ...]]:
+    frame = box.store.list_pets()
+    return list(frame[["name", "categoryId", "status"]].itertuples(index=False, name=None))
+
+
+def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box: Sandbox, command: Command) -> None:
+    """Each value that is read differently stands in the preview, with its count."""
+    done = command("import", "tiere.csv", *OPTIONS, "--yes")
+
+    assert done.exit_code == 0, done.output
+    assert animals(box) == ANIMALS
+    assert "categoryId: 'Hunde' is read as 3 in 2 rows" in done.output
+    assert "status: an empty cell is read as 'pending' in 1 row" in done.output
+
+
+def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, command: Command) -> None:
+    """Without a terminal the line to copy is shown; nothing is sent."""
+    refused = command("import", "tiere.csv", "--yes")
+
+    line = '--columns "Tier=name" --columns "Art=categoryId" --columns "Zustand=status"'
+    assert str(refused.exception).endswith(f"If this is meant, copy it: {line}")
+    assert animals(box) == []
+
+
+def test_on_a_terminal_other_titles_are_asked(
+    box: Sandbox, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A yes takes them, and a no sends nothing."""
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False)
+    options = OPTIONS[6:]
+
+    no = command("import", "tiere.csv", *options, input="n\n")
+    yes = command("import", "tiere.csv", *options, input="y\ny\n")
+
+    assert (type(no.exception), yes.exit_code) == (SheetError, 0), yes.output
+    assert "Read 'Tier' as name, 'Art' as categoryId, 'Zustand' as status?" in yes.output
+    assert animals(box) == ANIMALS
+
+
+def test_a_recipe_reads_the_file_again_without_options(box: Sandbox, command: Command) -> None:
+    """It holds how the file is read, and no consent."""
+    saved = command("import", "tiere.csv", *OPTIONS, "--dry-run", "--save-recipe", "supplier.toml")
+    done = command("import", "tiere.csv", "--recipe", "supplier.toml", "--yes")
+
+    assert (saved.exit_code, done.exit_code) == (0, 0), saved.output + done.output
+    assert 'categories = "kategorien.csv"' in Path("supplier.toml").read_text(encoding="utf-8")
+    assert animals(box) == ANIMALS
+
+
+def test_a_dry_run_prints_each_problem_as_json(command: Command) -> None:
+    """With what fixes them, and the forecast."""
+    shown = command("import", "tiere.csv", *OPTIONS[:6], "--dry-run", "--json")
+
+    found = json.loads(shown.stdout)
+    assert (found["bad_rows"], found["to_send"], len(found["problems"])) == (3, 0, 5)
+    assert found["fixes"][0]["help"] == "--categories FILE"
+    assert found["forecast"]["requests"] == 0
+
+
+def test_an_import_resumes_as_it_was_read_although_the_category_file_changed(
+    box: Sandbox, command: Command
+) -> None:
+    """The categories stand in the journal; the same cells under other options are never new."""
+    command("import", "tiere.csv", *OPTIONS, "--yes")
+    Path("kategorien.csv").write_text("id,name\n8,Hunde\n9,Katzen\n", encoding="utf-8")
+    (kept,) = [path.stem for path in (box.state_dir / "imports").glob("*.db")]
+
+    resumed = command("imports", "resume", kept, "--yes")
+    other = command("import", "tiere.csv", *OPTIONS, "--yes")
+
+    assert resumed.exit_code == 0, resumed.output
+    assert "3 held" in other.output
+    assert animals(box) == ANIMALS
