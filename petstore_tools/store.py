@@ -257,8 +257,8 @@ class PetStore:
         `since` compares with an earlier listing: `last`, that of the last report which was written to a file;
         or the newest that is as old as `7d`, a date or a time (`2026-03-05`, `05.03.2026`, a datetime; UTC
         where it names no zone, of a date its end); where none is that old, the oldest, and the report says
-        so. `categories`: labels by categoryId, else those of the settings. `partial` reports on a listing that
-        is not complete, and says so. `title`, `note`: a line each. `timezone`: such as `Europe/Berlin`.
+        so. `categories`: labels by categoryId, else those of the settings. `partial` reports on a listing
+        that is not complete, and says so. `title`, `note`: a line each. `timezone`: as `Europe/Berlin`.
 
         Raises:
             ArgumentError, MissingExtraError: `status` or `since` cannot be used; no request was sent.

@@ -191,7 +191,9 @@ class ImportOptions:
     def recipe_entries(self) -> dict[str, Any]:
         """How the source is read, as entries of a recipe; a category file stays a file."""
         is_file = isinstance(self.categories, str | Path)
-        return self.reading | {"categories": self.categories if is_file else self.rules.categories}
+        entries = self.reading | {"categories": self.categories if is_file else self.rules.categories}
+        del entries["hidden"]  # these rows go only when told
+        return entries
 
     @property
     def reading(self) -> dict[str, Any]:

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import importlib.util
-import io
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
-import python_calamine
 
-from petstore_tools.errors import PetstoreError
-from petstore_tools.importing.categories import read_categories
-from petstore_tools.importing.rows import RowProblem
-from petstore_tools.importing.titles import FIELDS, Titles, read_titles
-from petstore_tools.importing.values import Matcher, ValueRules
-from petstore_tools.tabular.cells import MalformedLine, NonTextCell, column_letter
-from petstore_tools.tabular.csv_files import records
-from petstore_tools.tabular.ooxml import SheetMarks, read_marks
-from petstore_tools.tabular.workbooks import text_of
+from petstore_tools import Sandbox
+from petstore_tools.errors import SheetError
+from petstore_tools.importing.recipe import read_recipe, write_recipe
 
 FOLDER = Path(__file__).parent / "corpus"
-Records = list[tuple[int, list[str] | MalformedLine]]
 
 
 def load(name: str) -> ModuleType:
@@ -43,151 +33,103 @@ def load(name: str) -> ModuleType:
 cases, make = load("cases"), load("make")
 
 
-@dataclass
-class Outcome:
-    """What a file gives."""
-
-    animals: list[tuple[Any, ...]]
-    problems: list[RowProblem]
-    matcher: Matcher
-    changed: int = 0
-
-
-def from_text(path: Path, encoding: str | None) -> list[tuple[str, Records]]:
-    """Return the records of a text by delimiter, the most stable first: the one with the fewest odd rows."""
-    content = path.read_bytes()
-    guesses = ("utf-16",) if content[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252")
-    text = ""
-    for guess in (encoding,) if encoding else guesses:
-        try:
-            text = content.decode(guess)
-            break
-        except UnicodeDecodeError:
-            continue
-    found = []
-    for delimiter in ",;\t|":
-        rows = list(records(text, delimiter))
-        widths = [len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
-        usual = max(set(widths), key=widths.count)
-        found.append((usual == 1, -widths.count(usual) / len(widths), delimiter, rows))
-    return [(delimiter, rows) for _, _, delimiter, rows in sorted(found, key=lambda one: one[:2])]
-
-
-def from_workbook(path: Path, sheet: str | None) -> list[tuple[str, Records]]:
-    """Return the records of each sheet that may be meant, with formulas and errors called what they are."""
-    try:
-        book = python_calamine.CalamineWorkbook.from_path(str(path))
-    except python_calamine.CalamineError as error:
-        raise ValueError(f"{path.name} is not a workbook") from error
-    visible = [
-        found.name
-        for found in book.sheets_metadata
-        if found.visible == python_calamine.SheetVisibleEnum.Visible
-    ]
-    every = []
-    for name in [sheet] if sheet else visible:
-        marks = read_marks(path, name) or SheetMarks()
-        rows: Records = []
-        for number, cells in enumerate(book.get_sheet_by_name(name).to_python(skip_empty_area=False), 1):
-            texts = [cell if type(cell) is str else text_of(cell) for cell in cells]
-            for at, text in enumerate(texts):
-                if (number, at) in marks.errors:
-                    texts[at] = NonTextCell(marks.errors[number, at], f"the error {marks.errors[number, at]}")
-                elif (number, at) in marks.unsaved and not text:
-                    texts[at] = NonTextCell("", "a formula without a saved value")
-            rows.append((number, texts))
-        every.append(("", rows))
-    return every
-
-
-def read(path: Path, options: Mapping[str, Any]) -> Outcome:
-    """Read a file of the corpus with the parts that the import is made of."""
-    given = dict(options)
-    columns, sheet, encoding = (given.pop(name, None) for name in ("columns", "sheet", "encoding"))
-    if "categories" in given:
-        given["categories"] = read_categories(given["categories"])
-    is_text = path.suffix in (".csv", ".tsv", ".txt")
-    first: PetstoreError | str = ""
-    for delimiter, rows in from_text(path, encoding) if is_text else from_workbook(path, sheet):
-        for at, (_, header) in enumerate(rows[:10]):
-            if isinstance(header, MalformedLine) or not any(cell.strip() for cell in header):
-                continue
-            try:
-                titles = read_titles(header, columns, defaults=given.get("defaults", ()))
-            except PetstoreError as error:
-                first = first or error
-                continue
-            if not titles.missing:
-                return read_rows(rows[at + 1 :], titles, Matcher(ValueRules(delimiter=delimiter, **given)))
-            first = first or titles.refusal()
-    raise first if isinstance(first, PetstoreError) else ValueError(first)
-
-
-def read_rows(rows: Records, titles: Titles, matcher: Matcher) -> Outcome:
-    """Decide each row."""
-    outcome = Outcome([], [], matcher)
-    width = len(titles.header)
-    for number, cells in rows:
-        if isinstance(cells, MalformedLine):
-            outcome.problems.append(RowProblem(number, "", "", cells.line, cells.why, "check its quotes"))
-        elif not any(cell.strip() or isinstance(cell, NonTextCell) for cell in cells):
-            continue
-        elif tuple(cells) == titles.header:
-            outcome.problems.append(RowProblem(number, "", "", "", "is the header again", "delete the row"))
-        elif any(map(str.strip, cells[width:])) or not has_required(cells, titles):
-            rule = f"has {len(cells)} cell{'s' * (len(cells) != 1)} where the header has {width}"
-            outcome.problems.append(RowProblem(number, "", "", "", rule, "check for a missing quote"))
-        else:
-            decide(outcome, number, cells, titles)
-    return outcome
-
-
-def has_required(cells: Sequence[str], titles: Titles) -> bool:
-    """Say whether a row is long enough for the fields that it must have."""
-    return all(titles.columns[of] < len(cells) for of in ("name", "categoryId") if of in titles.columns)
-
-
-def decide(outcome: Outcome, number: int, cells: Sequence[str], titles: Titles) -> None:
-    """Add an animal, or its problems."""
-    places = [titles.columns.get(of) for of in FIELDS]
-    typed = ["" if at is None or at >= len(cells) else cells[at] for at in places]
-    decided = [outcome.matcher.decide(of, cell) for of, cell in zip(FIELDS, typed, strict=True)]
-    problems = [
-        RowProblem(number, column_letter(at or 0), of, cell, found.problem.rule, found.problem.help)
-        for at, of, cell, found in zip(places, FIELDS, typed, decided, strict=True)
-        if found.problem
-    ]
-    outcome.problems += problems
-    values = ["" if found.value is None else str(found.value) for found in decided]
-    outcome.changed += sum(
-        not found.problem and value != cell
-        for found, value, cell in zip(decided, values, typed, strict=True)
-        if found.value is not None or cell.strip()
-    )
-    if not problems:
-        outcome.animals.append(tuple(found.value for found in decided))
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    """An empty service."""
+    with Sandbox(plan="6000/60000", clock="manual", animals=0) as found:
+        yield found
 
 
 @pytest.mark.case("P44", "P44a", "P45", "P46", "P48", "P49", "P50", "P51", "P65")
 @pytest.mark.parametrize(
     "case", cases.CASES, ids=lambda case: f"{case.file} {' '.join(case.options)}".strip()
 )
-def test_each_file_imports_or_says_what_helps(case: Any) -> None:
-    """With the arguments of its case, and no edited cell."""
+def test_each_file_imports_or_says_what_helps(box: Sandbox, case: Any) -> None:
+    """With the arguments of its case, and no edited cell; what is read differently stands in the preview."""
     assert len(case.options) <= 2
+    path = cases.FILES / case.file
     if case.refusal:
-        with pytest.raises(ValueError) as refused:  # noqa: PT011 - its message is what is tested
-            read(cases.FILES / case.file, case.options)
+        with pytest.raises(SheetError) as refused:
+            box.store.preview_import(path, **case.options)
         assert case.refusal in str(refused.value)
         return
 
-    outcome = read(cases.FILES / case.file, case.options)
+    preview = box.store.preview_import(path, **case.options)
 
-    assert tuple(outcome.animals) == case.animals
-    assert sum(match.count for match in outcome.matcher.matches()) >= outcome.changed
-    assert len(outcome.problems) == len(case.problems), outcome.problems
-    for problem, parts in zip(outcome.problems, case.problems, strict=True):
+    assert tuple(row.content for row in preview.good) == case.animals
+    assert len(preview.problems) == len(case.problems), preview.problems
+    for problem, parts in zip(preview.problems, case.problems, strict=True):
         assert all(part in str(problem) for part in parts), str(problem)
+    for part in case.notes:
+        assert any(part in note for note in preview.notes), preview.notes
+    assert preview.fixes["rows"].sum() == preview.bad_rows
+    _check_changes(preview)
+
+
+def _check_changes(preview: Any) -> None:
+    """Check that each value that is not a cell as typed is counted, and each distinct one once."""
+    places = preview.table.columns.places
+    changed = sum(
+        ("" if value is None else str(value)) != ("" if at is None else row.cells[at])
+        for row in preview.good
+        for at, value in zip(places, row.content, strict=True)
+        if value is not None or (at is not None and row.cells[at].strip())
+    )
+    listed = [(match.field, match.typed, match.how) for match in preview.matches]
+    assert len(listed) == len(set(listed))
+    assert sum(match.count for match in preview.matches) >= changed
+    assert all(str(match) in str(preview) for match in preview.matches)
+
+
+READ = [case for case in cases.CASES if case.options and case.animals]
+
+
+@pytest.mark.parametrize("case", READ, ids=lambda case: f"{case.file} {' '.join(case.options)}")
+def test_a_recipe_applied_to_its_own_file_gives_the_same_rows(
+    box: Sandbox, tmp_path: Path, case: Any
+) -> None:
+    """Also the same problems, and the same values read differently."""
+    path = cases.FILES / case.file
+    asked = box.store.preview_import(path, **case.options)
+    write_recipe(tmp_path / "its.toml", asked.options.recipe_entries)
+
+    hidden = {"hidden": True} if "hidden" in case.options else {}  # consent is no part of a recipe
+    again = box.store.preview_import(path, recipe=tmp_path / "its.toml", **hidden)
+
+    assert (again.good, again.bad, again.matches) == (asked.good, asked.bad, asked.matches)
+    assert "hidden" not in read_recipe(tmp_path / "its.toml")
+
+
+BEGUN = ("cp1250", "blanks_in_names", "empty_status", "status_words")
+OPTIONS: list[dict[str, Any]] = [
+    {"trim": True},
+    {"thousands": "."},
+    {"encoding": "cp1250"},
+    {"defaults": {"status": "sold"}},
+    {"statuses": {"sold": "sold", "verkauft": "pending"}},
+    {"categories": {3: "Drei", 4: "Vier", 5: "3 oder 4"}},
+    {"drop_duplicates": True},
+]
+
+
+@pytest.mark.parametrize(
+    "file", ["cp1250.csv", "blanks_in_names.csv", "empty_status.csv", "status_words.csv"]
+)
+def test_other_options_on_a_begun_import_never_create_a_row_again(file: str, tmp_path: Path) -> None:
+    """What was created keeps its outcome: rows are held, or the whole file is refused."""
+    path = shutil.copy(cases.FILES / file, tmp_path)
+    with Sandbox(plan="6000/60000", clock="system", animals=0) as sandbox:
+        options: dict[str, Any] = {"statuses": {"verkauft": "sold", "frei": "available"}}
+        begun = sandbox.store.import_pets(path, progress=False, **options)
+        assert begun.created >= 2
+
+        for other in OPTIONS:
+            try:
+                assert sandbox.store.import_pets(path, progress=False, **(options | other)).created_now == 0
+            except SheetError as refused:
+                assert "Nothing was created" in str(refused)  # noqa: PT017 - a refusal is one of two good ends
+
+        assert len(sandbox.store.list_pets()) == begun.created
 
 
 def test_the_corpus_is_what_its_maker_writes(tmp_path: Path) -> None:

@@ -200,7 +200,8 @@ CASES = (
     Case("formatted_numbers.xlsx", (("Rex", 3, "sold"), ("Mia", 4000, "available"), ("Bo", 5, None))),
     Case("merged_header.xlsx", PLAIN),
     Case("merged_titles.xlsx", (("Rex", 3, "sold"), ("Mia", 4, None)), notes=("merged",)),
-    Case("hidden_rows.xlsx", PLAIN, notes=("1 row hidden",)),
+    Case("hidden_rows.xlsx", PLAIN, {"hidden": True}),
+    Case("hidden_rows.xlsx", PLAIN[1:], notes=("1 row hidden",)),
     Case("hidden_rows.ods", PLAIN, notes=("hidden rows", "cannot be seen")),
     Case("formulas.xlsx", PLAIN, notes=("formula",)),
     Case(
