@@ -155,11 +155,11 @@ def import_(
 
 def _with_columns(wanted: ImportOptions, *, yes: bool) -> ImportOptions:
     """On a terminal, ask whether titles mean what they may mean; nothing is taken without a yes."""
-    while True:
+    while not yes and sys.stdin.isatty():
         try:
             check_columns(wanted)
         except SheetError as error:
-            if not error.proposals or yes or not sys.stdin.isatty():
+            if not error.proposals:
                 raise
             click.echo(str(error), err=True)
             meant = ", ".join(f"{title!r} as {field}" for title, field in error.proposals.items())
@@ -167,7 +167,8 @@ def _with_columns(wanted: ImportOptions, *, yes: bool) -> ImportOptions:
                 raise
             wanted = replace(wanted, columns={**(wanted.columns or {}), **error.proposals})
         else:
-            return wanted
+            break
+    return wanted
 
 
 def import_each(store: PetStore, imports: list[ImportOptions], *, yes: bool, as_json: bool) -> int:
