@@ -10,15 +10,17 @@ A file is never changed, and the index is replaced last: a write that dies leave
 
 from __future__ import annotations
 
-import json
 import secrets
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter
 
 from petstore_tools import sqlite
 from petstore_tools.errors import FrameError
@@ -80,6 +82,7 @@ class Storage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._cached: tuple[tuple[int, int, int], Index] = (0, 0, 0), Index()
 
     def index(self) -> Index:
         """
@@ -90,21 +93,13 @@ class Storage:
         """
         path = self.folder / "index.json"
         try:
-            told = json.loads(path.read_bytes())
-            kept = tuple(
-                KeptListing(
-                    one["number"],
-                    Listing.from_dict(one["listing"]),
-                    one["counts"],
-                    tuple(one["not_shown"]),
-                    one["source"],
-                )
-                for one in told["listings"]
-            )
-            return Index(kept, told["open_file"], {int(n): file for n, file in told["closed"].items()})
+            state = path.stat()
+            if (key := (state.st_ino, state.st_mtime_ns, state.st_size)) != self._cached[0]:
+                self._cached = key, _as_json().validate_json(path.read_bytes())
+            return self._cached[1]
         except (FileNotFoundError, NotADirectoryError):
             return Index()
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError) as error:
             raise FrameError(f"the index of the kept listings cannot be read: {path} ({error})") from error
 
     @contextmanager
@@ -146,7 +141,8 @@ class Storage:
             day = datetime.fromtimestamp(listing.ended_at, UTC).date()
             closed[number] = self._write(f"stays/closed/day={day}", number, ended, times)
         open_file = self._write("stays/open", number, opened, times)
-        self._replace_index(Index((*index.listings, kept), open_file, closed))
+        content = _as_json().dump_json(Index((*index.listings, kept), open_file, closed))
+        replace_file(self.folder / "index.json", content)
         if index.open_file:
             (self.folder / index.open_file).unlink(missing_ok=True)
         return kept
@@ -227,14 +223,10 @@ class Storage:
         replace_file(self.folder / file, bytes(sink.getvalue()))
         return file
 
-    def _replace_index(self, index: Index) -> None:
-        told: dict[str, Any] = {
-            "version": 1,
-            "open_file": index.open_file,
-            "closed": index.closed,
-            "listings": [asdict(kept) for kept in index.listings],
-        }
-        replace_file(self.folder / "index.json", json.dumps(told).encode())
+
+@cache
+def _as_json() -> TypeAdapter[Index]:
+    return TypeAdapter(Index)
 
 
 def plain_counts(frame: pd.DataFrame) -> dict[str, int]:

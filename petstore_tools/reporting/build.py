@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -24,6 +24,9 @@ from petstore_tools.reporting.report import StatusReport
 
 if TYPE_CHECKING:
     from petstore_tools.history.snapshots import SnapshotStore
+
+
+WINDOW: Final = "30d"  # of what ended, for the days in a status
 
 
 def status_report(
@@ -148,11 +151,15 @@ def report_and_keep(
 
 
 def _over_time(snapshots: SnapshotStore, listing: Listing) -> dict[str, Any]:
-    """Return what the kept listings say, by the names of the report's attributes."""
+    """
+    Return what the kept listings say, by the names of the report's attributes.
+
+    Days in a status are those of the last 30 days, so that a report costs the same however much is kept.
+    """
     kept = snapshots.all(listing.status)
     if len(kept) < 2:
         return {}
-    history = snapshots.history(pet_id=None, since=None, now=listing.ended_at)
+    history = snapshots.history(pet_id=None, since=WINDOW, now=listing.ended_at)
     listed_at = [snapshot.as_of for snapshot in kept]
     found = {
         "counts": counting.counts_over_time([(s.listing.ended_at, s.counts) for s in kept]),

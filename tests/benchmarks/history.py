@@ -29,8 +29,9 @@ from petstore_tools.tabular.atomic import replace_file
 
 T0 = 1_700_000_000.0
 CHANGED_A_DAY = 0.005
+URL = "https://pets.example/v1"
 STATUSES = [*spec.STATUSES, None]
-MEASURED = (10, 100, 1_000)
+MEASURED = (10, 100, 300, 1_000)
 
 
 def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
@@ -81,7 +82,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         state, copies = Path(folder, "state"), Path(folder, "copies")
         copies.mkdir()
-        store = SnapshotStore(state, "production", "https://pets.example/v1")
+        store = SnapshotStore(state, "production", URL)
         keeping = writing = 0.0
         reports: dict[int, float] = {}
         for number, frame in enumerate(inventories(args.animals, args.listings), 1):
@@ -94,7 +95,9 @@ def main() -> None:
             keeping += time.perf_counter() - began
             if number in MEASURED:
                 now = Listing.as_listed(frame).ended_at + 1
-                reports[number] = seconds(lambda now=now: compared(store, now))
+                reports[number] = seconds(
+                    lambda now=now: compared(SnapshotStore(state, "production", URL), now)
+                )
         print(f"{args.listings:,} listings of {args.animals:,} animals | ratio")
         print(f"size, of full copies | {bytes_in(state) / bytes_in(copies):.3f}")
         print(f"keeping a listing, of writing it whole | {keeping / writing:.2f}")
@@ -109,13 +112,15 @@ def main() -> None:
                 text=True,
                 check=False,
             )
-            print(f"{name} | {done.stdout.strip() or 'not run'}")
+            print(f"{name} | {(done.stdout.strip().splitlines() or ['not run'])[-1]}")
 
 
-def compared(store: SnapshotStore, now: float) -> None:
-    """Read what a report needs: all counts, and the listing of a week ago."""
+def compared(state: Path, now: float) -> None:
+    """Read what a report needs: all counts, the listing of a week ago, and what ended in 30 days."""
+    store = SnapshotStore(state, "production", URL)
     _ = [snapshot.counts for snapshot in store.all()]
     store.since("7d", status=None, now=now)
+    store.history(pet_id=None, since="30d", now=now)
 
 
 MEASURE = """
