@@ -118,7 +118,7 @@ def test_an_import_resumes_as_it_was_read_although_the_category_file_changed(
     box: Sandbox, command: Command
 ) -> None:
     """The categories stand in the journal; the same cells under other options are never new."""
-    command("import", "tiere.csv", *OPTIONS, "--yes")
+    command("import", "tiere.csv", *OPTIONS, "--first", "1", "--yes")
     Path("kategorien.csv").write_text("id,name\n8,Hunde\n9,Katzen\n", encoding="utf-8")
     (kept,) = [path.stem for path in (box.state_dir / "imports").glob("*.db")]
 
