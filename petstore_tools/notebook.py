@@ -73,7 +73,7 @@ def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
     kind, bars = surface(progress), list[Any]()
     with ExitStack() as stack:
 
-        def begin(total: int | None) -> Any:
+        def begin(done: int, total: int | None) -> Any:
             from tqdm.auto import tqdm
 
             class Bar(tqdm):  # type: ignore[type-arg]
@@ -84,13 +84,15 @@ def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
             if kind == "marimo":
                 spinner = sys.modules["marimo"].status.spinner(title=what, remove_on_exit=True)
                 options = {"file": _Subtitle(stack.enter_context(spinner))}
-            return stack.enter_context(closing(Bar(total=total, unit=unit, desc=what, **options)))
+            return stack.enter_context(
+                closing(Bar(total=total, initial=done, unit=unit, desc=what, **options))
+            )
 
         def draw(done: int, total: int | None, notes: Mapping[str, object]) -> None:
             if kind == "none":
                 return
             if not bars:
-                bars.append(begin(total))
+                bars.append(begin(done, total))
             bar = bars[0]
             bar.total = total
             bar.set_postfix(notes, refresh=False)

@@ -26,7 +26,7 @@ from petstore_tools.importing.values import Matcher
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import option, pluralize
-from petstore_tools.throttle.forecast import Forecast, forecast, reserve_per_day
+from petstore_tools.throttle.forecast import LIKELY_S, Forecast, forecast, reserve_per_day
 
 MIN_BASELINE_REQUESTS: Final = 10  # that the baseline may cost whatever the number of rows
 ROWS_A_BASELINE_REQUEST: Final = 10  # and one more for so many rows
@@ -278,4 +278,14 @@ def _estimate(client: Client, creates: int, reserve: int | None, *, baseline: in
     states = [throttle.state(window, gate.now()) for window in PERIODS]
     minute, day = [replace(state, frees_at=gate.local_time(state.frees_at)) for state in states]
     reserve, now = reserve_per_day(plan, reserve), client.clock.now()
-    return forecast(creates, plan, minute=minute, day=day, reserve=reserve, now=now, baseline=baseline)
+    latency_s = client.transport.fastest_s or LIKELY_S
+    return forecast(
+        creates,
+        plan,
+        minute=minute,
+        day=day,
+        reserve=reserve,
+        now=now,
+        baseline=baseline,
+        latency_s=latency_s,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -69,6 +70,7 @@ class ImportResult:
     entries: tuple[Entry, ...] = field(repr=False, default=())
     bad: tuple[BadRow, ...] = field(repr=False, default=())
     held_rows: tuple[Held, ...] = field(repr=False, default=())
+    fields: Mapping[str, int] = field(repr=False, default_factory=dict)
 
     @property
     def resumes_at(self) -> float | None:
@@ -94,7 +96,8 @@ class ImportResult:
             Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status` (ordered
             category), `outcome` (text: created, rejected, unknown, unsent, held, skipped), `id` (Int64),
             `at` (datetime64, UTC: when the outcome was known), `detail` (text), by row. A row with problems
-            has no values, since they could not be read, and no time.
+            has its name as typed and no time; what was typed for the others is in `typed_category` and
+            `typed_status` (text).
         """
         import pandas as pd
 
@@ -102,7 +105,10 @@ class ImportResult:
             (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail) for e in self.entries
         ]
         found += [(h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows]
-        found += [(bad.number, None, None, None, "rejected", None, None, bad.why) for bad in self.bad]
+        found = [(*row, None, None) for row in found]
+        for bad in self.bad:
+            name, *typed = (self._typed(bad, field) for field in spec.COLUMNS[1:])
+            found.append((bad.number, name, None, None, "rejected", None, None, bad.why, *typed))
         found.sort(key=itemgetter(0))
         text = text_dtype()
         kinds: dict[str, Any] = {
@@ -113,10 +119,16 @@ class ImportResult:
             "id": "Int64",
             "at": "float64",
             "detail": text,
+            "typed_category": text,
+            "typed_status": text,
         }
         frame = pd.DataFrame(found, columns=["row", *kinds], dtype="object").astype(kinds)
         times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.floor("s").dt.as_unit("s")
         return frame.assign(row=labels([row[0] for row in found]), at=times)
+
+    def _typed(self, bad: BadRow, field: str) -> str | None:
+        at = self.fields.get(field, len(bad.cells))
+        return str(bad.cells[at]) if at < len(bad.cells) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
@@ -157,6 +169,8 @@ class ImportResult:
         note = str(self).partition("; ")[2]
         if self.ambiguous:
             note = f"{pluralize(self.ambiguous, 'row')} for a person to decide. {note}"
+        if self.files:
+            note += f" Files: {', '.join(path.name for path in self.files)}."
         title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
         return html_table(title, ("outcome", "rows"), self._counts(), note=note)
 

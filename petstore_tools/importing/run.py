@@ -235,4 +235,5 @@ class _Steps:
             entries=entries,
             bad=preview.bad,
             held_rows=preview.held,
+            fields=preview.table.columns.columns,
         )

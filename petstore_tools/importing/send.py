@@ -33,6 +33,8 @@ MAX_UNKNOWN_IN_A_ROW: Final = 3
 LAST_ANSWERS_S: Final = 0.8  # what answers under way are given after Ctrl-C
 TICK_S: Final = 0.1
 
+DONE: Final[tuple[State, ...]] = ("created", "rejected", "unknown")  # earlier runs included
+
 StopKind = Literal["quota", "banned", "key refused", "service", "interrupted", "unknown rows", "first rows"]
 
 
@@ -86,7 +88,7 @@ class Progress:
     How far a run is.
 
     Attributes:
-        done, total: Rows of this run.
+        done, total: Rows of the import, those of earlier runs included.
         created, rejected, unknown: Of those done.
         waits_until: Unix seconds, None while it sends.
         waits_for: Why, in words.
@@ -133,7 +135,9 @@ class Sender:
             call_options, cancelled=lambda: self._stopped is not None, on_wait=self._note_wait
         )
         self._ids = {e.pet_id for e in self._journal.entries() if e.pet_id is not None}
-        self._total, self._counts, self._unknown_in_a_row = len(entries), Counter(), 0
+        states = self._journal.states()
+        self._counts = Counter({state: states[state] for state in DONE})
+        self._total, self._unknown_in_a_row = len(entries) + self._counts.total(), 0
         try:
             while self._running or (self._queue and not self._stopped):
                 if self._queue and not self._stopped and self._running < (self._connections or 1):

@@ -14,6 +14,7 @@ from petstore_tools.throttle.throttle import WindowState
 
 MOST_CONNECTIONS: Final = 16
 WITHOUT_A_PLAN: Final = 8  # connections where no number is known
+LIKELY_S: Final = 0.1  # what an answer takes, before the first one shows it
 SLOW_S: Final = 0.005  # a faster answer than this is not worth a second connection
 LEAST_RESERVE: Final = 20  # requests of a day that a bulk run leaves for others
 
@@ -52,7 +53,7 @@ class Forecast:
             )
         baseline = f", up to {self.baseline:,} of them to list what exists already" if self.baseline else ""
         made, ends = utc_text(self.made_at), utc_text(self.ends_at)
-        when = f"{pluralize(self.days, 'day')}, done about {ends}"
+        when = f"done about {ends}" if self.days < 2 else f"{self.days:,} days, done about {ends}"
         if made[:10] == ends[:10]:
             when = f"done today at about {ends[11:16]} UTC"
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
@@ -88,6 +89,7 @@ def forecast(
     reserve: int,
     now: float,
     baseline: int = 0,
+    latency_s: float = 0.0,
 ) -> Forecast:
     """
     Say what so many creates will take from `now` on.
@@ -100,6 +102,7 @@ def forecast(
         reserve: Requests of each day reserved for others.
         now: Unix seconds.
         baseline: Requests before the first create.
+        latency_s: What an answer takes.
     """
     requests = creates + baseline
     per_minute = minute.limit or inf
@@ -107,14 +110,18 @@ def forecast(
     today = min(float(requests), max(0.0, day.left - reserve))
     rest = requests - today
     days, ends_at = int(today > 0), None
+    each_s = latency_s / connections(minute.limit and int(minute.limit), latency_s)
     if not rest:
-        ends_at = now + _sending_s(today, minute.left, per_minute)
+        ends_at = now + max(_sending_s(today, minute.left, per_minute), today * each_s)
     elif usable_a_day:
         whole_days = ceil(rest / usable_a_day)
         last = rest - (whole_days - 1) * usable_a_day
         next_day = day.frees_at if day.by_headers else Window(1, spec.DAY_S).end(now)
         begins_at = next_day + (whole_days - 1) * spec.DAY_S
-        days, ends_at = days + whole_days, begins_at + _sending_s(last, per_minute, per_minute)
+        days, ends_at = (
+            days + whole_days,
+            begins_at + max(_sending_s(last, per_minute, per_minute), last * each_s),
+        )
     left_today = None if day.left == inf else int(max(0.0, day.left))
     return Forecast(requests, baseline, left_today, reserve, days, ends_at, str(plan), now)
 

@@ -91,7 +91,7 @@ def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
         "20 a day reserved for others; done today at about 09:00 UTC"
     )
     later = str(forecast(100, FREE, **rooms(60, 1_000), reserve=20, now=MIDNIGHT - 30))
-    assert later.endswith("; 1 day, done about 2026-01-06 00:00:30 UTC")
+    assert later.endswith("; done about 2026-01-06 00:00:30 UTC")
     assert str(forecast(60, FREE, **rooms(60, 5), reserve=20, now=NINE)).endswith(
-        "; 1 day, done about 2026-01-06 00:00:00 UTC"
+        "; done about 2026-01-06 00:00:00 UTC"
     )
