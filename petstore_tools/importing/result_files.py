@@ -186,5 +186,4 @@ def _marks(preview: ImportPreview, rows: Sequence[Sequence[str]]) -> dict[str, A
         for column, reason in found or [("", why)]:
             place = number, places.get(column, columns.columns["name"])
             bad[place] = "; ".join(filter(None, [bad.get(place), reason]))
-    rules = getattr(preview.table, "rules", None)
-    return {"bad": bad, "fields": columns.columns, "categories": getattr(rules, "categories", None)}
+    return {"bad": bad, "fields": columns.columns, "categories": preview.table.rules.categories}

@@ -38,12 +38,13 @@ def test_a_template_that_is_filled_in_imports_with_no_problem(fast: Sandbox, tmp
     (tmp_path / "categories.csv").write_text("id,name\n3,Dogs\n4,Cats\n")
     done = run("template", "animals.xlsx", "--categories", "categories.csv", cwd=tmp_path)
     assert (done.returncode, "petstore-tools import animals.xlsx" in done.stdout) == (0, True)
-    fill(tmp_path / "animals.xlsx", ("007", "3", "sold"), ("Mia", "4", ""))
+    fill(tmp_path / "animals.xlsx", ("007", "Dogs", "sold"), ("Mia", "4", ""))
     with zipfile.ZipFile(tmp_path / "animals.xlsx") as book:
         assert CATEGORY_SHEET in book.read("xl/workbook.xml").decode()
 
-    preview = fast.store.preview_import(tmp_path / "animals.xlsx")
-    result = fast.store.import_pets(tmp_path / "animals.xlsx")
+    categories = tmp_path / "categories.csv"
+    preview = fast.store.preview_import(tmp_path / "animals.xlsx", categories=categories)
+    result = fast.store.import_pets(tmp_path / "animals.xlsx", categories=categories)
 
     assert (preview.problems, CATEGORY_SHEET in str(preview)) == ((), False)
     assert (result.complete, [path.name for path in result.files]) == (True, ["animals.sandbox.created.xlsx"])

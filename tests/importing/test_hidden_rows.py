@@ -81,8 +81,8 @@ def test_error_cells_and_formulas_are_called_what_they_are(fast: Sandbox, tmp_pa
         sheet.write_formula(1, 1, "=1+2", None, 3)
         sheet.write_row(2, 0, ["Mia"])
         sheet.write_formula(2, 1, "=NA()", None, "#N/A")
-        sheet.write_row(3, 0, ["Bo"])
-        sheet.write_formula(3, 1, '=LOWER("4")', None, "")
+        sheet.write_row(3, 0, ["Bo", 4])
+        sheet.write_formula(3, 2, '=LOWER("SOLD")', None, "")
     _without_saved_values(path)
 
     first = fast.store.import_pets(path, allow_bad=True)
@@ -91,10 +91,10 @@ def test_error_cells_and_formulas_are_called_what_they_are(fast: Sandbox, tmp_pa
 
     said = [str(problem) for problem in first.problems]
     assert "column B (categoryId): '#N/A' is the error #N/A" in said[0]
-    assert "column B (categoryId): is a formula without a saved value" in said[1]
+    assert "column C (status): is a formula without a saved value" in said[1]
     assert (first.created, first.rejected, again.created_now, again.rejected) == (1, 2, 0, 2)
     assert any(
-        "formulas, whose saved values are read: column B (3 cells)" in note
+        "formulas, whose saved values are read: column B (2 cells), column C" in note
         for note in fast.store.preview_import(path, allow_bad=True).notes
     )
 

@@ -95,3 +95,15 @@ def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
     assert str(forecast(60, FREE, **rooms(60, 5), reserve=20, now=NINE)).endswith(
         "; done about 2026-01-06 00:00:00 UTC"
     )
+
+
+def test_latency_counts_where_the_plan_does_not_slow_down() -> None:
+    """1,000 rows of 6 s each, 16 at once, take more than six minutes, whatever the plan."""
+    plan = Plan(100_000, 1_000_000)
+    minute = WindowState(100_000, 100_000, NINE + 60, True)
+    day = WindowState(1_000_000, 1_000_000, MIDNIGHT, True)
+    slow = forecast(1_000, plan, minute=minute, day=day, reserve=20, now=NINE, latency_s=6.0)
+    quick = forecast(1_000, plan, minute=minute, day=day, reserve=20, now=NINE)
+    assert slow.ends_at is not None
+    assert quick.ends_at is not None
+    assert slow.ends_at - quick.ends_at == 375
