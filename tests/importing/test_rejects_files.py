@@ -81,7 +81,7 @@ def test_an_untouched_rejects_file_sends_nothing(fast: Sandbox, tmp_path: Path, 
     again = fast.store.import_pets(rejects, allow_bad=True)
 
     assert (first.created, first.rejected) == (1, 1)
-    assert "row 3, column B (categoryId): 'cats' is not a whole number" in line[-1]
+    assert "row 3, column B (categoryId): 'cats' is a name, not an id" in line[-1]
     assert (again.created_now, again.requests, again.rejected) == (0, 0, 1)
     assert existing(fast).total() == 1
     if ending == "xlsx":
@@ -90,7 +90,7 @@ def test_an_untouched_rejects_file_sends_nothing(fast: Sandbox, tmp_path: Path, 
                 book.read(f"xl/{name}.xml").decode() for name in ("comments1", "worksheets/sheet1")
             )
         assert ['ref="B2"' in notes, 'ref="C2"' in notes, 'ref="A2"' in notes] == [True, True, False]
-        assert "is not a whole number; fix the cell" in notes
+        assert "is a name, not an id" in notes
         assert "available,pending,sold" in sheet
 
 
