@@ -95,9 +95,7 @@ def main() -> None:
             keeping += time.perf_counter() - began
             if number in MEASURED:
                 now = Listing.as_listed(frame).ended_at + 1
-                reports[number] = seconds(
-                    lambda now=now: compared(SnapshotStore(state, "production", URL), now)
-                )
+                reports[number] = seconds(lambda now=now: compared(state, now))
         print(f"{args.listings:,} listings of {args.animals:,} animals | ratio")
         print(f"size, of full copies | {bytes_in(state) / bytes_in(copies):.3f}")
         print(f"keeping a listing, of writing it whole | {keeping / writing:.2f}")
