@@ -83,7 +83,7 @@ def _folder(folder: Path) -> Finding:
         check_writable(nearest / "a file")
     except OutputError as error:
         return Finding(
-            "state folder", "error", str(error), "Name another one with PETSTORE_STATE_DIR.", error
+            "state folder", "error", str(error), "Choose another folder with PETSTORE_STATE_DIR.", error
         )
     return Finding("state folder", "ok", str(folder))
 
@@ -99,12 +99,14 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
         yield Finding("service", "ok", "it answers")
         yield Finding("key", "error", str(error), advice, error)
     except (QuotaError, KeyBannedError) as error:
-        yield Finding("service", "note", str(error), "The rest can be checked from then on.", error)
+        yield Finding("service", "note", str(error), "The other checks are possible after that time.", error)
     except ProtocolError as error:
         advice = "No Animal Store Service answers at this address: correct the base address."
         yield Finding("service", "error", str(error), advice, error)
     except PetstoreError as error:
-        advice = "Check the base address, and that the service runs. Your own: petstore-tools serve."
+        advice = (
+            "Check the base address, and that the service runs. petstore-tools serve starts one of your own."
+        )
         yield Finding("service", "error", str(error), advice, error)
     else:
         yield Finding("service", "ok", "it answers as the interface document says")
@@ -123,20 +125,20 @@ def _clock(date: str, now: float) -> Finding:
         return Finding("clock", "ok", f"within {SKEW_S:.0f} s of the service's clock")
     way = "ahead of" if ahead_s > 0 else "behind"
     text = f"the service's clock is {abs(ahead_s):,.0f} s {way} this machine's"
-    advice = "Quotas are corrected for it. Set this machine's clock by a time server."
+    advice = "Quotas are corrected for it. Set this machine's clock with a time server."
     return Finding("clock", "note", text, advice)
 
 
 def _plan(header: str, plan: Plan | None) -> Finding:
     if not header.isdecimal() or len(header) > 15:
-        advice = "Name the plan: PETSTORE_PLAN=pro."
+        advice = "Set the plan, such as PETSTORE_PLAN=pro."
         return Finding("plan", "note", "the service sends no rate headers", advice)
     limit = int(header)
     if plan is None:
         fits = [p.name for p in plans.DOCUMENTED if limit in (p.per_minute, p.per_day)]
-        advice = f"Name it: PETSTORE_PLAN={fits[0] if fits else 'PER_MINUTE/PER_DAY'}."
+        advice = f"Set it: PETSTORE_PLAN={fits[0] if fits else 'PER_MINUTE/PER_DAY'}."
         return Finding("plan", "note", f"no plan is named; the service reports a limit of {limit:,}", advice)
     if limit in (plan.per_minute, plan.per_day):
         return Finding("plan", "ok", f"{plan}, as the service says")
-    advice = "The stricter of the two holds. Is PETSTORE_PLAN the plan of this key?"
+    advice = "The stricter of the two is used. Is PETSTORE_PLAN the plan of this key?"
     return Finding("plan", "note", f"{plan}, but the service reports a limit of {limit:,}", advice)

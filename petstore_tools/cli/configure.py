@@ -29,9 +29,9 @@ def configure_() -> int:
     """
     Ask for the settings once and keep them.
 
-    Base address, key and plan are checked with one request and kept for this user. What is kept already
-    stands in brackets, with the key masked; Enter keeps it. You are asked again for an answer that cannot
-    be right.
+    Base address, key and plan are checked with one request and kept for this user. Settings that are kept
+    already are shown in brackets, with the key masked; press Enter to keep one. You are asked again when an
+    answer cannot be right.
 
     \b
     Example:
@@ -45,7 +45,7 @@ def configure_() -> int:
             raise
         _say("")
         raise SettingsError(
-            "nothing was kept: there is no terminal to ask on. Run petstore-tools configure on a terminal, "
+            "nothing was kept: there is no terminal to ask in. Run petstore-tools configure in a terminal, "
             "set the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or write base_url, "
             f"api_key and plan into {path}"
         ) from None
@@ -72,7 +72,7 @@ def _configure(path: Path) -> int:
             del entries["api_key"]
         elif click.confirm("Keep these settings anyway?", default=False, err=True):
             break
-        _say("Nothing was kept yet. Correct the answers; Enter keeps what is in brackets, Ctrl-C stops.")
+        _say("Nothing was kept yet. Correct the answers: Enter keeps the setting in brackets, Ctrl-C stops.")
     path.touch(mode=0o600)
     path.chmod(0o600)
     replace_file(path, "".join(_line(name, value) for name, value in entries.items()).encode())

@@ -14,7 +14,11 @@ from petstore_tools.text import pluralize, text_table
 
 @click.group("history", invoke_without_command=True)
 @click.option("--id", "pet_id", type=int, metavar="N", help="Only the animal with this id.")
-@click.option("--since", metavar="AGE|DATE", help="Leave out what ended before, such as 90d or 2026-01-05.")
+@click.option(
+    "--since",
+    metavar="AGE|DATE",
+    help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
+)
 @options.output(*export.ENDINGS)
 @options.ENVIRONMENT
 @click.pass_context
@@ -52,7 +56,7 @@ def history_(
         for pet_id, name, category, status, first_seen, _, ended_between in shown.itertuples(index=False)
     ]
     titles = ("id", "name", "categoryId", "status", "first seen (UTC)", "ended between (UTC)")
-    click.echo(text_table(titles, rows) if rows else "No animal is in the kept listings.")
+    click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
     if len(history) > len(shown):
         click.echo(f"... {len(history) - len(shown):,} more; -o FILE writes all of them", err=True)
     click.echo(str(kept), err=True)
@@ -66,7 +70,7 @@ def compact(environment: str | None, *, yes: bool) -> int:
     """
     Delete the snapshot files of version 0.1 that are part of the history now.
 
-    Each is rebuilt from the history and compared before you are asked.
+    Before you are asked, each file is compared with the listing that the history holds.
     """
     with PetStore(environment=environment) as store:
         files = store.snapshot_store.folded_in()
@@ -78,7 +82,7 @@ def compact(environment: str | None, *, yes: bool) -> int:
         if options.confirmed(question, yes=yes, otherwise="Nothing was deleted"):
             for path in files:
                 path.unlink()
-            click.echo(f"{pluralize(len(files), 'file')} deleted; the history has their listings.")
+            click.echo(f"{pluralize(len(files), 'file')} deleted; the history holds their listings.")
     return exits.DONE
 
 

@@ -26,12 +26,12 @@ def keys_() -> None:
     show_default=True,
     help="free, pro, business, or PER_MINUTE/PER_DAY for enterprise.",
 )
-@click.option("--label", default="", help="A note on whose key it is.")
+@click.option("--label", default="", help="A note that says whose key it is.")
 @DATABASE
 @ENVIRONMENT
 def create(plan: str, label: str, database: str | None, environment: str) -> int:
     """
-    Create a key and print it, once.
+    Create a key and print it; it cannot be shown again.
 
     \b
     Examples:
@@ -50,7 +50,8 @@ def create(plan: str, label: str, database: str | None, environment: str) -> int
         "PETSTORE_ENVIRONMENT": environment,
     }
     click.echo(
-        f"Key {key_id}, {numbers}. The key is shown only now: the service stores its digest.", err=True
+        f"Key {key_id}, {numbers}. The key cannot be shown again: the service stores only a digest of it.",
+        err=True,
     )
     for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
         click.echo("\n".join([f"# {shell}", *(line.format(*pair) for pair in variables.items())]))

@@ -30,8 +30,8 @@ def lab_(arguments: tuple[str, ...]) -> int:
 
     Without FOLDER it opens ./notebooks, or the current folder. In its notebooks and terminals, `PetStore()`
     and `petstore-tools` use the sandbox and no real service: 250 sample animals, the Pro plan and your clock.
-    Ctrl-C ends both. What was created in the sandbox is deleted then. All options but --help go to
-    JupyterLab.
+    Ctrl-C ends JupyterLab and the sandbox, and deletes what was created in the sandbox. All options but
+    --help go to JupyterLab.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def lab_(arguments: tuple[str, ...]) -> int:
     for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(number, signal.default_int_handler)  # they end it as Ctrl-C does
     with suppress(KeyboardInterrupt), Sandbox(plan="pro", clock="system") as sandbox:
-        click.echo(f"The sandbox answers at {sandbox.base_url} until JupyterLab ends.", err=True)
+        click.echo(f"The sandbox runs at {sandbox.base_url} until JupyterLab ends.", err=True)
         command = [sys.executable, "-m", "jupyterlab", "--notebook-dir", str(folder), *options]
         return _run(command, _variables(sandbox))
     return exits.DONE

@@ -22,7 +22,7 @@ from petstore_tools.text import pluralize, text_table, utc_text
 @click.option(
     "--excel",
     is_flag=True,
-    help="With -o FILE.csv: let Excel show all letters, and run no name as a formula.",
+    help="With -o FILE.csv: write it so that Excel shows all letters and runs no name as a formula.",
 )
 @click.option("--max-age", metavar="AGE", help="Use a snapshot that is not older than AGE, such as 1h or 2d.")
 @click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Stop after N requests.")

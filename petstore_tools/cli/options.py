@@ -31,8 +31,8 @@ EXISTING = click.option(
     type=click.Choice(("ask", "skip", "send")),
     default="ask",
     show_default=True,
-    help="Rows that match animals that already exist: skip leaves them out, send creates them anyway, ask "
-    "refuses the import.",
+    help="What happens to rows that match animals that already exist: skip leaves them out, send creates "
+    "them anyway, ask stops before anything is sent so that you can choose.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Show no progress.")
@@ -78,7 +78,7 @@ def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was
         SettingsError: There is no terminal, and no `--yes`.
     """
     if not yes and not sys.stdin.isatty():
-        raise SettingsError(f"{otherwise}: there is no terminal to ask on. Pass --yes to go ahead")
+        raise SettingsError(f"{otherwise}: there is no terminal to ask in. Pass --yes to go ahead")
     if yes or click.confirm(question, default=False, err=True):
         return True
     click.echo(f"{otherwise}.", err=True)

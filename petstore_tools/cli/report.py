@@ -32,15 +32,20 @@ WRITERS = {
 )
 @click.option("--partial", is_flag=True, help="Report on a listing that is not complete, and say so.")
 @click.option("--title", default="Status report", help="The title of the report.")
-@click.option("--note", default="", help="A line of yours below the title.")
+@click.option("--note", default="", help="A line of your own below the title.")
 @click.option("--timezone", metavar="ZONE", help="Write times in this zone, such as Europe/Berlin or UTC.")
-@click.option("--to", multiple=True, metavar="ADDRESS", help="With -o FILE.eml: to whom. Repeat it for more.")
+@click.option(
+    "--to",
+    multiple=True,
+    metavar="ADDRESS",
+    help="With -o FILE.eml: the address of a recipient. Repeat the option for more.",
+)
 @click.option("--subject", default="", help="With -o FILE.eml: the subject.")
 @click.option(
     "--fail-if",
     multiple=True,
     metavar='"NAME > N"',
-    help='End with exit code 1 where it holds, such as "unset > 5%" or "available.change < -10".',
+    help='End with exit code 1 when this is true, such as "unset > 5%" or "available.change < -10".',
 )
 @options.YES
 @options.ENVIRONMENT

@@ -29,7 +29,7 @@ from petstore_tools.errors import MissingExtraError
     "trusted",
     metavar="ADDRESSES",
     default="",
-    help="Proxies whose X-Forwarded-For header is believed, separated by commas.",
+    help="Proxies whose X-Forwarded-For header is trusted, separated by commas.",
 )
 @click.option(
     "--limit-concurrency",

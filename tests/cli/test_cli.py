@@ -83,7 +83,7 @@ def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox
 
     asked = run("import", "a.csv")
     assert asked.returncode == 2
-    assert "there is no terminal to ask on" in asked.stderr
+    assert "there is no terminal to ask in" in asked.stderr
     assert len(box.store.list_pets()) == 25
 
     done = run("import", "a.csv", "--yes", "--json")
@@ -306,7 +306,7 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
 
     unasked = run("imports", "forget", name)
-    assert (unasked.returncode, "there is no terminal to ask on" in unasked.stderr) == (2, True)
+    assert (unasked.returncode, "there is no terminal to ask in" in unasked.stderr) == (2, True)
     assert "--yes" in unasked.stderr
     assert "Interrupted" not in unasked.stderr
     assert name in run("imports").stdout

@@ -65,7 +65,7 @@ def test_without_a_kept_listing_it_says_so() -> None:
     with Sandbox(animals=3) as sandbox:
         done = run("history", box=sandbox)
 
-    assert "No animal is in the kept listings." in done.stdout
+    assert "The kept listings show no such animal." in done.stdout
     assert "no snapshots yet" in done.stderr
 
 

@@ -65,7 +65,7 @@ def test_resume_has_the_options_of_import(box: Sandbox, tmp_path: Path) -> None:
     assert done.returncode == 4
     assert json.loads(done.stdout)["journal"] == name
     asked = run("imports", "resume", name, box=box, **PLAN)
-    assert (asked.returncode, "there is no terminal to ask on" in asked.stderr) == (2, True)
+    assert (asked.returncode, "there is no terminal to ask in" in asked.stderr) == (2, True)
 
 
 def test_a_short_name_that_several_imports_begin_with_is_refused(box: Sandbox, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_what_lab_starts_is_called_a_sandbox_and_uses_nothing_of_yours(lab: Lab)
     ) as store:
         assert len(store.list_pets()) == 250
 
-    assert said.startswith("The sandbox answers at http://127.0.0.1:")
+    assert said.startswith("The sandbox runs at http://127.0.0.1:")
     assert "PETSTORE_LEDGER_URL" not in given
     assert not Path(given["PETSTORE_CONFIG"]).exists()
     assert given["PETSTORE_ENVIRONMENT"] == "sandbox"
