@@ -32,10 +32,10 @@ def error_body(reply: Reply) -> ErrorBody:
 def _not_of_the_service(reply: Reply) -> str:
     """Say what an answer is that another program gave, "" where that is not known."""
     if reply.status == HTTPStatus.BAD_REQUEST and b"https" in reply.body[:2_000].lower():
-        return "the address seems to speak https; write https:// in the base address"
+        return "the service seems to use https; write https:// in the base address"
     if reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         advice = "; is the base address right?" if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR else ""
-        return f"a web page came in its place{advice}"
+        return f"a web page came instead{advice}"
     return ""
 
 
@@ -78,7 +78,7 @@ def read_pet(reply: Reply, line: str) -> Pet:
         return Pet.model_validate_json(reply.body)
     except ValidationError as error:
         fault = _not_of_the_service(reply) or first_fault(error)
-        raise ProtocolError(f"{line}: the answer is no animal: {fault}") from error
+        raise ProtocolError(f"{line}: the answer is not an animal: {fault}") from error
 
 
 def read_rows(reply: Reply, url: str) -> list[PetRow]:
@@ -93,4 +93,4 @@ def read_rows(reply: Reply, url: str) -> list[PetRow]:
     except ValidationError as error:
         line = request_line("GET", url)
         fault = _not_of_the_service(reply) or first_fault(error)
-        raise ProtocolError(f"{line}: the answer is no list of animals: {fault}") from error
+        raise ProtocolError(f"{line}: the answer is not a list of animals: {fault}") from error

@@ -51,7 +51,7 @@ class KeyAuth(AuthBase):
 
     def __init__(self, key: SecretStr) -> None:
         if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
-            raise SettingsError("the API key has characters that no header can carry; copy it again")
+            raise SettingsError("the API key has characters that cannot be sent; copy it again")
         self._key = key
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -233,17 +233,17 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
     elif "NameResolutionError" in names:
         what = "the host name is not known"
     elif isinstance(error, requests.exceptions.ProxyError):
-        what = "the proxy does not let the request through"
+        what = "the proxy refused the request"
     elif plain_http:
-        what = f"{url.netloc} does not speak https; if it speaks http, write http:// in the base address"
+        what = f"{url.netloc} does not use https; if it uses http, write http:// in the base address"
     elif never_left:
-        what = f"nobody answers at {url.netloc}; is the service running?"
+        what = f"no service answers at {url.netloc}; is the service running?"
     elif any(isinstance(cause, (requests.Timeout, ReadTimeoutError)) for cause in causes):
-        what = f"no whole answer came within {TIMEOUT_S[1]:g} s"
+        what = f"no complete answer came within {TIMEOUT_S[1]:g} s"
     else:
-        what = "the connection broke before the whole answer came"
+        what = "the connection broke before the answer was complete"
         if first and url.scheme == "http":
-            what += "; if the service speaks https, write https:// in the base address"
+            what += "; if the service uses https, write https:// in the base address"
     failure = TransportError(f"{method} {url.path}: {what}", may_have_left=not never_left)
     # the root alone: what lies between holds the request, and so the key
     roots = [cause for cause in causes if isinstance(cause, (OSError, HTTPException))]

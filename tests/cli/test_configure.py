@@ -36,7 +36,7 @@ def test_a_typo_is_asked_again_and_nothing_is_lost(box: Sandbox) -> None:
     done = configure("http://localhost", box.base_url, "two words", box.api_key, "gold", "pro")
 
     assert done.exit_code == 0
-    for said in ("did you mean http://localhost/v1 ?", "no header can carry", "unknown plan 'gold'"):
+    for said in ("did you mean http://localhost/v1 ?", "cannot be sent", "unknown plan 'gold'"):
         assert "Error: " in done.output
         assert said in done.output
     assert kept() == {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
@@ -81,7 +81,7 @@ def test_an_address_where_nobody_answers_is_kept_only_on_request(box: Sandbox) -
 
     done = configure(dead, box.api_key, "pro", "n", box.base_url, "", "")
     assert (done.exit_code, kept()["base_url"]) == (0, box.base_url)
-    assert "nobody answers at 127.0.0.1:9" in done.output
+    assert "no service answers at 127.0.0.1:9" in done.output
 
     done = configure(dead, "", "", "y")
     assert (done.exit_code, kept()["base_url"]) == (0, dead)
@@ -147,7 +147,7 @@ def test_without_anybody_to_ask_configure_names_the_other_ways(box: Sandbox) -> 
     done = run("configure")
 
     assert done.returncode == 2
-    assert "\nError: nothing was kept: there is no terminal to ask on" in done.stderr
+    assert "\nError: nothing was kept: there is no terminal to ask in" in done.stderr
     assert "PETSTORE_BASE_URL" in done.stderr
     assert "Interrupted" not in done.stderr
     assert not Path(os.environ["PETSTORE_CONFIG"]).exists()

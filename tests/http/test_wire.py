@@ -146,7 +146,7 @@ def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?cursor=b>; rel="next"'))
     wire.get(f"{BASE}/pets", body=body, headers=rate())
 
-    with pytest.raises(ProtocolError, match="no list of animals"):
+    with pytest.raises(ProtocolError, match="not a list of animals"):
         store.list_pets()
 
     assert store.last_partial is not None

@@ -64,11 +64,11 @@ def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
 
 
 def test_https_to_a_service_that_speaks_http_says_so() -> None:
-    """In place of: nobody answers."""
+    """In place of: no service answers."""
     with Sandbox(animals=1) as box:
         error = refusal(box.base_url.replace("http://", "https://"))
 
-    assert "does not speak https; if it speaks http, write http:// in the base address" in str(error)
+    assert "does not use https; if it uses http, write http:// in the base address" in str(error)
     assert isinstance(error, TransportError)
     assert not error.may_have_left
 
@@ -83,7 +83,7 @@ def test_a_web_page_behind_the_address_is_called_one(status: str, kind: type[Pet
         error = refusal(f"http://127.0.0.1:{port}/v1")
 
     assert isinstance(error, kind)
-    assert "a web page came in its place" in str(error)
+    assert "a web page came instead" in str(error)
     assert ("is the base address right?" in str(error)) == (not status.startswith("5"))
 
 
@@ -102,4 +102,4 @@ def test_doctor_says_the_same_words() -> None:
         done = run("doctor", PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1", PETSTORE_API_KEY="k")
 
     assert done.returncode == 5
-    assert "a web page came in its place; is the base address right?" in done.stdout
+    assert "a web page came instead; is the base address right?" in done.stdout

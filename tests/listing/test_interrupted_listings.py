@@ -38,7 +38,7 @@ def interrupt(store: PetStore, service: PagingService, status: str | None = None
     """Break off a listing after two pages: the third answer is no JSON."""
     service.asked = []
     service.before = lambda number: setattr(service, "garbled", number == 3)
-    with pytest.raises(ProtocolError, match="no list of animals"):
+    with pytest.raises(ProtocolError, match="not a list of animals"):
         store.list_pets(status=status)
     service.before = lambda number: setattr(service, "garbled", False)
     service.asked = []

@@ -66,11 +66,11 @@ def test_pages_are_read_anew_after_an_error() -> None:
     """The reason of the first time names the error; the second time is complete."""
     with Sandbox(animals=250, faults=[Fault("garbage", method="GET", at=(2,))]) as box:
         pages = box.store.pages()
-        with pytest.raises(ProtocolError, match="no list of animals"):
+        with pytest.raises(ProtocolError, match="not a list of animals"):
             list(pages)
         broken = pages.listing
 
-        assert (broken.completeness, "no list of animals" in broken.reason) == ("cut", True)
+        assert (broken.completeness, "not a list of animals" in broken.reason) == ("cut", True)
         assert sum(len(page) for page in pages) == 250
         assert pages.listing.complete
 
