@@ -66,7 +66,7 @@ def subject(base_url: str, key: str) -> str:
 class MemoryLedger:
     """A budget for the threads of this process only; forgotten with it."""
 
-    shared = "in this process only: other processes on the same key are not seen"
+    shared = "in this process only: other processes on the same key are not counted"
     ahead_s = 0.0
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class SqliteLedger:
                 f"The budget file {self.path.name} in the state folder cannot be used "
                 f"({_what(error, str(error))}). Nothing was sent. Make the folder writable, set "
                 "PETSTORE_STATE_DIR to a folder that is, move the file away if it is damaged, or pass "
-                'ledger="memory" to keep the plan for this process alone.'
+                'ledger="memory" to count the requests of this process only.'
             ) from error
 
     def close(self) -> None:
@@ -187,7 +187,7 @@ class PostgresLedger:
                 f"The ledger database cannot be used ({_what(error, type(error).__name__)}). Nothing was "
                 "sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here and that its "
                 "user may create and change the table petstore_budget, or pass "
-                'ledger="memory" to keep the plan for this process alone.'
+                'ledger="memory" to count the requests of this process only.'
             ) from error
 
     def close(self) -> None:

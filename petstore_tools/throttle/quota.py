@@ -76,8 +76,8 @@ class Quota:
         if self.blocked_until is not None:
             notes.append(f"Blocked until {utc_text(self.blocked_until)}: {self.blocked_reason}.")
         if self.in_flight:
-            notes.append(f"{pluralize(self.in_flight, 'request')} in flight.")
-        notes.append(f"Counted {self.shared}; other programs use the key without this toolkit.")
+            notes.append(f"{pluralize(self.in_flight, 'request')} waiting for an answer.")
+        notes.append(f"Counted {self.shared}; other programs are those without this toolkit.")
         return " ".join(notes)
 
     def to_text(self) -> str:

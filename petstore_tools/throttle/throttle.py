@@ -233,9 +233,9 @@ class Throttle:
         if state.limit is None or state.left > reserve + ahead:
             return None
         if state.left > reserve:
-            return Wait(now + POLL_S, "others that have waited longer")
+            return Wait(now + POLL_S, "other requests that have waited longer")
         if state.left + len(self.budget.in_flight) > reserve:
-            return Wait(now + POLL_S, "the answers to requests in flight")
+            return Wait(now + POLL_S, "the answers to requests that were sent before")
         if state.left <= 0:
             return Wait(state.frees_at, f"the {state.limit:,} requests of this {name} are used")
         why = f"the last {state.left:.0f} of the {state.limit:,} requests of this {name} are reserved"
