@@ -91,7 +91,7 @@ def follow(asked: str, target: str) -> str | End:
         here, there = urlsplit(path), urlsplit(path + target if target[:1] == "?" else urljoin(asked, target))
         same = _origin(here) == _origin(there)
     except ValueError:
-        return End("cut", "the service names an address of the next page that is no address")
+        return End("cut", "the service gave an address of the next page that is not valid")
     if not same:
         place = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
         return End("cut", f"the service says that the next page is at {place}; the key is not sent there")

@@ -120,7 +120,7 @@ class Pager:
             self.next = self._next_parameter(trial)
         else:
             self.scheme = None
-            self.next = self._unproven("it refuses the usual parameters for the next page")
+            self.next = self._unproven("it refuses the usual parameters that ask for the next page")
         return self.next
 
     def predicted(self, most: int) -> list[str]:
@@ -178,7 +178,7 @@ class Pager:
         if not self.rows:
             return self.received.done("the service has none")
         if came.total == self.rows:
-            return self.received.done("as many animals came as the service counts")
+            return self.received.done("the service counts as many animals as came")
         if self.scheme is None or self.scheme.counts == "token":
             return self._learn(response)
         self._turned += 1
@@ -190,7 +190,7 @@ class Pager:
         if came.few == came.ragged == 1 and "status=" not in self._url and self.scheme.counts != "pages":
             return self.received.done(f"two pages in a row were short while animals were added{self._how}")
         if came.few >= EMPTY_PAGES:
-            return End("unproven", f"{EMPTY_PAGES} pages in a row held next to nothing new")
+            return End("unproven", f"{EMPTY_PAGES} pages in a row held hardly any new animals")
         more = self.pages + 1 - ceil(self.rows / came.full)
         spent = more > self._allowed and self.pages <= FEW_PAGES
         if spent and not came.ragged and not self._is_full(response):
@@ -238,7 +238,7 @@ class Pager:
             case "changed":
                 return self._restart()
             case "unclear":
-                return self._unproven("the usual parameters for the next page lead to none")
+                return self._unproven("the usual parameters do not lead to a next page")
 
     def _believe(self, scheme: Scheme, response: Response) -> NextPage | End:
         came, ids = self.received, response.ids
@@ -262,13 +262,13 @@ class Pager:
     def _next_parameter(self, trial: TokenTrial) -> NextPage | End:
         """Try the next parameter that may take the service's token."""
         if not trial.parameters[1:]:
-            return End("unproven", "a header names a next page, but no usual parameter leads there")
+            return End("unproven", "a header names a next page, but none of the usual parameters leads there")
         return self._ask(TokenTrial(trial.token, trial.parameters[1:]))
 
     def _restart(self) -> NextPage | End:
         """Begin anew: the page that is in hand has changed while the way to page was learnt."""
         if self._restarts == RESTARTS:
-            return self._unproven("it changed each time that it was asked how it pages")
+            return self._unproven("the inventory changed each time that the way to the next page was tried")
         self._restarts += 1
         # what is new on this page was given to nobody, and comes again
         self._earlier.update(set(self.received.ids).difference(self.received.new))

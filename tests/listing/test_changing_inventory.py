@@ -72,7 +72,7 @@ def test_a_head_that_changes_each_time_ends_unproven(speaks: str, tmp_path: Path
     """After three more tries, and a page and a question each; no animal comes twice."""
     service = PagingService(pets(450), speaks)
     service.before = lambda number: service.rows.insert(0, newcomer(-number))
-    with store_of(service, tmp_path) as store, pytest.warns(UserWarning, match="it changed each time"):
+    with store_of(service, tmp_path) as store, pytest.warns(UserWarning, match="inventory changed each time"):
         frame = store.list_pets()
 
     assert Listing.of(frame).completeness == "unproven"
@@ -149,7 +149,7 @@ def test_a_filter_that_thins_pages_out_is_read_on_with_a_bound(speaks: str, tmp_
     service.before = staff
     with (
         store_of(service, tmp_path, pagination=speaks) as store,
-        pytest.warns(UserWarning, match=f"{EMPTY_PAGES} pages in a row held next to nothing new"),
+        pytest.warns(UserWarning, match=f"{EMPTY_PAGES} pages in a row held hardly any new animals"),
     ):
         store.list_pets(status="sold")
 
