@@ -60,7 +60,7 @@ def utc_text(at: float) -> str:
 def zone_text(at: float, zone: tzinfo | None) -> str:
     """Write Unix seconds in a time zone, which is named; None is that of this machine."""
     moment = _moment(at, zone)
-    return "a time beyond the calendar" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S %Z")
+    return "a time too far away to show" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def local_text(at: float) -> str:

@@ -214,7 +214,7 @@ class SnapshotStore:
         try:
             kept = [s for s in self.all(status) if until is None or s.listing.ended_at < now]
         except FrameError as error:
-            return None, (f"compared with nothing: {error}",)
+            return None, (f"not compared with an earlier listing: {error}",)
         if not kept:
             return None, ("no earlier snapshot to compare with",)
         if until is None:
@@ -230,7 +230,7 @@ class SnapshotStore:
         try:
             return chosen.frame(), (note,) if note else ()
         except FrameError as error:
-            return None, (f"compared with nothing: {error}",)
+            return None, (f"not compared with an earlier listing: {error}",)
 
     def history(
         self, *, pet_id: int | None = None, since: str | date | None = None, now: float
@@ -279,7 +279,9 @@ class SnapshotStore:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, repr(listing.ended_at).encode())
         except OSError as error:  # the report itself is written
-            warnings.warn(f"`last` does not mean this report: {error}", UserWarning, stacklevel=4)
+            warnings.warn(
+                f"this report was not noted, so `last` will not mean it: {error}", UserWarning, stacklevel=4
+            )
 
     def _reported(self, status: str | None) -> Path:
         return self._folder / "reported" / f"{folder_name(status)}.txt"

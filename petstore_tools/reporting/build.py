@@ -98,7 +98,8 @@ def _compared(report: StatusReport, pets: pd.DataFrame, since: pd.DataFrame) -> 
         )
     if not listing.complete:
         raise FrameError(
-            "a listing that is not complete cannot be compared: animals that were not read would look gone"
+            "a listing that is not complete cannot be compared: animals that were not read "
+            "would seem to be gone"
         )
     moved = counting.moved(since, pets)
     return replace(
@@ -138,7 +139,11 @@ def report_and_keep(
     listing = frames.listing_of(pets)
     older, notes = since or (None, ())
     if not listing.complete:
-        notes = () if since is None else ("this listing is not complete, so it is compared with nothing",)
+        notes = (
+            ()
+            if since is None
+            else ("this listing is not complete, so it is not compared with an earlier one",)
+        )
         return replace(status_report(pets, partial=partial, **options), notes=notes)
     report = status_report(pets, since=older, **options)
     _, note = snapshots.try_keep(pets)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _RENAMED: Final = {"history": "counts", "face": "headline", "cost": "cost_text"}
 _UNCERTAIN: Final = (
-    "A change happened between two listings, so its time is known only to that extent. Days in a status "
-    "count only what began and ended while listings were kept."
+    "A change happened between two listings, so only the times of those two listings are known. Days in a "
+    "status are counted only for what began and ended while listings were kept."
 )
 
 

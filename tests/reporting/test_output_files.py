@@ -85,7 +85,9 @@ def test_a_damaged_history_costs_a_comparison_not_the_report() -> None:
         next_one = box.store.status_report(since="1d")
 
     assert report.breakdown["count"].sum() == 300
-    assert "compared with nothing: the file of stays open/" in report.notes[0].replace("stays/open", "open")
+    assert "not compared with an earlier listing: the file of stays open/" in report.notes[0].replace(
+        "stays/open", "open"
+    )
     assert next_one.changes is not None
     assert next_one.changes["before"].sum() == 300
 
@@ -116,4 +118,7 @@ def test_a_damaged_index_of_the_kept_listings_costs_a_comparison_not_the_report(
         report = box.store.status_report(since="last")
 
     assert report.breakdown["count"].sum() == 12
-    assert "compared with nothing: the index of the kept listings cannot be read" in report.notes[0]
+    assert (
+        "not compared with an earlier listing: the index of the kept listings cannot be read"
+        in report.notes[0]
+    )

@@ -158,7 +158,7 @@ def test_other_things_are_not_compared() -> None:
         whole, sold = box.store.list_pets(), box.store.list_pets(status="sold")
         with pytest.raises(FrameError, match="only a complete listing of the inventory"):
             status_report(whole, since=sold)
-        with pytest.raises(FrameError, match="would look gone"):
+        with pytest.raises(FrameError, match="would seem to be gone"):
             status_report(whole.head(10), since=whole, partial=True)
         with pytest.raises(ValueError, match="an age such as 7d"):
             box.store.status_report(since="yesterday-ish")
@@ -179,7 +179,7 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
 
         assert len(box.store.snapshots()) == 1
     assert report.headline.startswith("Not complete (unproven): 100 animals")
-    assert report.notes == ("this listing is not complete, so it is compared with nothing",)
+    assert report.notes == ("this listing is not complete, so it is not compared with an earlier one",)
     assert report.changes is None
 
 
