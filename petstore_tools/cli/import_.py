@@ -31,7 +31,7 @@ from petstore_tools.text import local_text, pluralize, utc_text
     multiple=True,
     callback=options.pairs_of,
     metavar='"TITLE=FIELD"',
-    help="Which column holds name, categoryId or status; give it once for each.",
+    help="Which column holds name, categoryId or status; repeat it for each.",
 )
 @click.option(
     "--categories",
@@ -45,7 +45,7 @@ from petstore_tools.text import local_text, pluralize, utc_text
     multiple=True,
     callback=options.pairs_of,
     metavar='"WORD=STATUS"',
-    help='What a word of yours means, such as "verkauft=sold"; give it once for each.',
+    help='Which status a word of the file means, such as "verkauft=sold"; repeat it for each.',
 )
 @click.option(
     "--default",
@@ -53,35 +53,44 @@ from petstore_tools.text import local_text, pluralize, utc_text
     multiple=True,
     callback=options.pairs_of,
     metavar='"FIELD=VALUE"',
-    help="The status or categoryId of rows without one, such as status=available.",
+    help="The status or categoryId for rows that have none, such as status=available.",
 )
 @click.option("--encoding", metavar="NAME", help="Encoding of a text file.  [default: found]")
 @click.option("--trim", is_flag=True, help="Take blanks off both ends of names.")
-@click.option("--thousands", default="", metavar="SIGN", help='Sign between groups of digits: "." in 1.000.')
+@click.option(
+    "--thousands", default="", metavar="SIGN", help='The thousands separator, such as "." in 1.000.'
+)
 @click.option(
     "--recipe",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Read the file as this recipe says; options given beside it count more.",
+    help="Read the file as this recipe says; an option on the command line wins over it.",
 )
 @click.option(
     "--save-recipe",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Keep in a small file how this one is read.",
+    help="Write a recipe file that says how this file is read.",
 )
 @click.option(
     "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the visible one with the columns]"
 )
-@click.option("--name", metavar="NAME", help="What standard input is called; the same name goes on.")
-@click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
-@click.option("--allow-totals", is_flag=True, help="Also send rows whose name is a word for a total.")
 @click.option(
-    "--first", type=click.IntRange(min=1), metavar="N", help="Send N rows and stop; without it, go on."
+    "--name", metavar="NAME", help="The name of what standard input holds; the same name continues it."
+)
+@click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
+@click.option("--allow-totals", is_flag=True, help="Also send rows whose name means a total, such as Summe.")
+@click.option(
+    "--first",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Send N rows and stop. Run it again without this to send the rest.",
 )
 @click.option("--hidden", is_flag=True, help="Also send the rows that the spreadsheet does not show.")
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
-@click.option("--allow-bad", is_flag=True, help="Go on although over half of the rows have problems.")
+@click.option(
+    "--allow-bad", is_flag=True, help="Send the good rows although over half of the rows have problems."
+)
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation, as further animals.")
 @click.option(
     "--drop-duplicates",
@@ -222,7 +231,7 @@ def _agreed(previews: list[ImportPreview], *, yes: bool) -> bool:
         click.echo(str(shown), err=True)
         ends_at = shown.forecast.ends_at
         if shown.to_send and ends_at is not None and (here := local_text(ends_at)):
-            click.echo(f"  your time done about {here}", err=True)
+            click.echo(f"  that is about {here} in your time zone", err=True)
     to_send = sum(shown.to_send for shown in previews)
     if not to_send or any(shown.refusal for shown in previews):
         return True

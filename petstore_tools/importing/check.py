@@ -208,7 +208,7 @@ def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
     """Say what the file is, and how many of its rows are sent."""
     notes = [*opened.table.notes]
     if opened.another_file:
-        notes.append("another file was imported under this name before: this one is an import of its own")
+        notes.append("another file was imported under this name before: this file is treated as a new import")
     if opened.hidden:
         numbers = first_of([row.number for row in opened.hidden])
         count = pluralize(len(opened.hidden), "row")
@@ -218,7 +218,7 @@ def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
     if to_send < unsent:
         without = option(f"first={opened.options.first}")
         notes.append(
-            f"{to_send:,} of {unsent:,} rows are sent first; the same call without {without} goes on"
+            f"{to_send:,} of {unsent:,} rows are sent now; run it again without {without} to send the rest"
         )
     return notes
 

@@ -126,7 +126,7 @@ class ImportOptions:
         if isinstance(self.source, str | Path):
             if name is not None:
                 raise SheetError(
-                    f"{option('name=', '--name')} is for what is no file; the file {self.path.name} has a "
+                    f"{option('name=', '--name')} is for data that is not a file; {self.path.name} has a "
                     "name already"
                 )
             return
@@ -140,7 +140,7 @@ class ImportOptions:
             raise SheetError(f"a path, bytes, an open file or a DataFrame can be imported, not {what}")
         if not name or Path(name).name != name or not name.strip("."):
             raise SheetError(
-                "what is no file needs a name ("
+                "data that is not a file needs a name ("
                 + option('name="spring"')
                 + "): the same name goes on with the same import, and the result files have it in their names"
             )
@@ -153,7 +153,7 @@ class ImportOptions:
 
     @property
     def path(self) -> Path:
-        """The file; of what is no file its name alone."""
+        """The file; of data that is not a file, its name alone."""
         return Path(self.source if isinstance(self.source, str | Path) else self.name or "")
 
     @contextmanager

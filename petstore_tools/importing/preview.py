@@ -48,7 +48,7 @@ class Opened:
         blank: Empty rows, skipped.
         matches: Each distinct cell that is read differently from what was typed, the most frequent first.
         journal: Name of its journal.
-        another_file: Another file had this name: this one is an import of its own.
+        another_file: Another file had this name: this file is treated as a new import.
         siblings: Journals of the other sheets of the workbook that are imported with it.
     """
 
@@ -226,9 +226,9 @@ class ImportPreview(Opened):
         counts = (
             (self.created, "created already by this import"),
             (self.unknown, "unknown: the run finds out whether they were created"),
-            (len(self.held), "held: they look like created rows that were edited"),
+            (len(self.held), "held: they look like edits of created rows"),
             (self.removed, "created and no longer in the file"),
-            (self.duplicates, "equal to an earlier row"),
+            (self.duplicates, "duplicates of an earlier row"),
             (self.existing, "match animals that already exist"),
             (self.blank, "blank, skipped"),
         )

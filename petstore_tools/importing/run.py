@@ -173,7 +173,8 @@ class _Steps:
                 if not self._unsent(chosen):
                     first = option(f"first={self.options.first}")
                     return Stopped(
-                        "first rows", f"the first rows went; the same call without {first} goes on"
+                        "first rows",
+                        f"the first rows were sent; run it again without {first} to send the rest",
                     )
                 # a row that a person must decide is out of the way: the others go on
                 progressed = states["created"] > created or any(o.state != "unsent" for o in outcomes)
@@ -182,7 +183,7 @@ class _Steps:
                 fruitless = 0 if progressed else fruitless + 1
         except STOPS as error:
             return Stopped.of(error)
-        return Stopped("service", f"{fruitless} times in a row, answers were lost and nothing was created")
+        return Stopped("service", f"answers were lost {fruitless} times in a row, and nothing was created")
 
     def _unsent(self, chosen: set[int]) -> list[Entry]:
         """Return the rows to send; where only the first are wanted, they are the chosen keys."""

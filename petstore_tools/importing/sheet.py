@@ -185,7 +185,7 @@ def _understand(
     source, header_row, columns = found[0]
     if UNKNOWN_COLUMN in columns.header:
         raise SheetError(
-            f"{name} lists rows of which nobody knows whether they were created, so it is not imported; "
+            f"{name} lists unknown rows, so it is not imported; "
             "run `petstore-tools imports` to reconcile them"
         )
     ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(columns.header)

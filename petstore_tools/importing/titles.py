@@ -74,7 +74,11 @@ class Titles:
             return ""
         shown = ", ".join(map(repr, self.header[:_SHOWN])) or "no cells"
         helps = columns_option(self.proposals or {"TITLE": self.missing[0]})
-        asked = "If this is meant, copy it" if self.proposals else "Rename a column, or say which one it is"
+        asked = (
+            "If this is the right column, pass"
+            if self.proposals
+            else "Rename a column, or say which one it is"
+        )
         return f"no column for {' and '.join(self.missing)}; the header has {shown}. {asked}: {helps}"
 
 

@@ -43,7 +43,7 @@ SEVERAL: Final = {  # a rule in the plural, for several cells
     "is a word for a total": "are words for a total",
     "holds a NUL character": "hold a NUL character",
     "may have been rounded": "may have been rounded",
-    "is beyond int64": "are beyond int64",
+    "is too large": "are too large",
 }
 
 
@@ -265,7 +265,7 @@ class Matcher:
             return Decided(problem=number)
         if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
             return _problem(A_NAME, option("categories=FILE", "--categories FILE"))
-        return _problem("is not a whole number", "fix the cell or map the column")
+        return _problem("is not a whole number", "correct the cell, or choose another column")
 
     def _status(self, cell: str) -> Decided:
         kind, text = _kind(cell), cell.strip()

@@ -46,7 +46,7 @@ def whole_number(text: str, thousands: str, delimiter: str) -> int | Problem | N
         The number (int64), why it cannot be read for sure, or None where the text is not a whole number.
     """
     if len(text) > _LONG:
-        return Problem("is beyond int64", "give a smaller number") if text.lstrip("-").isdecimal() else None
+        return Problem("is too large", "give a smaller number") if text.lstrip("-").isdecimal() else None
     digits, is_decimal = text, False
     if grouped := _GROUPED.fullmatch(text):
         separator, decimals = grouped[2], grouped[3] or ""
@@ -65,5 +65,5 @@ def whole_number(text: str, thousands: str, delimiter: str) -> int | Problem | N
     if is_decimal and abs(value) >= EXACT:
         return Problem("may have been rounded", "format the column as text and type it again")
     if not spec.INT64_MIN <= value <= spec.INT64_MAX:
-        return Problem("is beyond int64", "give a smaller number")
+        return Problem("is too large", "give a smaller number")
     return value

@@ -286,14 +286,16 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
         lost = box.store.list_pets().query("id > 25")
         created = (tmp_path / "a.created.csv").read_text()
         (pet_id,) = [i for i in lost["id"] if f",{i}\n" not in created]
+        pet = lost.set_index("id").loc[pet_id, "name"]  # of whichever row was sent second
+        row = str([name for name, _, _ in samples.animals(5, seed=5)].index(pet) + 2)
         assert f"{pet_id}" in shown.stdout
         assert "the inventory was not listed before the import" in shown.stdout
 
         assert run("imports", "reconcile", name, **here).returncode == 1  # still ambiguous
         assert run("imports", "reconcile", name, "--row", "1", "--created", "9", **here).returncode == 2
-        assert run("imports", "reconcile", name, "--row", "3", **here).returncode == 2
-        told = run("imports", "reconcile", name, "--row", "3", "--created", str(pet_id), **here)
-        assert (told.returncode, told.stdout) == (0, f"row 3 is id {pet_id}\n")
+        assert run("imports", "reconcile", name, "--row", row, **here).returncode == 2
+        told = run("imports", "reconcile", name, "--row", row, "--created", str(pet_id), **here)
+        assert (told.returncode, told.stdout) == (0, f"row {row} is id {pet_id}\n")
 
         again = run("imports", "resume", name, "--yes", **here)
         assert (again.returncode, proxy.counts["POST"]) == (0, 5)

@@ -75,7 +75,7 @@ def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, command: C
     refused = command("import", "tiere.csv", "--yes")
 
     line = '--columns "Tier=name" --columns "Art=categoryId" --columns "Zustand=status"'
-    assert str(refused.exception).endswith(f"If this is meant, copy it: {line}")
+    assert str(refused.exception).endswith(f"If this is the right column, pass: {line}")
     assert animals(box) == []
 
 

@@ -19,12 +19,12 @@ def test_five_rows_go_first_and_the_others_later(fast: Sandbox, file: Path) -> N
     store = fast.connect()
     preview = store.preview_import(file, first=5)
     assert (preview.to_send, preview.forecast.baseline) == (5, 10)
-    assert f"5 of {ROWS} rows are sent first" in str(preview)
+    assert f"5 of {ROWS} rows are sent now" in str(preview)
     assert existing(fast).total() == 0
 
     first = store.import_pets(file, first=5)
     assert (first.created, first.unsent, first.created_now) == (5, ROWS - 5, 5)
-    assert "the same call without first=5 goes on" in str(first)
+    assert "run it again without first=5 to send the rest" in str(first)
     assert exits.of_result(first) == exits.DONE
     assert [entry.number for entry in first.entries if entry.state == "created"] == [2, 3, 4, 5, 6]
 

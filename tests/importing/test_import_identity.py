@@ -134,7 +134,7 @@ def test_a_file_name_that_is_used_again(fast: Sandbox, tmp_path: Path, replaced:
         return
     with pytest.raises(SheetError, match=r"another file was imported as animals\.csv before"):
         fast.store.import_pets(path)
-    assert "this one is an import of its own" in str(fast.store.preview_import(path))
+    assert "this file is treated as a new import" in str(fast.store.preview_import(path))
     assert existing_names(fast).total() == 100
 
     skipped = fast.store.import_pets(path, existing="skip")

@@ -110,5 +110,5 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("name", ["..", ".", "a/b", ""])
 def test_a_name_that_is_a_folder_is_no_name(sandbox: Sandbox, name: str) -> None:
     """The result files bear it."""
-    with pytest.raises(SheetError, match="what is no file needs a name"):
+    with pytest.raises(SheetError, match="data that is not a file needs a name"):
         sandbox.store.import_pets(pd.DataFrame({"name": ["Rex"], "categoryId": [1]}), name=name)

@@ -58,7 +58,7 @@ def test_a_frame_goes_by_its_name(fast: Sandbox, tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})
 
-    with pytest.raises(SheetError, match="what is no file needs a name"):
+    with pytest.raises(SheetError, match="data that is not a file needs a name"):
         fast.store.import_pets(frame)
     first = fast.store.import_pets(frame, name="spring.2026")
     more = pd.concat([frame, pd.DataFrame({"name": ["Max"], "categoryId": [5]})])

@@ -114,8 +114,8 @@ def test_numbers_of_any_type_in_a_column_of_objects_are_exact_or_a_problem() -> 
         ROUNDED,
         "is not a whole number",
         ROUNDED,
-        "is beyond int64",
-        "is beyond int64",
+        "is too large",
+        "is too large",
     ]
 
 

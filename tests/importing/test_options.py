@@ -46,6 +46,6 @@ def test_what_is_imported_is_a_file_or_a_frame_with_a_name() -> None:
     """One sentence for each other thing."""
     with pytest.raises(SheetError, match="an open file or a DataFrame can be imported, not int"):
         ImportOptions(7)  # type: ignore[arg-type]
-    with pytest.raises(SheetError, match="name= is for what is no file; the file a.csv has a name"):
+    with pytest.raises(SheetError, match="name= is for data that is not a file; a.csv has a name"):
         ImportOptions("a.csv", name="spring")
     assert ImportOptions(pd.DataFrame(), name="spring").path.name == "spring"

@@ -52,7 +52,7 @@ def test_a_text_may_have_the_ending_of_a_text(sandbox: Sandbox) -> None:
 
 def test_what_is_no_file_needs_a_name(sandbox: Sandbox) -> None:
     """The message says which option; an empty source says that it is empty."""
-    with pytest.raises(SheetError, match='what is no file needs a name \\(name="spring"\\)'):
+    with pytest.raises(SheetError, match='data that is not a file needs a name \\(name="spring"\\)'):
         sandbox.store.preview_import(TEXT.encode())
     with pytest.raises(SheetError, match="spring.csv is empty"):
         sandbox.store.preview_import(b"", name="spring")

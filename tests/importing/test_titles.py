@@ -58,10 +58,10 @@ def test_a_refusal_holds_what_to_copy() -> None:
     assert titles.missing == ("name", "categoryId")
     assert titles.refusal() == (
         "no column for name and categoryId; the header has 'Tier', 'Art', 'x\"'. "
-        'If this is meant, copy it: columns={"Tier": "name", "Art": "categoryId"}'
+        'If this is the right column, pass: columns={"Tier": "name", "Art": "categoryId"}'
     )
     with at_the_command_line():
-        assert titles.refusal().endswith('copy it: --columns "Tier=name" --columns "Art=categoryId"')
+        assert titles.refusal().endswith('pass: --columns "Tier=name" --columns "Art=categoryId"')
         assert read_titles(["x"]).refusal().endswith('say which one it is: --columns "TITLE=name"')
 
 

@@ -39,7 +39,9 @@ def test_a_whole_number_may_be_written_in_several_ways(cell: str, how: str) -> N
 @pytest.mark.parametrize("cell", ["7a", "7.5", "7,5", "7e0", "+7", "\u0667", "7 0", "0x7", "7.", "1.00.000"])
 def test_other_texts_with_digits_are_no_whole_number(cell: str) -> None:
     """Nothing is rounded and nothing is guessed."""
-    assert read("categoryId", cell) == Problem("is not a whole number", "fix the cell or map the column")
+    assert read("categoryId", cell) == Problem(
+        "is not a whole number", "correct the cell, or choose another column"
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_another_separator_than_the_one_given_stays_a_problem() -> None:
     """`thousands="."` says nothing of commas, and its point no longer begins decimals."""
     assert read("categoryId", "1,000", thousands=".") == Problem("has its digits in groups", 'thousands=","')
     assert read("categoryId", "7.0", thousands=".") == Problem(
-        "is not a whole number", "fix the cell or map the column"
+        "is not a whole number", "correct the cell, or choose another column"
     )
 
 
@@ -81,8 +83,8 @@ def test_a_decimal_comma_needs_another_delimiter() -> None:
 def test_ids_stay_within_int64_and_exact() -> None:
     """§2.1: int64; a decimal number beyond 2^53 may have been rounded by a spreadsheet."""
     assert read("categoryId", str(-(2**63))) == -(2**63)
-    assert read("categoryId", str(2**63)) == Problem("is beyond int64", "give a smaller number")
-    assert read("categoryId", "9" * 5000) == Problem("is beyond int64", "give a smaller number")
+    assert read("categoryId", str(2**63)) == Problem("is too large", "give a smaller number")
+    assert read("categoryId", "9" * 5000) == Problem("is too large", "give a smaller number")
     found = read("categoryId", f"{2**53}.0")
     assert isinstance(found, Problem)
     assert found.rule == "may have been rounded"
