@@ -76,7 +76,7 @@ def test_without_a_baseline_what_exists_is_for_a_person_to_decide(
     if committed:
         unknown = next(path for path in result.files if "unknown" in path.name)
         assert "it may be id 10" in unknown.read_text()
-        with pytest.raises(SheetError, match="nobody knows whether they were created"):
+        with pytest.raises(SheetError, match="lists unknown rows"):
             store.import_pets(unknown)
 
 
