@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from petstore_tools.tabular.atomic import write_output
+from petstore_tools.tabular.excel import excel_writer, sheet_cells
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,16 +43,10 @@ def write(history: pd.DataFrame, path: Path) -> None:
 
 
 def _workbook(flat: pd.DataFrame) -> bytes:
-    """Return a workbook with a filter; Excel knows no time zones, so the titles say UTC."""
-    import pandas as pd
-
-    times = [name for name in flat.columns if isinstance(flat[name].dtype, pd.DatetimeTZDtype)]
-    naive = flat.assign(**{name: flat[name].dt.tz_localize(None) for name in times})
-    naive = naive.rename(columns={name: f"{name} (UTC)" for name in times})
-    sink, as_text = BytesIO(), {"options": {"strings_to_formulas": False, "strings_to_urls": False}}
-    with pd.ExcelWriter(
-        sink, engine="xlsxwriter", engine_kwargs=as_text, datetime_format="yyyy-mm-dd hh:mm:ss"
-    ) as writer:
-        naive.to_excel(writer, sheet_name="History", index=False, freeze_panes=(1, 0), autofilter=True)
+    """Return a workbook with a filter and a fixed header."""
+    sink = BytesIO()
+    with excel_writer(sink) as writer:
+        cells = sheet_cells(flat.assign(status=flat["status"].astype("object")), UTC)
+        cells.to_excel(writer, sheet_name="History", index=False, freeze_panes=(1, 0), autofilter=True)
         writer.sheets["History"].autofit()
     return sink.getvalue()

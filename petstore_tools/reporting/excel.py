@@ -10,8 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from petstore_tools.reporting.tables import IDS, TITLES, TOTAL, colour
-from petstore_tools.tabular.cells import EXACT
-from petstore_tools.tabular.template import LONGEST_CELL
+from petstore_tools.tabular.excel import excel_writer, sheet_cells
 
 DAYS: Final = "#,##0.0"
 FORMATS: Final = {
@@ -29,13 +28,6 @@ SHEETS: Final = {
     "time_in_status": "Days in a status",
     "time_in_status_by_category": "Days by category",
     "animals": "Animals",
-}
-MOST_ROWS: Final = 1_048_000  # of a sheet
-OPTIONS: Final = {
-    "in_memory": True,
-    "strings_to_formulas": False,
-    "strings_to_numbers": False,
-    "strings_to_urls": False,
 }
 
 
@@ -58,18 +50,16 @@ def workbook(
         complete: The headline is no warning.
     """
     memory, top = io.BytesIO(), len(facts) + 2
-    with pd.ExcelWriter(
-        memory, engine="xlsxwriter", datetime_format="yyyy-mm-dd hh:mm:ss", engine_kwargs={"options": OPTIONS}
-    ) as writer:
+    with excel_writer(memory) as writer:
         front_first = sorted(tables.items(), key=lambda item: item[0] != "breakdown")
         for key, table in front_first:
             name = SHEETS.get(key, TITLES.get(key, key).format(since=""))
             start = top if name == FRONT else 0
-            cells = _cells(table, zone)
+            cells = sheet_cells(table, zone)
             cells.to_excel(writer, sheet_name=name, index=False, startrow=start, freeze_panes=(start + 1, 1))
             sheet = writer.sheets[name]
             sheet.autofit()
-            sheet.set_row(top, None, writer.book.add_format({"bold": True, "bottom": 1}))
+            sheet.set_row(start, None, writer.book.add_format({"bold": True, "bottom": 1}))
             for at, column in enumerate(cells):
                 if pd.api.types.is_numeric_dtype(cells[column]):
                     style = writer.book.add_format({"num_format": FORMATS.get(str(column), "#,##0")})
@@ -84,23 +74,6 @@ def workbook(
         if "counts" in tables:
             _over_time(writer, tables["counts"])
     return memory.getvalue()
-
-
-def _cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
-    """Return a table as a sheet can hold it: times in the zone, long texts cut, huge numbers as text."""
-    cells = table.head(MOST_ROWS).copy()
-    for name in list(cells):
-        column = cells[name]
-        if isinstance(column.dtype, pd.DatetimeTZDtype):
-            local = [at.to_pydatetime().astimezone(zone) for at in column]
-            cells[name] = pd.Series([at.replace(tzinfo=None) for at in local], index=cells.index)
-            zones = sorted({str(at.tzname()) for at in local})
-            cells = cells.rename(columns={name: f"{name} ({', '.join(zones)})"})
-        elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
-            cells[name] = [value if abs(value) <= EXACT else str(value) for value in column.tolist()]
-        elif not pd.api.types.is_numeric_dtype(column):
-            cells[name] = [value[:LONGEST_CELL] if isinstance(value, str) else value for value in column]
-    return cells
 
 
 def _front(
