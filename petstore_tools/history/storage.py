@@ -28,6 +28,7 @@ from petstore_tools.history import stays
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 from petstore_tools.listing.parquet import load_parquet
+from petstore_tools.listing.statuses import count
 from petstore_tools.tabular.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Storage:
         before = self._open_stays(index)
         opened, ended = stays.fold(before, frame, number, may_have_holes=listing.holes_suspected)
         held = opened.loc[opened["last"] != number, "id"]
-        counts = plain_counts(frame)
+        counts = count(frame)
         kept = KeptListing(number, listing, counts, tuple(held.tolist()), source)
         times = {one.number: one.listing for one in (*index.listings, kept)}
         closed = dict(index.closed)
@@ -227,12 +228,6 @@ class Storage:
 @cache
 def _as_json() -> TypeAdapter[Index]:
     return TypeAdapter(Index)
-
-
-def plain_counts(frame: pd.DataFrame) -> dict[str, int]:
-    """Count animals by status, in the order of the document; `unset` where there is none."""
-    counts = frame["status"].value_counts(sort=False, dropna=False)
-    return {status if isinstance(status, str) else "unset": int(n) for status, n in counts.items()}
 
 
 def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from petstore_tools import spec
 from petstore_tools.listing.frames import text_dtype
+from petstore_tools.listing.statuses import UNSET, codes, count
 
-UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
-OURS: Final = frozenset({UNSET, "total", "label", "categoryId", "new", "gone"})  # names that tables have
 NEW, GONE = "new", "gone"  # where an animal moved from, or to, that is in one listing only
-
-
-def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
-    """Return a code per row and the name of each code; the last is `unset`."""
-    status = pets["status"]
-    found = status if isinstance(status.dtype, pd.CategoricalDtype) else status.astype("category")
-    others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
-    values = [*spec.STATUSES, *others]
-    if list(found.cat.categories) != values:
-        found = found.astype(pd.CategoricalDtype(values, ordered=True))
-    names = [f"{value!r} as sent" if value in OURS else value for value in values]
-    return found.cat.codes.to_numpy(), [*names, UNSET]
 
 
 def _index(names: Iterable[str]) -> pd.Index[Any]:
@@ -36,11 +23,9 @@ def _index(names: Iterable[str]) -> pd.Index[Any]:
 
 def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
     """Count animals per status: `count` (int64) and `share` (float64), zero rows kept."""
-    found, names = codes(pets)
-    shifted = found + found.dtype.type(1) if len(names) < 127 else found.astype("int64") + 1
-    bins = np.bincount(shifted, minlength=len(names))  # a missing status is -1, so the first bin
-    counts = np.append(bins[1:], bins[0]).astype("int64")
-    return pd.DataFrame({"count": counts, "share": counts / max(len(pets), 1)}, index=_index(names))
+    found = count(pets)
+    counts = np.array(list(found.values()), dtype="int64")
+    return pd.DataFrame({"count": counts, "share": counts / max(len(pets), 1)}, index=_index(found))
 
 
 def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
@@ -116,12 +101,6 @@ def moved(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
     texts = dict.fromkeys(("name", "from", "to"), text_dtype())
     typed: pd.DataFrame = table.astype({"id": "int64", "categoryId": "int64", **texts})
     return typed
-
-
-def moves(table: pd.DataFrame) -> pd.DataFrame:
-    """Count the animals of `moved` by `from` and `to`: a column `animals` (int64), the most first."""
-    counts = table.groupby(["from", "to"], as_index=False).size().rename(columns={"size": "animals"})
-    return counts.sort_values("animals", ascending=False, kind="stable", ignore_index=True)
 
 
 def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.DataFrame:

@@ -9,7 +9,8 @@ from typing import Final
 
 import pandas as pd
 
-from petstore_tools.reporting.breakdown import GONE, NEW, UNSET
+from petstore_tools.listing.statuses import UNSET
+from petstore_tools.reporting.breakdown import GONE, NEW
 
 DAY_S: Final = 86_400.0
 

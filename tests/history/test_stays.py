@@ -189,3 +189,13 @@ def test_the_files_are_one_table_to_other_tools(tmp_path: Path) -> None:
 
     assert counted.to_dict("records") == [{"stays": 2, "ended": 1}]
     assert len(list((tmp_path / "stays" / "open").iterdir())) == 1
+
+
+def test_a_status_that_is_called_unset_is_counted_apart(tmp_path: Path) -> None:
+    """As in a report: the animals without a status are `unset`."""
+    storage = Storage(tmp_path)
+    keep(storage, listed([(1, "Rex", 3, "unset"), (2, "Mia", 4, None), (3, "Max", 4, None)]))
+
+    (kept,) = storage.index().listings
+
+    assert (kept.counts["unset"], kept.counts["'unset' as sent"]) == (2, 1)
