@@ -27,7 +27,7 @@ No message holds a key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from petstore_tools.extras import install_line
@@ -183,11 +183,14 @@ class SheetError(PetstoreError, ValueError):
 
     Attributes:
         proposals: Field that may be meant, by title, where that would make it usable.
+        header: The titles that do not tell the columns, none where another thing is wrong.
     """
 
-    def __init__(self, message: str = "", *, proposals: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, proposals: Mapping[str, str] | None = None, header: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
-        self.proposals = proposals or {}
+        self.proposals, self.header = proposals or {}, tuple(header)
 
 
 class FrameError(PetstoreError, ValueError):

@@ -290,9 +290,10 @@ class PetStore:
         Raises:
             SheetError, JournalError: The file cannot be used, or the record of an earlier run.
         """
-        from petstore_tools.importing.check import preview
+        from petstore_tools.importing import check, recipe
 
-        return preview(self.client, self.journals, options.or_categories(self.settings.categories))
+        options = recipe.complete(options, self.journals, self.settings.categories)
+        return check.preview(self.client, self.journals, options)
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
@@ -310,14 +311,13 @@ class PetStore:
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
             Interrupted: By Ctrl-C or the kernel; the result files are written, the result is its `result`.
         """
-        from petstore_tools.importing.run import run
+        from petstore_tools.importing import recipe, run
 
-        options = options.or_categories(self.settings.categories)
-        progress = self.progress if options.progress is None else options.progress
+        options = recipe.complete(options, self.journals, self.settings.categories)
         prints = self._prints_previews if options.progress is None else options.progress is not False
         announce = print if prints else lambda _: None
-        with import_progress(progress) as show:
-            result = run(self.inventory, self.journals, options, announce=announce, progress=show)
+        with import_progress(self.progress if options.progress is None else options.progress) as show:
+            result = run.run(self.inventory, self.journals, options, announce=announce, progress=show)
         assert result is not None
         return result
 

@@ -57,6 +57,12 @@ def utc_text(at: float) -> str:
     return zone_text(at, UTC)
 
 
+def date_text(at: float) -> str:
+    """Write the day of Unix seconds, in UTC: `3 May 2030`."""
+    moment = _moment(at, UTC)
+    return f"{moment.day} {moment:%B %Y}" if moment else "a day too far away to show"
+
+
 def zone_text(at: float, zone: tzinfo | None) -> str:
     """Write Unix seconds in a time zone, which is named; None is that of this machine."""
     moment = _moment(at, zone)

@@ -16,7 +16,7 @@ from petstore_tools.errors import Interrupted, SheetError
 from petstore_tools.importing.check import by_sheet, check_columns, preview
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview
-from petstore_tools.importing.recipe import write_recipe
+from petstore_tools.importing.recipe import complete, write_recipe
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
 from petstore_tools.notebook import import_progress
@@ -63,8 +63,9 @@ from petstore_tools.text import local_text, pluralize, utc_text
 @click.option(
     "--recipe",
     type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Read the file as this recipe says; an option on the command line wins over it.",
+    metavar="FILE|ID",
+    help="Read the file as this recipe says, or as the import with this ID was read; an option on the "
+    "command line wins over it.",
 )
 @click.option(
     "--save-recipe",
@@ -146,9 +147,10 @@ def import_(
       petstore-tools import - --name spring --yes < animals.csv
     """
     source = sys.stdin.buffer.read() if str(file) == "-" else file
-    wanted = ImportOptions(source, **chosen)
+    given = ImportOptions(source, **chosen)
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
-        wanted = _with_columns(wanted.or_categories(store.settings.categories), yes=yes)
+        wanted = complete(given, store.journals, store.settings.categories)
+        wanted = _with_columns(wanted, store.journals, yes=yes)
         if save_recipe is not None:
             write_recipe(save_recipe, wanted.recipe_entries)
         imports = by_sheet(wanted) if wanted.sheet == "all" else [wanted]
@@ -162,11 +164,11 @@ def import_(
     return exits.PARTLY if any(shown.problems for shown in previews) else exits.DONE
 
 
-def _with_columns(wanted: ImportOptions, *, yes: bool) -> ImportOptions:
+def _with_columns(wanted: ImportOptions, journals: Path, *, yes: bool) -> ImportOptions:
     """On a terminal, ask whether titles mean what they may mean; nothing is taken without a yes."""
     while not yes and sys.stdin.isatty():
         try:
-            check_columns(wanted)
+            check_columns(wanted, journals)
         except SheetError as error:
             if not error.proposals:
                 raise

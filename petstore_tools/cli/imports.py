@@ -65,19 +65,8 @@ def _table(found: list[JournalInfo]) -> str:
     return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
 
 
-def _find(import_id: str) -> tuple[str, JournalInfo | JournalError]:
-    """Return the import whose name begins so, or why its journal cannot be read."""
-    found, unreadable = journals.list_journals(_folder())
-    known: dict[str, JournalInfo | JournalError] = {**unreadable, **{j.id: j for j in found}}
-    matching = [name for name in known if name == import_id] or [n for n in known if n.startswith(import_id)]
-    if len(matching) != 1:
-        what = "several imports begin" if matching else "no import begins"
-        raise SettingsError(f"{what} with {import_id!r}: petstore-tools imports lists them")
-    return matching[0], known[matching[0]]
-
-
 def _read(import_id: str) -> JournalInfo:
-    _, found = _find(import_id)
+    _, found = journals.find(_folder(), import_id)
     if isinstance(found, JournalError):
         raise found
     return found
@@ -170,7 +159,7 @@ def forget(import_id: str, *, yes: bool) -> int:
 
     The next run of the file creates every row again, except those that match animals that already exist.
     """
-    name, found = _find(import_id)
+    name, found = journals.find(_folder(), import_id)
     what = "a journal that cannot be read"
     if isinstance(found, JournalInfo):
         rows = pluralize(sum(found.states.values()), "row")

@@ -17,6 +17,7 @@ from petstore_tools.importing.matching import Merge, holds_most, is_another_file
 from petstore_tools.importing.names import notes_on
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Opened
+from petstore_tools.importing.recipe import same_choices
 from petstore_tools.importing.reconcile import Existing
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import BadRow, PetValues, Row
@@ -51,8 +52,8 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         SheetError: It cannot be used, or has no rows.
         JournalError: It is a rejects file whose journal is not here.
     """
-    table, path = _read(options), options.path
-    path = path.resolve() if isinstance(options.source, str | Path) else path
+    table, path = _read_as_before(options, folder), options.path
+    path = path.resolve() if options.is_file else path
     target = Target(client.environment, client.base_url, path, table.source.name)
     matcher = table.matcher()
     rows, hidden = _by_visibility(table, options, matcher)
@@ -68,6 +69,8 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         )
     whole = not (table.rejects_of or kept)
     another_file = whole and is_another_file(read_entries(folder, target, journal_id=journal), good)
+    note = "" if table.rejects_of else same_choices(options, table.titles, folder, journal)
+    table = replace(table, notes=(*filter(None, [note]), *table.notes))
     sheets = options.together
     siblings = orphans(folder, target, table.source.names) if sheets else []
     siblings += [current(folder, replace(target, sheet=sheet)) for sheet in sheets if sheet != target.sheet]
@@ -105,9 +108,13 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
     return [replace(one, together=together) for one in each]
 
 
-def check_columns(options: ImportOptions) -> None:
+def check_columns(options: ImportOptions, folder: Path) -> None:
     """
     Check that a file has the columns that are needed.
+
+    Args:
+        options: What is imported, and how.
+        folder: Where journals live.
 
     Raises:
         SheetError: One is missing; its `proposals` are titles that may mean it.
@@ -115,7 +122,17 @@ def check_columns(options: ImportOptions) -> None:
     if options.sheet == "all":
         by_sheet(options)
     else:
-        _read(options)
+        _read_as_before(options, folder)
+
+
+def _read_as_before(options: ImportOptions, folder: Path) -> Table:
+    """Read a file; where its titles do not tell the columns, say which earlier import had the same ones."""
+    try:
+        return _read(options)
+    except SheetError as error:
+        if note := same_choices(options, error.header, folder):
+            raise SheetError(f"{error}. {note}", proposals=error.proposals) from error
+        raise
 
 
 def _read(options: ImportOptions) -> Table:

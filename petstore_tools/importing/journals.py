@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from petstore_tools.errors import JournalError
+from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing.journal_file import READ_STATE, reading
 from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import Target, place_of, run_lock, was_made
@@ -171,6 +171,7 @@ class JournalInfo:
             count as rejected.
         bad_rows: Rows with problems that its file had.
         reading: How its source is read, by option.
+        header: The titles of its source.
     """
 
     id: str
@@ -179,6 +180,7 @@ class JournalInfo:
     states: Counter[str]
     bad_rows: int
     reading: Mapping[str, Any]
+    header: tuple[str, ...]
 
 
 def list_journals(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalError]]:
@@ -202,7 +204,24 @@ def _info(journal_id: str, db: sqlite3.Connection, facts: Mapping[str, str]) -> 
     states["rejected"] += bad_rows
     at = max(changed_at or 0.0, float(facts.get("adopted_at", facts["made_at"])))
     target = Target(facts["environment"], facts["base_url"], Path(facts["path"]), facts.get("sheet", ""))
-    return JournalInfo(journal_id, target, at, states, bad_rows, json.loads(facts.get("reading", "{}")))
+    reading, header = json.loads(facts.get("reading", "{}")), tuple(json.loads(facts.get("header", "[]")))
+    return JournalInfo(journal_id, target, at, states, bad_rows, reading, header)
+
+
+def find(folder: Path, import_id: str) -> tuple[str, JournalInfo | JournalError]:
+    """
+    Return the import whose name begins so, or why its journal cannot be read.
+
+    Raises:
+        SettingsError: No import begins so, or several do.
+    """
+    found, unreadable = list_journals(folder)
+    known: dict[str, JournalInfo | JournalError] = {**unreadable, **{j.id: j for j in found}}
+    matching = [name for name in known if name == import_id] or [n for n in known if n.startswith(import_id)]
+    if len(matching) != 1:
+        what = "several imports begin" if matching else "no import begins"
+        raise SettingsError(f"{what} with {import_id!r}: petstore-tools imports lists them")
+    return matching[0], known[matching[0]]
 
 
 def forget(folder: Path, journal_id: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property, wraps
 from inspect import cleandoc, signature
 from pathlib import Path
@@ -27,10 +27,19 @@ if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
 
 Existing = Literal["ask", "skip", "send"]
-_STORED: Final = (
-    *("sheet", "columns", "categories", "statuses", "defaults", "encoding", "trim", "thousands"),
-    *("drop_duplicates", "allow_totals", "hidden"),
-)
+RECIPE: Final[Mapping[str, type | tuple[type, ...]]] = {  # how a source is read, and what a recipe writes
+    "sheet": str,
+    "columns": dict,
+    "categories": (str, dict),
+    "statuses": dict,
+    "defaults": dict,
+    "encoding": str,
+    "trim": bool,
+    "thousands": str,
+    "drop_duplicates": bool,
+    "allow_totals": bool,
+}
+_STORED: Final = (*RECIPE, "hidden")  # in the journal
 _INTERNAL: Final = ("together", "from_journal")
 _RENAMED: Final = {
     "mapping": "columns",
@@ -69,7 +78,8 @@ class ImportOptions:
         strict: Send nothing while a row has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
-        recipe: A file that `--save-recipe` wrote: how a source is read; what is given beside it counts more.
+        recipe: How a source is read: a file that `--save-recipe` wrote, or the ID of an earlier import (its
+            sheet is not taken over); what is given beside it counts more.
         drop_duplicates: Of rows with the same three values, send one.
         existing: What happens to new rows that match an animal which exists already, by another import or
             in the inventory: `skip` leaves them out, `send` creates them anyway, `ask` refuses the import.
@@ -111,19 +121,12 @@ class ImportOptions:
     from_journal: JournalInfo | None = None
 
     def __post_init__(self) -> None:
-        if self.recipe is not None:
-            from petstore_tools.importing.recipe import read_recipe
-
-            for entry, value in read_recipe(Path(self.recipe)).items():
-                if getattr(self, entry) in (None, False, ""):
-                    object.__setattr__(self, entry, value)
-            object.__setattr__(self, "recipe", None)
         if self.existing not in get_args(Existing):
             raise ArgumentError(f"existing must be 'ask', 'skip' or 'send', not {self.existing!r}")
         if self.first is not None and self.first < 1:
             raise ArgumentError(f"first must be at least 1, not {self.first}")
         name = self.name
-        if isinstance(self.source, str | Path):
+        if self.is_file:
             if name is not None:
                 raise SheetError(
                     f"{option('name=', '--name')} is for data that is not a file; {self.path.name} has a "
@@ -150,6 +153,11 @@ class ImportOptions:
         """The DataFrame, None where there is none."""
         source: Any = self.source
         return source if hasattr(source, "columns") else None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file; bytes and a DataFrame have a name instead."""
+        return isinstance(self.source, str | Path)
 
     @property
     def path(self) -> Path:
@@ -204,10 +212,6 @@ class ImportOptions:
         if self.rules.categories is not None:  # as they are now: the file may change
             stored["categories"] = list(self.rules.categories.items())
         return stored
-
-    def or_categories(self, path: Path | None) -> Self:
-        """Return these options, with the category file of the settings where none is given."""
-        return self if path is None or self.categories is not None else replace(self, categories=path)
 
     @classmethod
     def resumed(cls, kept: JournalInfo, entries: Sequence[Entry], *, wait: bool) -> Self:

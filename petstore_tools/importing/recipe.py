@@ -1,31 +1,87 @@
-"""How a source is read, as a small TOML file: to be used again, and to be given to others."""
+"""How a source is read: from an earlier import, or a small TOML file that can be given to others."""
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from petstore_tools.errors import ArgumentError
+from petstore_tools.errors import ArgumentError, JournalError
+from petstore_tools.importing.journals import find, list_journals
+from petstore_tools.importing.options import RECIPE, ImportOptions
 from petstore_tools.tabular.atomic import write_output
-from petstore_tools.text import suggest
+from petstore_tools.text import date_text, option, suggest
 
-# What a recipe holds, and as what; the names are those of the arguments of `import_pets`.
-ENTRIES: Final[dict[str, tuple[type | tuple[type, ...], str]]] = {
-    "sheet": (str, "a text"),
-    "columns": (dict, 'a table such as {Tier = "name"}'),
-    "categories": ((str, dict), 'the path of a file, or a table such as {3 = "Dogs"}'),
-    "statuses": (dict, 'a table such as {verkauft = "sold"}'),
-    "defaults": (dict, 'a table such as {status = "available"}'),
-    "encoding": (str, "a text"),
-    "trim": (bool, "true or false"),
-    "thousands": (str, "a text"),
-    "drop_duplicates": (bool, "true or false"),
-    "allow_totals": (bool, "true or false"),
-}
 CONSENT: Final = "first wait yes reserve strict allow_bad send_edited existing".split()
+_KINDS: Final[Mapping[object, str]] = {
+    str: "a text",
+    bool: "true or false",
+    dict: 'a table such as {Tier = "name"}',
+    (str, dict): 'the path of a file, or a table such as {3 = "Dogs"}',
+}
+_DEFAULTS: Final = {field.name: field.default for field in fields(ImportOptions)}
+
+
+def complete(options: ImportOptions, journals: Path, categories: Path | None) -> ImportOptions:
+    """
+    Return options with what their recipe says where they say nothing, and the settings after it.
+
+    Args:
+        options: As a caller gives them; their recipe is a file, or the ID of an earlier import.
+        journals: The folder of the journals.
+        categories: The category file of the settings.
+
+    Raises:
+        ArgumentError, SettingsError, JournalError: The recipe cannot be read, or there is no such import.
+    """
+    found: dict[str, Any] = {"categories": categories}
+    if options.recipe is not None:
+        path = Path(options.recipe)
+        is_id = re.fullmatch(r"[0-9a-f]{1,12}(-[0-9]+)?", str(path)) and not path.exists()
+        found |= _earlier(journals, str(path)) if is_id else read_recipe(path)
+    said_nothing = {name: value for name, value in found.items() if getattr(options, name) is _DEFAULTS[name]}
+    return replace(options, recipe=None, **said_nothing)
+
+
+def _earlier(journals: Path, import_id: str) -> dict[str, Any]:
+    """Return the choices of an earlier import; another file has other sheets."""
+    _, kept = find(journals, import_id)
+    if isinstance(kept, JournalError):
+        raise kept
+    return {name: value for name, value in _choices(kept.reading).items() if name != "sheet"}
+
+
+def _choices(reading: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: reading[name] for name in RECIPE if reading.get(name)}
+
+
+def same_choices(options: ImportOptions, header: Sequence[str], journals: Path, own: str = "") -> str:
+    """
+    Say how a file is read as an earlier one with the same header was, "" where there is none.
+
+    Nothing is said where this import makes such choices itself, beside categories.
+
+    Args:
+        options: Of this import.
+        header: Of its file.
+        journals: The folder of the journals.
+        own: Name of its journal.
+    """
+    alike = [kept for kept in list_journals(journals)[0] if kept.header == tuple(header)] if header else []
+    for kept in sorted(alike, key=lambda kept: kept.id != own)[:1]:
+        made = _choices(options.reading).keys() - {"sheet"}
+        if made <= {"categories"} and _choices(kept.reading).keys() - {"sheet"} - made:
+            source = [str(options.source)] if options.is_file else ["-", "--name", str(options.path)]
+            command = shlex.join(["petstore-tools", "import", *source, "--recipe", kept.id])
+            how = option(f'recipe="{kept.id}"', command)
+            file, day = kept.target.path.name, date_text(kept.changed_at)
+            return f"This header equals that of {file}, imported on {day}. To use the same choices: {how}"
+    return ""
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
@@ -59,11 +115,10 @@ def _wrong(name: str, value: object) -> str:
     """Say why an entry is none, "" where it is one."""
     if name in CONSENT:
         return f"{name} is not part of a recipe: it is decided anew for each import, so pass it there"
-    if name not in ENTRIES:
-        return f"there is no entry {name!r}{suggest(name, tuple(ENTRIES))}"
-    kinds, what = ENTRIES[name]
+    if name not in RECIPE:
+        return f"there is no entry {name!r}{suggest(name, tuple(RECIPE))}"
     plain = not isinstance(value, dict) or all(type(item) in (str, int) for item in value.values())
-    return "" if isinstance(value, kinds) and plain else f"{name} must be {what}"
+    return "" if isinstance(value, RECIPE[name]) and plain else f"{name} must be {_KINDS[RECIPE[name]]}"
 
 
 def write_recipe(path: Path, options: Mapping[str, Any]) -> None:

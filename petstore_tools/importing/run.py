@@ -141,7 +141,7 @@ class _Steps:
         """Add the rows of a checked file to the journal, with how it is read and what was left out."""
         table, options, about = preview.table, self.options, {}
         if not table.rejects_of and options.from_journal is None:
-            facts = {"reading": options.reading, "bad_rows": preview.bad_rows}
+            facts = {"reading": options.reading, "header": table.titles, "bad_rows": preview.bad_rows}
             about = {name: json.dumps(value) for name, value in facts.items()} | {"sheet": table.source.name}
         self.journal.add_rows(
             preview.merged,

@@ -175,7 +175,7 @@ def _understand(
             break
     if not found:
         best = next((error for error in errors if error.proposals), errors[0])
-        raise SheetError(f"{name}: {best}", proposals=best.proposals) from best
+        raise SheetError(f"{name}: {best}", proposals=best.proposals, header=best.header) from best
     sheets = [source.name for source, _, _ in found if source.name]
     if len(sheets) > 1:
         which = option('sheet="…"', "--sheet …, or --sheet all for one after the other")
@@ -216,7 +216,7 @@ def _find_header(source: Sheet, given: Mapping[str, str] | None, rules: ValueRul
         except SheetError as refused:
             why = str(refused)
         if score > likeliest:
-            likeliest, error = score, SheetError(why, proposals=proposals)
+            likeliest, error = score, SheetError(why, proposals=proposals, header=cells)
     raise error
 
 

@@ -12,7 +12,7 @@ from petstore_tools import Sandbox
 
 
 def run(
-    *arguments: str, box: Sandbox | None = None, cwd: Path | None = None, **env: str
+    *arguments: str, box: Sandbox | None = None, cwd: Path | None = None, stdin: str = "", **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of ours to its end; it never shows a traceback or the key."""
     told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key} if box else {}
@@ -23,7 +23,7 @@ def run(
         encoding="utf-8",
         cwd=cwd,
         env={**os.environ, **told, **env},
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         timeout=60,
         check=False,
     )
