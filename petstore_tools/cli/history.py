@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from petstore_tools import spec
 from petstore_tools.cli import exits, options
 from petstore_tools.history import export
 from petstore_tools.store import PetStore
@@ -52,10 +53,10 @@ def history_(
         return exits.DONE
     shown = history.head(options.SHOWN_ROWS)
     rows = [
-        (pet_id, name, category, status, f"{first_seen:%Y-%m-%d %H:%M}", _ended(ended_between))
-        for pet_id, name, category, status, first_seen, _, ended_between in shown.itertuples(index=False)
+        (*values, f"{first_seen:%Y-%m-%d %H:%M}", _ended(ended_between))
+        for *values, first_seen, _, ended_between in shown.itertuples(index=False)
     ]
-    titles = ("id", "name", "categoryId", "status", "first seen (UTC)", "ended between (UTC)")
+    titles = (*spec.PET_FIELDS, "first seen (UTC)", "ended between (UTC)")
     click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
     if len(history) > len(shown):
         click.echo(f"... {len(history) - len(shown):,} more; -o FILE writes all of them", err=True)

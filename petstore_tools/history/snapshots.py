@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, overload
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, MissingExtraError
 from petstore_tools.history.since import instant
+from petstore_tools.history.stays import TEXTS
 from petstore_tools.history.storage import KeptListing, Storage
 from petstore_tools.listing.checkpoint import Checkpoints, folder_name
 from petstore_tools.listing.completeness import Listing
@@ -244,10 +245,9 @@ class SnapshotStore:
             now: Unix seconds.
 
         Returns:
-            By id and time: `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
-            missing where unset), `first_seen`, `last_seen` (datetime, UTC: the end of the first and the last
-            listing that showed it), `ended_between` (interval of datetimes: from the end of the last listing
-            that showed it to the start of the next one; missing while it has not ended).
+            By id and time: the columns of a listing, `first_seen`, `last_seen` (datetime, UTC: the end of
+            the first and the last listing that showed it), `ended_between` (interval of datetimes: from the
+            end of the last listing that showed it to the start of the next one; missing while open).
 
         Raises:
             ArgumentError: `since` is no age, date or time, or in the future.
@@ -260,12 +260,12 @@ class SnapshotStore:
         stays = self.storage.stays(closed_since=None if since is None else instant(since, now))
         if pet_id is not None:
             stays = stays[stays["id"] == pet_id]
-        stays = stays.sort_values(["id", "first"], ignore_index=True)
+        texts = dict.fromkeys(TEXTS, text_dtype())
+        stays = stays.sort_values(["id", "first"], ignore_index=True).astype(texts)
         others = sorted(set(stays["status"].dropna()) - set(spec.STATUSES))
         statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
         last_seen = stays["last_seen"].where(stays["gone_by"].notna())
-        return stays[list(spec.COLUMNS)].assign(
-            name=stays["name"].astype(text_dtype()),
+        return stays[list(spec.PET_FIELDS)].assign(
             status=stays["status"].astype("object").astype(statuses),
             first_seen=stays["first_seen"],
             last_seen=stays["last_seen"],

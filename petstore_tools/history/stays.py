@@ -15,7 +15,8 @@ from petstore_tools import spec
 if TYPE_CHECKING:
     import pandas as pd
 
-VALUES: Final = list(spec.COLUMNS)
+VALUES: Final = list(spec.PET_FIELDS)
+TEXTS: Final = [name for name, kind in spec.PET_FIELDS.items() if kind is str]
 
 
 def fold(
@@ -60,17 +61,14 @@ def shown_in(stays: pd.DataFrame, number: int) -> pd.DataFrame:
 
 
 def plain(listing: pd.DataFrame) -> pd.DataFrame:
-    """Return the four columns with plain strings: the categories of a status differ between listings."""
+    """Return a listing's columns with plain strings: the categories of a status differ between listings."""
     values = listing[VALUES].reset_index(drop=True)
-    return values.assign(name=values["name"].astype("string"), status=values["status"].astype("string"))
+    return values.astype(dict.fromkeys(TEXTS, "string"))
 
 
 def none_yet() -> pd.DataFrame:
     """Return no stays, with their columns and dtypes."""
     import pandas as pd
 
-    texts, numbers = ("name", "status"), ("id", "categoryId", "first", "last")
-    empty = {name: pd.Series([], dtype="string") for name in texts} | {
-        name: pd.Series([], dtype="int64") for name in numbers
-    }
-    return pd.DataFrame(empty)[[*VALUES, "first", "last"]]
+    empty = pd.DataFrame(columns=[*VALUES, "first", "last"], dtype="int64")
+    return empty.astype(dict.fromkeys(TEXTS, "string"))

@@ -162,8 +162,6 @@ class Storage:
         every = pd.concat([self._read(file) for file in needed], ignore_index=True)
         shown = stays.shown_in(every, kept.number)
         shown = shown[~shown["id"].isin(kept.not_shown)]
-        statuses = shown["status"].astype("object")
-        shown = shown.assign(status=statuses.where(statuses.notna(), None))
         frame = Columns.of(shown).to_frame(kept.listing)
         frame.attrs["listing"] = kept.listing.to_dict()
         if Listing.of(frame) != kept.listing:
@@ -210,7 +208,7 @@ class Storage:
         except (OSError, ValueError, KeyError) as error:
             raise FrameError(f"the file of stays {file} cannot be read: {error}") from error
         frame: pd.DataFrame = table.to_pandas()
-        return frame.astype({"name": "string", "status": "string"})
+        return frame.astype(dict.fromkeys(stays.TEXTS, "string"))
 
     def _write(self, folder: str, number: int, frame: pd.DataFrame, times: dict[int, Listing]) -> str:
         parquet = load_parquet()

@@ -107,7 +107,7 @@ class ImportResult:
         found += [(h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows]
         found = [(*row, None, None) for row in found]
         for bad in self.bad:
-            name, *typed = (self._typed(bad, field) for field in spec.COLUMNS[1:])
+            name, *typed = (self._typed(bad, field) for field in spec.NEW_PET_FIELDS)
             found.append((bad.number, name, None, None, "rejected", None, None, bad.why, *typed))
         found.sort(key=itemgetter(0))
         text = text_dtype()

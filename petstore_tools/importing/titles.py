@@ -13,7 +13,7 @@ from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import column_letter
 from petstore_tools.text import option, suggest
 
-FIELDS: Final = spec.COLUMNS[1:]
+FIELDS: Final = spec.NEW_PET_FIELDS
 # Titles that may mean a field, the likeliest first and without blanks and signs: proposed, never just taken.
 _PROPOSED: Final = {
     "name": """name tiername petname animalname nameofanimal namedestieres rufname tier haustier animal pet

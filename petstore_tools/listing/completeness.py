@@ -17,22 +17,21 @@ Completeness = Literal["complete", "cut", "unproven"]
 _NAMES_OF_0_1: Final = {"verdict": "completeness"}
 
 
-def digest(
-    ids: Sequence[int], names: Sequence[Any], categories: Sequence[Any], statuses: Sequence[Any]
-) -> str:
+def digest(*columns: Sequence[Any]) -> str:
     """
-    Return a digest of animals by all four columns, the same in any order; no text counts as missing.
+    Return a digest of animals by the columns of a listing, the same in any order; no text counts as missing.
 
     Raises:
         TypeError, OverflowError: An id or a category is no int64.
     """
-    in_order = sorted(ids)
-    if list(ids) != in_order:
+    ids, kinds = columns[0], spec.PET_FIELDS.values()
+    if list(ids) != sorted(ids):
         order = sorted(range(len(ids)), key=ids.__getitem__)
-        names, categories, statuses = ([column[n] for n in order] for column in (names, categories, statuses))
-    content = sha256(array("q", in_order))
-    content.update(array("q", categories))
-    for texts in (names, statuses):
+        columns = tuple([column[n] for n in order] for column in columns)
+    content = sha256()
+    for numbers in (column for column, kind in zip(columns, kinds, strict=True) if kind is int):
+        content.update(array("q", numbers))
+    for texts in (column for column, kind in zip(columns, kinds, strict=True) if kind is str):
         content.update(array("q", [len(text) if isinstance(text, str) else -1 for text in texts]))
         content.update("".join([t for t in texts if isinstance(t, str)]).encode("utf-8", "surrogatepass"))
     return content.hexdigest()[:32]
@@ -102,7 +101,7 @@ class Listing:
         try:
             if len(self.digest) == len(_digest_0_1([])):
                 return _digest_0_1(frame["id"].tolist()) == self.digest
-            return digest(*[frame[name].tolist() for name in spec.COLUMNS]) == self.digest
+            return digest(*[frame[name].tolist() for name in spec.PET_FIELDS]) == self.digest
         except (AttributeError, KeyError, TypeError, OverflowError):  # a column is gone, or another one
             return False
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
@@ -45,7 +45,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
                 rows = ([pet_id, escape_formula(name), *rest] for pet_id, name, *rest in rows)
             write_csv(
                 path,
-                spec.COLUMNS,
+                list(spec.PET_FIELDS),
                 rows,
                 encoding="utf-8-sig" if for_excel else "utf-8",
                 line_ending="\r\n" if for_excel else "\n",
@@ -55,7 +55,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
                 raise SheetError(
                     f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
                 )
-            write_xlsx(path, spec.COLUMNS, _cells(frame), note=str(Listing.of(frame)))
+            write_xlsx(path, list(spec.PET_FIELDS), _cells(frame), note=str(Listing.of(frame)))
         case ".json":
             replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
         case ".parquet":
@@ -67,12 +67,12 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
 
 
 def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:
-    for pet_id, name, category_id, status in zip(
-        *(frame[column].tolist() for column in spec.COLUMNS), strict=True
-    ):
-        yield [_number(pet_id), name, _number(category_id), status if isinstance(status, str) else ""]
+    for values in zip(*(frame[name].tolist() for name in spec.PET_FIELDS), strict=True):
+        yield [_cell(value) for value in values]
 
 
-def _number(value: int) -> str:
-    """Return a number's cell; beyond what a spreadsheet counts exactly it is text."""
+def _cell(value: Any) -> str:
+    """Return a text, "" for none, or a number's cell; beyond what a spreadsheet counts exactly it is text."""
+    if not isinstance(value, int):
+        return value if isinstance(value, str) else ""
     return NonTextCell(str(value), "a number") if abs(value) <= EXACT else str(value)

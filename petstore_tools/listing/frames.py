@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import FrameError
@@ -27,26 +27,28 @@ class Columns:
     """Animals gathered page by page, as columns: a dict per animal would take ten times the memory."""
 
     def __init__(self) -> None:
-        self.ids, self.categories = array("q"), array("q")
-        self.names: list[str] = []
-        self.statuses: list[str | None] = []
+        self._values: dict[str, Any] = {
+            name: array("q") if kind is int else [] for name, kind in spec.PET_FIELDS.items()
+        }
+
+    @property
+    def ids(self) -> Sequence[int]:
+        """The ids, in the order they came."""
+        ids: Sequence[int] = self._values["id"]
+        return ids
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> Self:
         """Take the animals of a frame that `to_frame` built."""
         columns = cls()
-        columns.ids.extend(frame["id"].tolist())
-        columns.categories.extend(frame["categoryId"].tolist())
-        columns.names += frame["name"].tolist()
-        columns.statuses += [None if status != status else status for status in frame["status"].tolist()]
+        for name, values in columns._values.items():
+            values.extend(frame[name].astype("object").where(frame[name].notna(), None).tolist())
         return columns
 
     def add(self, rows: Sequence[PetRow]) -> None:
         """Append rows."""
-        self.ids.extend([row["id"] for row in rows])
-        self.names += [row["name"] for row in rows]
-        self.categories.extend([row["categoryId"] for row in rows])
-        self.statuses += [row.get("status") for row in rows]
+        for name, values in self._values.items():
+            values.extend([row.get(name) for row in rows])
 
     def to_frame(self, listing: Listing) -> pd.DataFrame:
         """
@@ -64,21 +66,17 @@ class Columns:
         import numpy as np
         import pandas as pd
 
-        others = sorted({s for s in self.statuses if s is not None} - set(spec.STATUSES))
-        values = [*spec.STATUSES, *others]
-        codes = {value: code for code, value in enumerate(values)} | {None: -1}
+        others = sorted({s for s in self._values["status"] if s is not None} - set(spec.STATUSES))
+        dtypes = {"status": pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)}
         frame = pd.DataFrame(
             {
-                "id": np.array(self.ids, dtype="int64"),
-                "name": pd.array(self.names, dtype=text_dtype()),
-                "categoryId": np.array(self.categories, dtype="int64"),
-                "status": pd.Categorical.from_codes(
-                    [codes[status] for status in self.statuses],
-                    dtype=pd.CategoricalDtype(values, ordered=True),
-                ),
+                name: np.array(values, dtype="int64")
+                if isinstance(values, array)
+                else pd.array(values, dtype=dtypes.get(name, text_dtype()))
+                for name, values in self._values.items()
             }
         )
-        own = digest(self.ids, self.names, self.categories, self.statuses)
+        own = digest(*self._values.values())
         frame.attrs["listing"] = replace(listing, rows=len(frame), digest=own).to_dict()
         return frame
 
@@ -93,10 +91,10 @@ def check(frame: pd.DataFrame) -> None:
     """
     import pandas as pd
 
-    missing = [name for name in spec.COLUMNS if name not in frame.columns]
+    missing = [name for name in spec.PET_FIELDS if name not in frame.columns]
     if missing:
         raise FrameError(f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status")
-    for name in ("id", "categoryId"):
+    for name in (name for name, kind in spec.PET_FIELDS.items() if kind is int):
         if not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans:
             raise FrameError(
                 f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a merge "

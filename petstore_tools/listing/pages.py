@@ -287,7 +287,7 @@ class PageIterator:
         for status in statuses - _KNOWN:
             self._notes[f"the interface document does not name the status {str(status)[:40]!r}"] = None
         if rows and max(map(len, rows)) > len(spec.REQUIRED) + 1:
-            for name in {name for row in rows for name in row} - set(spec.COLUMNS):
+            for name in {name for row in rows for name in row} - set(spec.PET_FIELDS):
                 self._notes[f"the interface document does not name the field {name[:40]!r}"] = None
         new = self._pager.new
         if len(new) != len(rows):

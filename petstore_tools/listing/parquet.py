@@ -79,7 +79,7 @@ def read_listing(path: Path) -> Listing:
         return Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
 
 
-def read_frame(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFrame:
+def read_frame(path: Path, columns: Sequence[str] = tuple(spec.PET_FIELDS)) -> pd.DataFrame:
     """
     Return the frame of a Parquet file, as `list_pets` gave it, or some of its columns.
 
@@ -89,7 +89,7 @@ def read_frame(path: Path, columns: Sequence[str] = spec.COLUMNS) -> pd.DataFram
     with _opened(path) as file:
         frame: pd.DataFrame = file.read(columns=list(columns)).to_pandas()
         listing = Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
-    if "name" in frame:  # written with another version of pandas
-        frame["name"] = frame["name"].astype(text_dtype())
+    texts = [name for name in columns if spec.PET_FIELDS[name] is str and name != "status"]
+    frame = frame.astype(dict.fromkeys(texts, text_dtype()))  # it may be of another version of pandas
     frame.attrs["listing"] = listing.to_dict()
     return frame

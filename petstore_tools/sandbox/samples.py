@@ -31,7 +31,6 @@ Toby Trixie Tulip Uma Vera Violet Wanda Whisky Willow Winston Xena Yara Yuki Zel
 """.split()
 _TITLES: Final = ("", "", "", "", "", "", "Little ", "Old ", "Lady ", "Sir ", "Mister ", "Miss ")
 _ENDINGS: Final = ("", "", "", "", "", "", "", " II", " III", " of Oak Farm", " the Brave")
-HEADER: Final = spec.COLUMNS[1:]
 _STATUSES: Final = (*spec.STATUSES, None)
 _STATUS_WEIGHTS: Final = (55, 18, 22, 5)
 
@@ -80,7 +79,7 @@ def _endless(seed: int) -> Iterator[Animal]:
 
 def animals_csv(count: int = 1_000, *, seed: int = SEED) -> str:
     """Return sample animals as the text of a CSV file with columns name, categoryId, status."""
-    return as_csv([HEADER, *animals(count, seed=seed)])
+    return as_csv([spec.NEW_PET_FIELDS, *animals(count, seed=seed)])
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:

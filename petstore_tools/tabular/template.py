@@ -16,7 +16,6 @@ CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never r
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
 MOST_NOTES: Final = 2_000  # with more, a spreadsheet opens slowly; every bad cell is coloured all the same
 _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
-_FIELDS: Final = spec.COLUMNS[1:]
 _LAST_ROW: Final = 1_048_575  # counted from 0
 _EXACT: Final = 10**15 - 1  # a spreadsheet keeps 15 digits of a number
 _WIDTH: Final = 24  # of a column of the template, in characters
@@ -46,8 +45,8 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     if categories:
         chosen, _ = next(_choices(categories))
         examples["categoryId"] = f"The animal's category: choose it from the list.\nExample: {chosen}"
-    fields = {field: at for at, field in enumerate(_FIELDS)}
-    return rejects_bytes(_FIELDS, [], fields=fields, categories=categories, examples=examples)
+    fields = {field: at for at, field in enumerate(spec.NEW_PET_FIELDS)}
+    return rejects_bytes(spec.NEW_PET_FIELDS, [], fields=fields, categories=categories, examples=examples)
 
 
 def rejects_bytes(

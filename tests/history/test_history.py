@@ -31,7 +31,7 @@ def test_the_history_of_one_animal_has_a_row_for_each_status() -> None:
     assert history["ended_between"].isna().tolist() == [False, False, True]
     assert history["ended_between"][0].left == history["last_seen"][0]
     assert history["ended_between"][0].right == pd.Timestamp("2026-01-07 09:00", tz="UTC")
-    assert list(history.columns) == [*spec.COLUMNS, "first_seen", "last_seen", "ended_between"]
+    assert list(history.columns) == [*spec.PET_FIELDS, "first_seen", "last_seen", "ended_between"]
 
 
 def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:

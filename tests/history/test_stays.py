@@ -23,7 +23,7 @@ T0 = 1_767_603_600.0
 def listed(animals: list[Animal], at: float = T0, *, holes: bool = False) -> pd.DataFrame:
     """Return a complete listing of these animals, which took a minute and ended at `at`."""
     columns = Columns()
-    columns.add([dict(zip(spec.COLUMNS, animal, strict=True)) for animal in animals])  # type: ignore[misc]
+    columns.add([dict(zip(spec.PET_FIELDS, animal, strict=True)) for animal in animals])  # type: ignore[misc]
     listing = Listing("complete", "the service said so", None, 0, "", 1, 1, 0, at - 60, at, "sandbox")
     return columns.to_frame(replace(listing, holes_suspected=holes))
 
@@ -87,7 +87,7 @@ def test_the_stays_are_the_runs_of_equal_values(
 
     found = {
         (i, n, c, None if pd.isna(s) else s, first, last)
-        for i, n, c, s, first, last in stays[[*spec.COLUMNS, "first", "last"]].itertuples(index=False)
+        for i, n, c, s, first, last in stays[[*spec.PET_FIELDS, "first", "last"]].itertuples(index=False)
     }
     assert found == {(*animal, *run) for animal, seen in runs.items() for run in seen}
     assert len(stays) == len(found)

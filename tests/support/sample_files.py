@@ -12,7 +12,7 @@ from pathlib import Path
 import xlsxwriter
 
 from petstore_tools import spec
-from petstore_tools.sandbox.samples import HEADER, animals, animals_csv, as_csv
+from petstore_tools.sandbox.samples import animals, animals_csv, as_csv
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -46,7 +46,7 @@ def problems_csv() -> str:
         ("Twin", "5", "available"),
         (),
     ]
-    rows: list[tuple[object, ...]] = [HEADER]
+    rows: list[tuple[object, ...]] = [spec.NEW_PET_FIELDS]
     for number, animal in enumerate(animals(12, seed=7)):
         rows += [animal, *bad[number * 2 : number * 2 + 2], *kept[number : number + 1]]
     return as_csv(rows)
