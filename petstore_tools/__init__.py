@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from petstore_tools.sandbox import Sandbox
     from petstore_tools.store import PetStore
     from petstore_tools.throttle.quota import Quota
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until the caller adds another
 
 __all__ = [
     "ImportPreview",

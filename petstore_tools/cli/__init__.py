@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -38,6 +40,49 @@ RENAMED = {
     "--per-minute": "--plan PER_MINUTE/PER_DAY",
     "settle": "reconcile",
 }
+
+
+@contextmanager
+def _logging(level: int) -> Iterator[None]:
+    """Write what the client does to stderr: on a terminal above the progress bar."""
+    logger, lines = logging.getLogger("petstore_tools"), logging.StreamHandler()
+    lines.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    before = logger.level
+    logger.addHandler(lines)
+    logger.setLevel(level)
+    try:
+        if sys.stderr.isatty():
+            from tqdm.contrib.logging import logging_redirect_tqdm
+
+            with logging_redirect_tqdm([logger]):
+                yield
+        else:
+            yield
+    finally:
+        logger.removeHandler(lines)
+        logger.setLevel(before)
+
+
+def _begin_logging(ctx: click.Context, _: click.Parameter, times: int) -> None:
+    if times:
+        ctx.with_resource(_logging(logging.INFO if times == 1 else logging.DEBUG))
+
+
+VERBOSE = click.Option(
+    ["-v", "--verbose"],
+    count=True,
+    expose_value=False,
+    callback=_begin_logging,
+    help="Write waits, retries and refusals to stderr; -vv each request.",
+)
+
+
+def _with_verbose(command: click.Command) -> None:
+    """Give a command the option `-v`, and those below it."""
+    for below in getattr(command, "commands", {}).values():
+        _with_verbose(below)
+    if VERBOSE not in command.params:
+        command.params.append(VERBOSE)
 
 
 class Group(click.Group):
@@ -79,6 +124,8 @@ class Lazy(Group):
             return None
         module = import_module(f"{__name__}.{'import_' if name == 'import' else name}")
         command: click.Command = getattr(module, f"{name}_")
+        if name != "serve":  # which shows its own faults, and answers with --access-log
+            _with_verbose(command)
         return command
 
 

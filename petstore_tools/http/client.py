@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from petstore_tools.throttle.ledger import open_ledger
 
 if TYPE_CHECKING:
     import requests
+
+_log = logging.getLogger(__name__)
 
 
 class Client:
@@ -143,6 +146,7 @@ class Client:
                     safe = method == "GET" or not error.may_have_left
                     if not safe or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         raise
+                    why = str(error)
                 else:
                     if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
                         on_no_effect()
@@ -151,7 +155,12 @@ class Client:
                     failed = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
                     if not failed or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         return reply
-                self.gate.pause(retry.backoff_s(failures, self._rng), call_options)
+                    why = f"{request_line(method, url)}: the service answered {reply.status}"
+                pause_s = retry.backoff_s(failures, self._rng)
+                _log.info(
+                    "%s. Attempt %d of %d follows in %.1f s.", why, failures + 1, retry.ATTEMPTS, pause_s
+                )
+                self.gate.pause(pause_s, call_options)
 
     def attempt(
         self,
@@ -186,6 +195,7 @@ class Client:
             self.gate.failed(token, may_have_left=may_have_left)
             raise
         self._count(call_options)
+        _log.debug("%s: the service answered %d.", request_line(method, url), reply.status)
         code = error_code(reply.body) if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
         self.gate.answered(token, reply.status, reply.headers, code)
         return reply

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -22,6 +24,7 @@ from petstore_tools.throttle.throttle import Wait
 
 Animals = list[tuple[int, PetValues]]  # id and values of each
 
+_log = logging.getLogger(__name__)
 LOCKED_S: Final = 0.2  # until a lock that another import holds is tried again
 
 
@@ -102,6 +105,9 @@ def reconcile_unknown(
             if is_last or all(outcome.detail != LOST_ELSEWHERE for _, outcome in outcomes):
                 decided = [pair for pair in outcomes if resend or pair[1].state != "unsent"]
                 journal.transition(decided, now=client.clock.now())
+                became = Counter(outcome.state for _, outcome in decided)
+                counts = ", ".join(f"{count:,} {state}" for state, count in sorted(became.items()))
+                _log.info("Reconciled %s by a listing: %s.", pluralize(len(unknown), "unknown row"), counts)
                 break
         starts_at = client.clock.now() + client.reconcile_after_s
     return [outcome for _, outcome in outcomes]
@@ -116,6 +122,8 @@ def reconcilable_at(client: Client, entries: Iterable[Entry]) -> float:
 def _wait_until(client: Client, at: float, call_options: CallOptions, rows: int) -> None:
     """Wait, so that what was still under way has arrived."""
     why = f"a listing that shows what became of {pluralize(rows, 'row')} whose answer was lost"
+    if client.clock.now() < at:
+        client.gate.log_wait(Wait(at, why))
     while client.clock.now() < at:
         call_options.on_wait(Wait(at, why))
         client.clock.sleep_until(at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +29,7 @@ from petstore_tools.text import pluralize, utc_text
 from petstore_tools.throttle.forecast import SLOW_S, connections
 from petstore_tools.throttle.gate import ALONE, CallOptions
 
+_log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
 _REFUSED: Final = frozenset(range(400, 500)) - {HTTPStatus.UNAUTHORIZED}
@@ -264,6 +266,8 @@ class PageIterator:
         """Remember what a listing has learnt that has ended."""
         if isinstance(step, NextPage):
             return
+        if step.completeness != "complete" and self._query.first is None:
+            _log.warning("A listing is %s: %s.", step.completeness, step.reason)
         self._end, proved = step, None if self._pager.scheme is None else self._pager.scheme.name
         self._inventory.remembered.keep(
             self._client.base_url,

@@ -38,6 +38,7 @@ MAX_PATH_LOGGED: Final = 200  # characters
 Caller = tuple[str, tuple[Window, Window]]  # under what name it is counted ("": not at all), and its windows
 _log = logging.getLogger(__name__)
 _access = logging.getLogger("petstore_tools.access")
+_access.setLevel(logging.WARNING)  # a line an answer is written only where it is asked for
 
 
 class Service:

@@ -67,6 +67,7 @@ def worker() -> App:
     from petstore_tools.service.app import Service
     from petstore_tools.service.database import Database
 
+    log_errors()
     if os.environ.get(ACCESS_LOG):
         log_access()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -79,6 +80,12 @@ def _end_with_parent() -> None:
     if supervisor is not None:
         supervisor.join()
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def log_errors() -> None:
+    """Write the service's own faults to stderr: without this, no record of the package is shown."""
+    assert logging.lastResort is not None
+    logging.getLogger("petstore_tools").addHandler(logging.lastResort)
 
 
 def log_access() -> None:
@@ -98,6 +105,7 @@ def serve(app: App, listener: socket.socket, **more: Any) -> None:
     Raises:
         KeyboardInterrupt: Ctrl-C or SIGTERM came.
     """
+    log_errors()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again at its end
     uvicorn.Server(config(app, **more)).run(sockets=[listener])
 

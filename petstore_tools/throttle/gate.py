@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,12 +19,16 @@ from typing import Final, TypeVar
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, SettingsError
 from petstore_tools.plans import Plan
+from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger
 from petstore_tools.throttle.throttle import Go, Requester, Stop, Throttle, Wait
 
+LOGGED_FROM_S: Final = 1.0  # shorter waits are not logged: the next answer ends them
 _HOST: Final = socket.gethostname()
+_log = logging.getLogger(__name__)
+_REFUSALS: Final[dict[int, str]] = {401: "it does not know the key", 429: "there were too many requests"}
 T = TypeVar("T")
 
 
@@ -76,6 +82,7 @@ class Gate:
         if not isinstance(given, Real) or isinstance(given, bool) or not max_wait_s >= 0:
             raise SettingsError(f"max_wait_s must be a number of seconds, 0 or more, not {given!r:.60}")
         self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
+        self._logged_until, self._logging = 0.0, threading.Lock()
 
     @property
     def name(self) -> str:
@@ -112,12 +119,25 @@ class Gate:
                     if wait.until - self._clock.now() > patience_s:
                         raise QuotaError(why, plan=str(self.read()[0]), resumes_at=wait.until)
                     waited = True
+                    self.log_wait(wait)
                     call_options.on_wait(wait)
                     self._clock.sleep_until(wait.until)
+
+    def log_wait(self, wait: Wait) -> None:
+        """Log a wait of a second or more; calls that wait for the same moment share one line."""
+        with self._logging:
+            is_new = wait.until >= max(self._logged_until, self._clock.now()) + LOGGED_FROM_S
+            if is_new:
+                self._logged_until = wait.until
+        if is_new:
+            _log.info("Waiting until %s: %s.", utc_text(wait.until), wait.why)
 
     def answered(self, token: str, status: int, headers: Mapping[str, str], code: str) -> None:
         """Record an answer: status, headers, and the code of an Error body, which may name a ban."""
         banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in code.casefold()
+        if status in _REFUSALS:
+            why = "it has banned the key" if banned else _REFUSALS[status]
+            _log.warning("The service refused a request (%d): %s.", status, why)
 
         def record(throttle: Throttle, now: float) -> None:
             service_now = throttle.budget.service_time(now)

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 import requests
 import responses
-from responses import registries
 from urllib3.exceptions import NewConnectionError
+from wires import BASE
 
-from petstore_tools import PetStore
-from petstore_tools.clock import ManualClock
 from petstore_tools.errors import TransportError
 from petstore_tools.http.client import Client
-from petstore_tools.plans import Plan
-from petstore_tools.settings import SecretStr, Settings
 
-BASE = "https://pets.example/v1"
 REFUSED = requests.ConnectionError(NewConnectionError(None, "refused"))  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def wire() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock(registry=registries.OrderedRegistry) as mock:
-        yield mock
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
-    settings = Settings(BASE, "production", SecretStr("k"), Plan(60, 1_000), tmp_path)
-    with PetStore.from_settings(settings, clock=ManualClock(1_800_000_000.0)) as store:
-        yield store.client
 
 
 def create(client: Client) -> tuple[list[str], int | TransportError]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import netrc
-import random
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -14,34 +12,11 @@ import pytest
 import requests
 import responses
 from requests.adapters import HTTPAdapter
-from responses import registries
+from wires import BASE, KEY, PET
 
 from petstore_tools import PetStore
-from petstore_tools.clock import ManualClock
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError
 from petstore_tools.http import transport
-from petstore_tools.plans import Plan
-from petstore_tools.settings import SecretStr, Settings
-
-BASE = "https://pets.example/v1"
-KEY = "psk_never_shown"
-T0 = 1_800_000_000.0
-PET = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
-
-
-@pytest.fixture
-def wire() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock(registry=registries.OrderedRegistry) as mock:
-        yield mock
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> PetStore:
-    found = PetStore.from_settings(
-        Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path), clock=ManualClock(T0)
-    )
-    found.client._rng = random.Random(1)
-    return found
 
 
 @pytest.mark.case("P8a")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import responses
-from responses import registries
+from wires import BASE, KEY, PET, T0, rate
 
 from petstore_tools import PetStore
 from petstore_tools.clock import ManualClock
@@ -27,36 +25,6 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.plans import Plan
-from petstore_tools.settings import SecretStr, Settings
-
-BASE = "https://pets.example/v1"
-KEY = "psk_never_shown"
-T0 = 1_800_000_000.0
-PET = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
-
-
-@pytest.fixture
-def wire() -> Iterator[responses.RequestsMock]:
-    with responses.RequestsMock(registry=registries.OrderedRegistry) as mock:
-        yield mock
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> PetStore:
-    found = PetStore.from_settings(
-        Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path), clock=ManualClock(T0)
-    )
-    found.client._rng = random.Random(1)
-    return found
-
-
-def rate(remaining: int = 59, **more: str) -> dict[str, str]:
-    return {
-        "X-RateLimit-Limit": "60",
-        "X-RateLimit-Remaining": str(remaining),
-        "X-RateLimit-Reset": str(int(T0) + 60),
-    } | more
 
 
 def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(

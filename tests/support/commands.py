@@ -35,8 +35,10 @@ def run(
 def on_a_terminal(*arguments: str, box: Sandbox, cwd: Path, answers: str = "") -> tuple[int, str]:
     """Run a command of ours on a terminal of its own; return its exit code and all that the screen showed."""
     import pty  # POSIX only
+    import termios
 
     ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 120))  # of no columns, a bar is not drawn
     told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key, "PETSTORE_PROGRESS": "1"}
     process = subprocess.Popen(
         [sys.executable, "-m", "petstore_tools", *arguments],

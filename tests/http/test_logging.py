@@ -1,0 +1,200 @@
+"""What the client logs: each wait, retry, refusal and reconciliation once, never the key, nothing unasked."""
+
+from __future__ import annotations
+
+import logging
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import responses
+from inventories import ROWS, through
+from proxy import FaultProxy, reply
+from wires import BASE, KEY
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.errors import KeyBannedError, PetstoreError, UnauthorizedError
+from petstore_tools.http.client import Client
+from petstore_tools.sandbox import samples
+from petstore_tools.sandbox.faults import Fault
+
+TIME = r"20[0-9-]{8} [0-9:]{8} UTC"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of sample animals."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
+    """What a program sees that asks for waits, retries, refusals and reconciliations."""
+    with caplog.at_level(logging.INFO, logger="petstore_tools"):
+        yield caplog
+
+
+def test_threads_that_wait_for_the_same_moment_log_one_line(log: pytest.LogCaptureFixture) -> None:
+    """130 requests of eight threads at 60 a minute meet the end of the minute twice."""
+    with Sandbox(plan="60/1000", animals=1) as box:
+
+        def read() -> None:
+            for _ in range(17):
+                box.store.client.call("GET", f"{box.base_url}/pets")
+
+        with box.clock.working():
+            threads = [threading.Thread(target=read) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+        for thread in threads:
+            thread.join(60)
+
+    assert len(log.messages) == len(set(log.messages)) == 2
+    for line in log.messages:
+        assert re.fullmatch(rf"Waiting until {TIME}: the 60 requests of this minute are used\.", line)
+
+
+def test_a_429_is_logged_with_the_wait_that_follows(
+    wire: responses.RequestsMock, client: Client, log: pytest.LogCaptureFixture
+) -> None:
+    """The refusal is a warning, the wait a line of information."""
+    wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "30"})
+    wire.get(f"{BASE}/pets", json=[])
+
+    client.call("GET", f"{BASE}/pets")
+
+    refused, waits = log.records
+    assert refused.getMessage() == "The service refused a request (429): there were too many requests."
+    assert refused.levelno == logging.WARNING
+    assert re.fullmatch(rf"Waiting until {TIME}: .*429.*\.", waits.getMessage())
+    assert waits.levelno == logging.INFO
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "line"),
+    [
+        (401, "unauthorized", "The service refused a request (401): it does not know the key."),
+        (429, "key_banned", "The service refused a request (429): it has banned the key."),
+    ],
+)
+def test_a_refused_key_is_logged_once(
+    wire: responses.RequestsMock,
+    client: Client,
+    log: pytest.LogCaptureFixture,
+    status: int,
+    code: str,
+    line: str,
+) -> None:
+    """A call after a ban sends nothing, and logs nothing."""
+    error = {"code": code, "message": f"no, {KEY}", "status": status}
+    wire.get(f"{BASE}/pets/1", status=status, json=error, headers={"Retry-After": "900"})
+
+    with pytest.raises((UnauthorizedError, KeyBannedError)):
+        client.get(1)
+    if code == "key_banned":
+        with pytest.raises(KeyBannedError):
+            client.get(1)
+
+    assert log.messages == [line]
+
+
+def test_each_retry_is_logged_with_its_reason(
+    wire: responses.RequestsMock, client: Client, log: pytest.LogCaptureFixture
+) -> None:
+    """A 500 and a broken connection are two retries; the answer in the end is no line."""
+    wire.get(f"{BASE}/pets", status=500)
+    wire.get(f"{BASE}/pets", body=ConnectionError("broken"))
+    wire.get(f"{BASE}/pets", json=[])
+
+    client.call("GET", f"{BASE}/pets?limit=1")
+
+    first, second = log.messages
+    assert re.fullmatch(
+        r"GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in 0\.\d s\.", first
+    )
+    assert re.fullmatch(r"GET /v1/pets: the connection broke .*\. Attempt 3 of 5 follows in .* s\.", second)
+
+
+def test_a_link_to_another_host_is_logged_once(
+    wire: responses.RequestsMock, store: PetStore, log: pytest.LogCaptureFixture
+) -> None:
+    """So is any listing that ends incomplete; one that was asked to be short is not."""
+    link = {"Link": f'<https://user:{KEY}@elsewhere.example/v1/pets>; rel="next"'}
+    animals = [{"id": n, "name": "Rex", "categoryId": 1} for n in range(1, 101)]
+    wire.get(f"{BASE}/pets", json=animals, headers=link)
+    wire.get(f"{BASE}/pets", json=animals[:2])
+
+    with pytest.warns(UserWarning, match="elsewhere"):
+        store.list_pets()
+    store.list_pets(first=2)
+
+    assert log.messages == [
+        "A listing is cut: the service says that the next page is at https://elsewhere.example; "
+        "the key is not sent there."
+    ]
+
+
+def test_a_reconciliation_is_logged_once(fast: Sandbox, file: Path, log: pytest.LogCaptureFixture) -> None:
+    """Two answers are lost, one animal exists: the wait, and what became of the rows."""
+    lost = {5: "drop before", 10: "drop after"}
+    with FaultProxy(
+        fast.base_url, lambda method, n: lost.get(n, "pass") if method == "POST" else "pass"
+    ) as proxy:
+        result = through(fast, proxy).import_pets(file)
+
+    waits, reconciled = log.messages
+    assert result.created == ROWS
+    assert re.fullmatch(rf"Waiting until {TIME}: .* 2 rows whose answer was lost\.", waits)
+    assert reconciled == "Reconciled 2 unknown rows by a listing: 1 created, 1 unsent."
+
+
+def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -> None:
+    """Not even of each request, from a service that fails, refuses, bans and repeats the key."""
+    faults = (Fault("error_before", every=4), Fault("drop_after", method="POST", every=5))
+    with (
+        caplog.at_level(logging.DEBUG, logger="petstore_tools"),
+        Sandbox(plan="60/1000", animals=250, faults=faults) as box,
+    ):
+        keys = [box.api_key]
+        box.store.import_pets(file, baseline=False)
+        for status, code in ((401, "unauthorized"), (429, "key_banned")):
+            body = f'{{"code": "{code} {box.api_key}", "message": "{box.api_key}", "status": {status}}}'
+            for fate in ("drop before", reply(status, body.encode())):
+                proxy = FaultProxy(box.base_url, lambda method, n, fate=fate: fate)
+                with proxy, pytest.raises(PetstoreError):
+                    through(box, proxy).list_pets()
+
+    assert {record.levelname for record in caplog.records} >= {"DEBUG", "INFO", "WARNING"}
+    assert len(caplog.records) > 100
+    formatted = logging.Formatter("%(message)s")
+    for record in caplog.records:
+        shown = formatted.format(record) + repr(vars(record))
+        for key in keys:
+            assert key not in shown
+            assert quote(key, safe="") not in shown
+
+
+def test_nothing_is_written_unless_a_program_asks() -> None:
+    """A retry, a wait and a refused key: not even Python's last resort for warnings shows them."""
+    script = """if True:
+        from contextlib import suppress
+        from pydantic import SecretStr
+        from petstore_tools import Sandbox
+        from petstore_tools.errors import UnauthorizedError
+        from petstore_tools.sandbox.faults import Fault
+
+        with Sandbox(plan="2/100", animals=150, faults=[Fault("error_before", at=(2,))]) as box:
+            box.store.list_pets()
+            with suppress(UnauthorizedError):
+                box.connect(api_key=SecretStr("psk_wrong")).list_pets()
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

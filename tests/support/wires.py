@@ -1,0 +1,19 @@
+"""What tests share that answer in place of a service: its address, the key, the time, an animal, headers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+BASE: Final = "https://pets.example/v1"
+KEY: Final = "psk_never_shown"
+T0: Final = 1_800_000_000.0
+PET: Final = {"id": 17, "name": "Rex", "categoryId": 3, "status": "sold"}
+
+
+def rate(remaining: int = 59, **more: str) -> dict[str, str]:
+    """Return the rate headers of a minute on plan Free, and others."""
+    return {
+        "X-RateLimit-Limit": "60",
+        "X-RateLimit-Remaining": str(remaining),
+        "X-RateLimit-Reset": str(int(T0) + 60),
+    } | more
