@@ -84,6 +84,15 @@ def postgres() -> Iterator[postgres_.Postgres]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def pgbouncer(postgres: postgres_.Postgres) -> Iterator[postgres_.Bouncer]:
+    """A real PgBouncer in transaction mode, in front of that server."""
+    if why := postgres_.bouncer_absent():
+        pytest.skip(why)
+    with postgres_.bouncing(postgres.port) as bouncer:
+        yield bouncer
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Name a database that does not exist yet: of SQLite, and of PostgreSQL."""

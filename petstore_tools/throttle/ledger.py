@@ -13,9 +13,11 @@ import json
 import sqlite3
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import SecretStr, TypeAdapter
 
@@ -30,7 +32,8 @@ T = TypeVar("T")
 Kind = Literal["shared", "memory"]
 
 _BUDGET: Final = TypeAdapter(Budget)
-_DEAD_HOLDER_S: Final = 5  # how long the database waits for a machine that vanished inside a transaction
+# the second: how long the database waits for a machine that vanished inside a transaction
+_BEGIN: Final = "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'"
 
 
 def open_ledger(
@@ -81,21 +84,93 @@ class MemoryLedger:
         """Do nothing."""
 
 
-def _changed(state: bytes, change: Callable[[Budget], T]) -> tuple[bytes, T]:
-    """Return the state after `change`, and what `change` returned; no bytes are no state yet."""
+def _decoded(state: bytes) -> Budget:
+    """Return a budget as it was kept; no bytes are no budget yet."""
     if b'"unspoken"' in state:
-        budget = _BUDGET.validate_python(from_0_1(json.loads(state)))
-    else:
-        budget = _BUDGET.validate_json(state) if state else Budget()
-    result = change(budget)
-    return _BUDGET.dump_json(budget), result
+        return _BUDGET.validate_python(from_0_1(json.loads(state)))
+    return _BUDGET.validate_json(state) if state else Budget()
 
 
-def _what(error: Exception, otherwise: str) -> str:
-    return "its content is damaged" if isinstance(error, ValueError) else otherwise
+class _Database(ABC):
+    """
+    What the ledgers that processes share have in common: one transaction serves all threads that wait for it.
+
+    A thread queues what it wants to change and waits for its turn. Whoever has the turn takes the budget, and
+    then changes it for all that are queued by then; the others find their work done.
+
+    Args:
+        subject: Which budget (`subject`).
+    """
+
+    ahead_s = 0.0
+    _unusable: tuple[type[Exception], ...] = (OSError, ValueError)
+
+    def __init__(self, subject: str) -> None:
+        self._subject, self._turn = subject, threading.Lock()
+        self._queue: dict[Future[Any], Callable[[Budget], Any]] = {}
+        self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(self._open)
+
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """Let `change` work on the budget alone, in one transaction with the others that wait for it."""
+        done: Future[T] = Future()
+        self._queue[done] = change
+        try:
+            with self._turn:
+                if not done.done():
+                    self._serve()
+            return done.result()
+        finally:
+            del self._queue[done]
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._turn:
+            self._connection.close()
+
+    def _waiting(self) -> dict[Future[Any], Callable[[Budget], Any]]:
+        return {done: change for done, change in self._queue.copy().items() if not done.done()}
+
+    def _serve(self) -> None:
+        """Change the budget for all that wait; where it cannot be used, all of them get the error."""
+        results: dict[Future[Any], Any] = {}
+
+        def changed(state: bytes) -> bytes:
+            budget = _decoded(state)
+            results.update({done: change(budget) for done, change in self._waiting().items()})
+            return _BUDGET.dump_json(budget)
+
+        try:
+            self._transact(changed)
+        except BaseException as error:
+            self._connection.close()
+            if not isinstance(error, self._unusable):
+                raise
+            damaged = isinstance(error, ValueError)
+            failure = LedgerError(self._message("its content is damaged" if damaged else self._reason(error)))
+            failure.__cause__ = error
+            for done in self._waiting():
+                done.set_exception(failure)
+        else:
+            for done, result in results.items():
+                done.set_result(result)
+
+    @abstractmethod
+    def _open(self) -> sqlite.Closable:
+        """Return a connection; the table is there."""
+
+    @abstractmethod
+    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+        """Replace the budget by what `changed` makes of it, in one transaction; nobody else can have it."""
+
+    @abstractmethod
+    def _message(self, reason: str) -> str:
+        """Say that the budget cannot be used, and what helps."""
+
+    def _reason(self, error: BaseException) -> str:
+        return str(error)
 
 
-class SqliteLedger:
+class SqliteLedger(_Database):
     """
     A budget as JSON in a file: exact under threads and processes, kept over restarts and kill -9.
 
@@ -108,34 +183,24 @@ class SqliteLedger:
     """
 
     shared = "with all processes of this user on this machine"
-    ahead_s = 0.0
+    _unusable = (sqlite3.Error, OSError, ValueError)
 
     def __init__(self, path: Path, subject: str) -> None:
-        self.path, self._subject, self._lock = path, subject, threading.Lock()
-        self._connection = sqlite.PerProcess(self._open)
+        super().__init__(subject)
+        self.path = path
 
-    def update(self, change: Callable[[Budget], T]) -> T:
-        """Let `change` work on the budget alone, in one transaction."""
-        try:
-            with self._lock, sqlite.transaction(self._connection.get()) as db:
-                query = "SELECT CAST(state AS BLOB) FROM key_budget WHERE subject = ?"
-                (state,) = db.execute(query, (self._subject,)).fetchone() or (b"",)
-                state, result = _changed(state, change)
-                db.execute("INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, state))
-                return result
-        except (sqlite3.Error, OSError, ValueError) as error:
-            self.close()
-            raise LedgerError(
-                f"The budget file {self.path.name} in the state folder cannot be used "
-                f"({_what(error, str(error))}). Nothing was sent. Make the folder writable, set "
-                "PETSTORE_STATE_DIR to a folder that is, move the file away if it is damaged, or pass "
-                'ledger="memory" to count the requests of this process only.'
-            ) from error
+    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+        with sqlite.transaction(self._connection.get()) as db:
+            query = "SELECT CAST(state AS BLOB) FROM key_budget WHERE subject = ?"
+            (state,) = db.execute(query, (self._subject,)).fetchone() or (b"",)
+            db.execute("INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, changed(state)))
 
-    def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._connection.close()
+    def _message(self, reason: str) -> str:
+        return (
+            f"The budget file {self.path.name} in the state folder cannot be used ({reason}). Nothing was "
+            "sent. Make the folder writable, set PETSTORE_STATE_DIR to a folder that is, move the file away "
+            'if it is damaged, or pass ledger="memory" to count the requests of this process only.'
+        )
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,9 +213,12 @@ class SqliteLedger:
         return connection
 
 
-class PostgresLedger:
+class PostgresLedger(_Database):
     """
     A budget in a PostgreSQL database, for a team on many machines; the database's clock is everybody's.
+
+    A transaction is two round trips: one takes the row and one keeps it, so the row is held for one of them.
+    No state of the session is used, since PgBouncer may give each transaction another session.
 
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is made there.
@@ -172,59 +240,57 @@ class PostgresLedger:
             import psycopg
         except ImportError as error:
             raise MissingExtraError("postgres", "a ledger on PostgreSQL") from error
-        self.ahead_s, self._wall, self._lock = 0.0, wall, threading.Lock()
-        self._url, self._subject, self._psycopg = url, subject, psycopg
-        self._connection = sqlite.PerProcess(self._open)
+        super().__init__(subject)
+        self._wall, self._url, self._psycopg = wall, url, psycopg
+        self._unusable = (psycopg.Error, OSError, ValueError)
 
-    def update(self, change: Callable[[Budget], T]) -> T:
-        """Let `change` work on the budget alone, in one transaction."""
+    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+        db: psycopg.Connection = self._connection.get()
         try:
-            with self._lock:
-                return self._update(change)
-        except (self._psycopg.Error, OSError, ValueError) as error:
-            self.close()
-            raise LedgerError(
-                f"The ledger database cannot be used ({_what(error, type(error).__name__)}). Nothing was "
-                "sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here and that its "
-                "user may create and change the table petstore_budget, or pass "
-                'ledger="memory" to count the requests of this process only.'
-            ) from error
+            state = self._take_row(db)
+        except self._psycopg.OperationalError:
+            if not db.closed:
+                raise
+            self._connection.close()  # the database was restarted since: nothing is in progress yet
+            db = self._connection.get()
+            state = self._take_row(db)
+        query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
+        db.execute(query, (changed(state).decode(), self._subject))
 
-    def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._connection.close()
+    def _take_row(self, db: psycopg.Connection) -> bytes:
+        """Begin a transaction that holds the budget, and read the database's clock."""
+        held = db.execute(
+            f"{_BEGIN}; SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
+            # a subquery, so that the time is read when the row is ours, not before
+            " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS held",
+            (self._subject,),
+        )
+        while held.nextset():
+            pass
+        row = held.fetchone()
+        assert row is not None
+        self.ahead_s = row[1] - self._wall()
+        state: str = row[0]
+        return state.encode()
 
-    def _update(self, change: Callable[[Budget], T]) -> T:
-        try:
-            self._connection.get().execute("SELECT 1")
-        except self._psycopg.OperationalError:  # the database was restarted since: nothing is in progress yet
-            self._connection.close()
-        db = self._connection.get()
-        with db.transaction():
-            row = db.execute(
-                # in a subquery, so that the time is read when the row is ours, not before
-                "SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
-                " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS held",
-                (self._subject,),
-            ).fetchone()
-            assert row is not None
-            self.ahead_s = row[1] - self._wall()
-            state, result = _changed(row[0].encode(), change)
-            query = "UPDATE petstore_budget SET state = %s WHERE subject = %s"
-            db.execute(query, (state.decode(), self._subject))
-            return result
+    def _message(self, reason: str) -> str:
+        return (
+            f"The ledger database cannot be used ({reason}). Nothing was sent. Check that the address in "
+            "PETSTORE_LEDGER_URL can be reached from here and that its user may create and change the table "
+            'petstore_budget, or pass ledger="memory" to count the requests of this process only.'
+        )
+
+    def _reason(self, error: BaseException) -> str:
+        return type(error).__name__  # its text may show the password
 
     def _open(self) -> psycopg.Connection:
         db = self._connected()
-        db.execute("SET lock_timeout = '10s'")
-        db.execute(f"SET idle_in_transaction_session_timeout = '{_DEAD_HOLDER_S}s'")
-        with db.transaction():
-            db.execute("SELECT pg_advisory_xact_lock(hashtext('petstore_budget'))")  # two may come first
-            db.execute(
-                "CREATE TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text NOT NULL)"
-            )
-            db.execute("INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING", (self._subject,))
+        db.execute(  # several statements at once are one transaction
+            "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));"  # two may come first
+            "CREATE TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text NOT NULL);"
+            "INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING",
+            (self._subject,),
+        )
         return db
 
     def _connected(self) -> psycopg.Connection:
@@ -232,6 +298,10 @@ class PostgresLedger:
             return self._psycopg.connect(
                 self._url.get_secret_value(),
                 autocommit=True,
+                prepare_threshold=None,
+                # sends several statements in one round trip; a pipeline of psycopg ends with a Flush after
+                # its Sync, and then PostgreSQL does not see that a transaction is idle
+                cursor_factory=self._psycopg.ClientCursor,
                 connect_timeout=5,
                 client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
             )

@@ -12,9 +12,10 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 NOBODY: Final = 65534
 _NUMBERS = itertools.count(1)
@@ -111,3 +112,70 @@ def running() -> Iterator[Postgres]:
             yield server
         finally:
             server.stop()
+
+
+def bouncer_absent() -> str:
+    """Return why no PgBouncer can run here, or ""."""
+    return (
+        "" if shutil.which("pgbouncer") else "pgbouncer is not installed (Debian: apt-get install pgbouncer)"
+    )
+
+
+class Bouncer:
+    """
+    A PgBouncer in transaction mode: each transaction may get another of three sessions, cleaned before it.
+
+    Args:
+        folder: For its settings; a temporary one.
+        port: Of the server behind it.
+    """
+
+    def __init__(self, folder: Path, port: int) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port: int = free.getsockname()[1]
+        settings = folder / "pgbouncer.ini"
+        settings.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={port} user=postgres\n[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\nauth_type = any\n"
+            "pool_mode = transaction\ndefault_pool_size = 3\nserver_reset_query = DISCARD ALL\n"
+            "server_reset_query_always = 1\nmax_client_conn = 200\n"
+        )
+        folder.chmod(0o755)
+        settings.chmod(0o644)
+        as_nobody: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        program = shutil.which("pgbouncer")
+        assert program is not None
+        self._process = subprocess.Popen(
+            [program, "-q", str(settings)],
+            stderr=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            cwd="/",
+            **as_nobody,
+        )
+        for _ in range(200):
+            with suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return
+            time.sleep(0.05)
+        raise RuntimeError("PgBouncer did not start")
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(20)
+
+    def url(self, url: str) -> str:
+        """Return the same database's address, through PgBouncer."""
+        return url.replace(f":{urlsplit(url).port}/", f":{self.port}/")
+
+
+@contextmanager
+def bouncing(port: int) -> Iterator[Bouncer]:
+    """Run a PgBouncer in front of the server at a port."""
+    with tempfile.TemporaryDirectory(prefix="petstore-pgbouncer-") as folder:
+        bouncer = Bouncer(Path(folder), port)
+        try:
+            yield bouncer
+        finally:
+            bouncer.stop()

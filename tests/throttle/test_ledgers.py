@@ -1,4 +1,4 @@
-"""One behaviour over every ledger: in memory, in a file, in a real PostgreSQL; with real processes."""
+"""One behaviour over every ledger: in memory, in a file, in a real PostgreSQL, behind a real PgBouncer."""
 
 from __future__ import annotations
 
@@ -43,16 +43,17 @@ def place(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if kind == "sqlite":
         return str(tmp_path / "budget.db")
     server: Postgres = request.getfixturevalue("postgres")
-    return server.database()
+    url = server.database()
+    return url if kind == "postgresql" else request.getfixturevalue("pgbouncer").url(url)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", "postgresql", "pgbouncer"])
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A ledger that processes share."""
     return place(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", "sqlite", "postgresql", "pgbouncer"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
     kept = MemoryLedger() if request.param == "memory" else opened(place(request.param, request, tmp_path))
     yield kept
@@ -188,11 +189,12 @@ def test_a_process_killed_with_the_lock_or_a_lease_stops_nobody(where: str, held
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs a process that can be stopped")
+@pytest.mark.parametrize("kind", ["postgresql", "pgbouncer"])
 def test_a_machine_that_vanishes_inside_a_transaction_stops_the_others_for_seconds(
-    postgres: Postgres,
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """It holds the row and never comes back: the database ends its session after 5 s."""
-    where = postgres.database()
+    where = place(kind, request, tmp_path)
     process = subprocess.Popen([sys.executable, "-c", HOLDING, where, "lock"], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
