@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.tabular.cells import MalformedLine, Sheet
+from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
 from petstore_tools.tabular.formats import open_sheets
 from petstore_tools.tabular.frames import FrameSource
 
@@ -61,7 +61,7 @@ def _from_sheets(sheets: Iterable[Sheet], where: str) -> Iterator[tuple[str, str
     for sheet in sheets:
         records = sheet.records()
         for _, header in islice(records, _HEADER_WITHIN):
-            titles = [] if isinstance(header, MalformedLine) else [cell.strip().casefold() for cell in header]
+            titles = [cell.strip().casefold() for cell in header]
             found = [[at for at, title in enumerate(titles) if title in known] for known in _TITLES]
             if [len(places) for places in found] == [1, 1]:
                 yield from _pairs(records, found[0][0], found[1][0])
@@ -69,9 +69,7 @@ def _from_sheets(sheets: Iterable[Sheet], where: str) -> Iterator[tuple[str, str
     raise ArgumentError(f"categories: {where} has no columns id and name; give {_WHAT}")
 
 
-def _pairs(
-    records: Iterable[tuple[int, list[str] | MalformedLine]], at_id: int, at_name: int
-) -> Iterator[tuple[str, str, str]]:
+def _pairs(records: Iterable[Record], at_id: int, at_name: int) -> Iterator[tuple[str, str, str]]:
     for number, cells in records:
         if isinstance(cells, MalformedLine):
             yield f" row {number}", cells.line, ""

@@ -23,7 +23,6 @@ from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
-from petstore_tools.importing.values import Matcher
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import option, pluralize
@@ -55,8 +54,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     table, path = _read_as_before(options, folder), options.path
     path = path.resolve() if options.is_file else path
     target = Target(client.environment, client.base_url, path, table.source.name)
-    matcher = table.matcher()
-    rows, hidden = _by_visibility(table, options, matcher)
+    rows, hidden = _by_visibility(table, options)
     good = tuple(row for row in rows if isinstance(row, Row))
     bad = tuple(row for row in rows if isinstance(row, BadRow))
     if not good and not bad and not hidden and options.from_journal is None:
@@ -82,7 +80,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         bad,
         hidden=tuple(row for row in hidden if row is not None),
         blank=rows.count(None),
-        matches=tuple(matcher.matches()),
+        matches=tuple(table.matches(good)),
         journal=following(journal, target) if another_file else journal,
         another_file=another_file,
         siblings=frozenset(filter(None, siblings)) - {journal},
@@ -144,15 +142,12 @@ def _read(options: ImportOptions) -> Table:
         )
 
 
-def _by_visibility(
-    table: Table, options: ImportOptions, matcher: Matcher | None = None
-) -> tuple[list[_AnyRow], list[_AnyRow]]:
+def _by_visibility(table: Table, options: ImportOptions) -> tuple[list[_AnyRow], list[_AnyRow]]:
     """Return the rows that may be sent, and those that are hidden and not asked for."""
     unasked = frozenset() if options.hidden else table.source.hidden
-    rows = enumerate(table.rows(matcher), start=table.header_row + 1)
     split: tuple[list[_AnyRow], list[_AnyRow]] = ([], [])
-    for number, row in rows:  # a row of a rejects file has another number of its own
-        split[number in unasked].append(row)
+    for number, row in enumerate(table.rows(), start=table.header_row + 1):
+        split[number in unasked].append(row)  # a row of a rejects file has another number of its own
     return split
 
 

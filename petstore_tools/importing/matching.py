@@ -78,7 +78,7 @@ def merge(
     known: list[tuple[Entry, Row]] = []
     unseen: list[Row] = []
     for row in rows:
-        fits = waiting[row.content]
+        fits = waiting.get(row.content, [])
         if partial:  # the entry with its number, else one that was refused
             same = [e for e in fits if row.number == (e.number if e.origin is None else e.origin)]
             fits = same + [e for e in fits if e.state == "rejected"]

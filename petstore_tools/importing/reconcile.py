@@ -80,10 +80,10 @@ class Existing:
     def take(self, content: PetValues) -> bool:
         """Say whether an animal is left that matches, and match it."""
         name, category_id, status = as_shown(content, self._defaults)
-        left = self._left[name, category_id]
+        left: dict[str | None, int] = self._left.get((name, category_id)) or {}
         any_status = status is None and len(self._defaults) != 1
         for found in [status, *left] if any_status else [status]:
-            if left[found] > 0:
+            if left.get(found, 0) > 0:
                 left[found] -= 1
                 return True
         return False

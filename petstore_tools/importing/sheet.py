@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import BadRow, Row, RowProblem, read_row
+from petstore_tools.importing.rows import BadRow, Row, count_matches, read_rows
 from petstore_tools.importing.titles import Titles, columns_option, read_titles
-from petstore_tools.importing.values import Matcher, ValueRules
-from petstore_tools.tabular.cells import MalformedLine, Sheet, column_letter
+from petstore_tools.importing.values import Match, Matcher, ValueRules
+from petstore_tools.tabular.cells import Record, Sheet, column_letter
 from petstore_tools.tabular.formats import open_sheets
 from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.template import CATEGORY_SHEET
@@ -61,36 +62,35 @@ class Table:
         header = self.columns.header
         return header[: header.index(ROW_COLUMN)] if self.rejects_of else header
 
+    @cached_property
     def matcher(self) -> Matcher:
-        """Return what decides its cells, and counts what is read differently from what was typed."""
+        """What decides its cells."""
         in_frame = isinstance(self.source, FrameSource)
         delimiter = "" if in_frame else self.source.delimiter
         return Matcher(replace(self.rules, delimiter=delimiter, in_frame=in_frame))
 
-    def rows(self, matcher: Matcher | None = None) -> Iterator[Row | BadRow | None]:
-        """
-        Yield each row below the header: to send, with problems, or None where it is blank.
+    def rows(self) -> Iterator[Row | BadRow | None]:
+        """Yield each row below the header: to send, with problems, or None where it is blank."""
+        below = islice(self.source.records(), self.header_row, None)
+        return self._again(below) if self.rejects_of else read_rows(below, self.columns, self.matcher)
 
-        Args:
-            matcher: As `matcher()` gives it.
-        """
-        matcher, width = matcher or self.matcher(), len(self.titles)
-        for number, cells in islice(self.source.records(), self.header_row, None):
-            if isinstance(cells, MalformedLine):
-                problem = RowProblem(number, "", "", cells.line, cells.why, "check its quotes")
-                yield BadRow(number, number, (cells.line,), [problem])
+    def _again(self, below: Iterator[Record]) -> Iterator[Row | BadRow | None]:
+        """Yield rows of a rejects file with their cells, and their numbers, in the first file."""
+        width, unescape = len(self.titles), self.source.unescape
+        plain = ((number, cells and [*map(unescape, cells)]) for number, cells in below)
+        for row in read_rows(plain, self.columns, self.matcher):
+            if row is None:
+                yield None
                 continue
-            typed, origin = cells, number
-            if self.rejects_of:
-                cells = [self.source.unescape(cell) for cell in cells]
-                typed, origin = cells[:width], _number(cells[width : width + 1], number)
-            row = read_row(number, cells, self.columns, matcher)
-            if isinstance(row, list):
-                yield BadRow(number, origin, tuple(typed), row)
-            elif row is not None and self.rejects_of:
-                yield row._replace(number=origin, cells=row.cells[:width])
+            cells, number = row.cells[:width], _number(row.cells[width : width + 1], row.number)
+            if isinstance(row, Row):
+                yield row._replace(number=number, cells=cells)
             else:
-                yield row
+                yield row._replace(origin=number, cells=cells)
+
+    def matches(self, rows: Sequence[Row]) -> list[Match]:
+        """Count each distinct cell of its rows that was read differently from what was typed."""
+        return count_matches(rows, self.columns, self.matcher)
 
 
 def _number(cells: Sequence[str], otherwise: int) -> int:
@@ -202,7 +202,7 @@ def _find_header(source: Sheet, given: Mapping[str, str] | None, rules: ValueRul
     """Return the first row that names all required fields; else say of the likeliest one what it lacks."""
     likeliest, error = -1, SheetError("there is no header row")
     for number, cells in islice(source.records(), HEADER_WITHIN):
-        if isinstance(cells, MalformedLine) or not any(cell.strip() for cell in cells):
+        if not any(cell.strip() for cell in cells):
             continue
         while source.name and not cells[-1].strip():  # a workbook's rows are all equally wide
             cells.pop()
@@ -223,7 +223,7 @@ def _find_header(source: Sheet, given: Mapping[str, str] | None, rules: ValueRul
 def _column(source: Sheet, header_row: int, at: int) -> Iterator[str]:
     """Yield the cells of a column below the header."""
     for _, cells in islice(source.records(), header_row, None):
-        if not isinstance(cells, MalformedLine) and len(cells) > at:
+        if len(cells) > at:
             yield cells[at]
 
 

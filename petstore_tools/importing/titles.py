@@ -55,11 +55,6 @@ class Titles:
         """Position of the last column that no row may lack."""
         return max((self.columns[name] for name in spec.REQUIRED if name in self.columns), default=-1)
 
-    @cached_property
-    def title_of_name(self) -> str:
-        """Title of the column of the names."""
-        return self.header[self.columns["name"]].strip()
-
     def describe(self) -> str:
         """Say which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`."""
         return ", ".join(

@@ -8,9 +8,9 @@ what would help.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from unicodedata import normalize
 
 from petstore_tools import spec
@@ -19,12 +19,8 @@ from petstore_tools.importing.whole_numbers import SEPARATORS, Problem, whole_nu
 from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.text import option, pluralize, suggest
 
-Field = Literal["name", "categoryId", "status"]
 How = Literal["as typed", "matched name", "matched word", "default", "corrected number", "trimmed"]
-Key = str | tuple[str, str]  # a cell, and of one that was no text its kind, too
-Values = tuple[str, int, str | None]  # name, id of the category, status
 
-MANY: Final = 100_000  # cells read as typed that are worth remembering
 _COMPARISONS: Final = 100_000  # with known words, to find suggestions: difflib takes about 10 µs for each
 _TOTAL_WORDS: Final = "total totals subtotal summe gesamt gesamtsumme zwischensumme".split()
 _TOTALS: Final = {word + end for word in (*_TOTAL_WORDS, "grand total") for end in ("", ":", " :")}
@@ -47,8 +43,7 @@ SEVERAL: Final = {  # a rule in the plural, for several cells
 }
 
 
-@dataclass(slots=True)
-class Decided:
+class Decided(NamedTuple):
     """
     What a cell means.
 
@@ -56,20 +51,18 @@ class Decided:
         value: Text of a name, int64 of a category, a status; None for no status and for a problem.
         how: How it was read.
         problem: Why it cannot be sent, or None.
-        count: Cells that were decided so; cells read as typed are not all counted.
     """
 
     value: Any = None
     how: How = "as typed"
     problem: Problem | None = None
-    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """A distinct cell that was not read as typed: what it is read as, how, and in how many cells."""
 
-    field: Field
+    field: str
     typed: str
     value: str | int | None
     how: How
@@ -141,6 +134,8 @@ class Matcher:
 
     Attributes:
         rules: How cells are read.
+        values: By field, `categoryId` and `status`: the value of each distinct cell that has one.
+        odd_names: Names in small letters and without blanks around that may be no names.
 
     Raises:
         ArgumentError: A default is no value of its field.
@@ -148,18 +143,17 @@ class Matcher:
 
     def __init__(self, rules: ValueRules) -> None:
         self.rules = rules
+        self.values: dict[str, dict[str, Any]] = {"categoryId": {}, "status": {}}
+        self._decided: dict[tuple[str, str], Decided] = {}
+        self.odd_names = _ERRORS | _TOTALS | {""}
         self._words = rules.words()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
-        for id_, name in (rules.categories or {}).items():
+        self._titles: dict[str, str] = {}  # names as their table has them
+        for id_, name in sorted((rules.categories or {}).items()):
             if fold(name):
                 self._ids[fold(name)].add(id_)
+                self._titles.setdefault(fold(name), name.strip())
         self._comparisons = _COMPARISONS
-        self._rules: dict[Field, Callable[[str], Decided]] = {
-            "name": self._name,
-            "categoryId": self._category,
-            "status": self._status,
-        }
-        self._decided: dict[Field, dict[Key, Decided]] = {of: {} for of in self._rules}
         self._defaults: dict[str, Decided] = {}
         for of, value in rules.defaults.items():
             found = self._category(str(value)) if of == "categoryId" else self._status(str(value))
@@ -168,55 +162,23 @@ class Matcher:
                 raise ArgumentError(f"defaults: {value!r} for {of} {why}")
             self._defaults[of] = Decided(found.value, "default")
 
-    def decide(self, of: Field, cell: str) -> Decided:
-        """Read a cell of a field, and count it; of a missing column the cell is ""."""
-        memo = self._decided[of]
-        key = cell if type(cell) is str else (str(cell), getattr(cell, "kind", ""))
-        found = memo.get(key)
+    def decide(self, of: str, cell: str) -> Decided:
+        """Read a cell of a field; of a missing column the cell is ""."""
+        kind = _kind(cell)
+        if kind not in ("", "a number") and not (of == "status" and fold(cell) in self._words):
+            return self._no_text(kind)
+        if of == "name":
+            return self._name(cell, is_number=bool(kind))
+        found = self._decided.get((of, cell))  # a number is read as the text that it shows
         if found is None:
-            found = self._rules[of](cell)
-            if found.how != "as typed" or (of != "name" and len(memo) < MANY):
-                memo[key] = found
-        found.count += 1
+            found = self._category(cell) if of == "categoryId" else self._status(cell)
+            self._decided[of, cell] = found
+            if not found.problem:
+                self.values[of][cell] = found.value
         return found
 
-    def read(self, name: str, category: str, status: str) -> Values | dict[Field, Problem]:
-        """Read the cells of a row, "" where there is no column: its values, or its problems by field."""
-        if type(name) is type(category) is type(status) is str:  # nearly all rows of a text, without a call
-            id_, known = self._decided["categoryId"].get(category), self._decided["status"].get(status)
-            bare = name.strip()
-            if (
-                id_ is not None
-                and known is not None
-                and id_.problem is known.problem is None
-                and bare
-                and (folded := bare.lower()) not in _TOTALS
-                and folded not in _ERRORS
-                and "\0" not in name
-                and not self.rules.trim
-            ):
-                id_.count += 1
-                known.count += 1
-                return name, id_.value, known.value
-        cells: dict[Field, str] = {"name": name, "categoryId": category, "status": status}
-        found = {of: self.decide(of, cell) for of, cell in cells.items()}
-        problems = {of: made.problem for of, made in found.items() if made.problem}
-        return problems or (found["name"].value, found["categoryId"].value, found["status"].value)
-
-    def matches(self) -> list[Match]:
-        """Return each distinct cell that was not read as typed, with its count, the most frequent first."""
-        found = [
-            Match(of, key if isinstance(key, str) else key[0], made.value, made.how, made.count)
-            for of, memo in self._decided.items()
-            for key, made in memo.items()
-            if made.count and made.how != "as typed"
-        ]
-        return sorted(found, key=lambda match: -match.count)
-
-    def _name(self, cell: str) -> Decided:
-        kind, bare = _kind(cell), cell.strip()
-        if kind and kind != "a number":
-            return self._no_text(kind)
+    def _name(self, cell: str, *, is_number: bool) -> Decided:
+        bare = cell.strip()
         if not bare:
             return _problem("is empty", "give a name")
         if "\0" in cell:
@@ -224,93 +186,68 @@ class Matcher:
         if not self.rules.allow_totals and bare.lower() in _TOTALS:
             help_ = f"delete the row; or, for an animal of that name: {option('allow_totals=True')}"
             return _problem("is a word for a total", help_)
-        if kind:
+        if is_number:
             return Decided(str(cell), "corrected number")
-        if self.rules.trim and bare != cell:
-            return Decided(bare, "trimmed")
-        return Decided(cell)
+        return Decided(bare, "trimmed") if self.rules.trim and bare != cell else Decided(cell)
 
     def _category(self, cell: str) -> Decided:
-        kind, text = _kind(cell), cell.strip()
-        if kind and kind != "a number":
-            return self._no_text(kind)
+        text, categories = cell.strip(), self.rules.categories
         if not text:
             help_ = option('defaults={"categoryId": ID}', "--default categoryId=ID")
-            return self._default("categoryId") or _problem(
-                "is empty", f"give the id of the category, or {help_}"
-            )
+            empty = _problem("is empty", f"give the id of the category, or {help_}")
+            return self._defaults.get("categoryId", empty)
         number = whole_number(text, self.rules.thousands, self.rules.delimiter)
-        if self.rules.categories is None:
-            return self._without_table(number, cell, text)
-        ids = set(self._ids.get(fold(text), ()))
-        if isinstance(number, int) and number in self.rules.categories:
+        ids = self._ids.get(fold(text), set())
+        if isinstance(number, int) and (categories is None or number in categories):
             if ids - {number}:
                 rule = "is the id of one category and the name of another"
                 return _problem(rule, "rename one of the two categories")
-            return Decided(number, _as_typed(number, cell))
+            return Decided(number, "as typed" if str(number) == cell else "corrected number")
         if len(ids) == 1:
-            return Decided(ids.pop(), "matched name")
+            return Decided(min(ids), "matched name")
         if ids:
             listed = " or ".join(map(str, sorted(ids)))
             return _problem("is the name of several categories", f"give the id: {listed}")
         if isinstance(number, Problem):
             return Decided(problem=number)
-        help_ = "" if number is not None else self._suggestion(text, self._ids, self._title)
-        return _problem("is not a known category", help_ or "add it to the categories, or correct the cell")
-
-    def _without_table(self, number: int | Problem | None, cell: str, text: str) -> Decided:
-        if isinstance(number, int):
-            return Decided(number, _as_typed(number, cell))
-        if number is not None:
-            return Decided(problem=number)
+        if categories is not None:
+            help_ = "" if number is not None else self._suggestion(text, self._titles)
+            return _problem(
+                "is not a known category", help_ or "add it to the categories, or correct the cell"
+            )
         if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
             return _problem(A_NAME, option("categories=FILE", "--categories FILE"))
         return _problem("is not a whole number", "correct the cell, or choose another column")
 
     def _status(self, cell: str) -> Decided:
-        kind, text = _kind(cell), cell.strip()
-        found = self._words.get(fold(text))
-        if found is not None:
-            return Decided(found, "as typed" if found == cell else "matched word")
-        if kind and kind != "a number":
-            return self._no_text(kind)
+        text = fold(cell)
+        if text in self._words:
+            return Decided(self._words[text], "as typed" if self._words[text] == cell else "matched word")
         if not text:
-            return self._default("status") or Decided()
-        help_ = self._suggestion(text, self._words, str)
+            return self._defaults.get("status", Decided())
         flag = option('statuses={"WORD": "sold"}', '--status-word "WORD=sold"')
-        return _problem(
-            "is not a status",
-            help_ or f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}",
-        )
-
-    def _default(self, of: Field) -> Decided | None:
-        """Return the value of an empty cell: one for each distinct one, since each is counted."""
-        default = self._defaults.get(of)
-        return Decided(default.value, "default") if default else None
+        help_ = f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
+        suggestion = self._suggestion(text, {word: word for word in self._words})
+        return _problem("is not a status", suggestion or help_)
 
     def _no_text(self, kind: str) -> Decided:
         if "formula" in kind:
-            return _problem(
-                f"is {kind}", "open the workbook in a spreadsheet program, save it, and import it again"
-            )
-        return _problem(f"is {kind}", "type the value" if "error" in kind else self._as_text())
+            help_ = "open the workbook in a spreadsheet program, save it, and import it again"
+        elif "error" in kind:
+            help_ = "type the value"
+        elif self.rules.in_frame:
+            help_ = "put text or an integer there"
+        else:
+            help_ = "format the column as text and type it again"
+        return _problem(f"is {kind}", help_)
 
-    def _as_text(self) -> str:
-        in_frame = self.rules.in_frame
-        return "put text or an integer there" if in_frame else "format the column as text and type it again"
-
-    def _suggestion(self, text: str, known: Iterable[str], title: Callable[[str], str]) -> str:
+    def _suggestion(self, text: str, titles: Mapping[str, str]) -> str:
         """Ask whether the nearest word was meant; "" where none is near, or after very many comparisons."""
         from difflib import get_close_matches
 
-        words = list(known)
-        self._comparisons -= len(words)
-        near = get_close_matches(fold(text), words, 1) if self._comparisons >= 0 else []
-        return f"did you mean {title(near[0])!r}?" if near else ""
-
-    def _title(self, folded: str) -> str:
-        """Return a category's name as its table has it."""
-        return (self.rules.categories or {})[min(self._ids[folded])].strip()
+        self._comparisons -= len(titles)
+        near = get_close_matches(fold(text), titles, 1) if self._comparisons >= 0 else []
+        return f"did you mean {titles[near[0]]!r}?" if near else ""
 
 
 def fold(text: str) -> str:
@@ -327,7 +264,3 @@ def _kind(cell: str) -> str:
     if isinstance(cell, NonTextCell):
         return cell.kind
     return f"the error {cell.strip()}" if cell.strip().lower() in _ERRORS else ""
-
-
-def _as_typed(number: int, cell: str) -> How:
-    return "as typed" if str(number) == cell else "corrected number"

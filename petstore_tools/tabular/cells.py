@@ -52,12 +52,21 @@ def label_of(number: int) -> Hashable:
     return number.label if isinstance(number, FrameRow) else number
 
 
-@dataclass(frozen=True)
-class MalformedLine:
-    """A line that no CSV reader can split, and why."""
+class MalformedLine(list[str]):
+    """
+    A line that no CSV reader can split: a row without cells.
 
-    line: str
-    why: str
+    Attributes:
+        line: As it stands in the file.
+        why: It cannot be split.
+    """
+
+    def __init__(self, line: str, why: str) -> None:
+        super().__init__()
+        self.line, self.why = line, why
+
+
+Record = tuple[int, list[str]]  # the number of a row, and its cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +92,7 @@ class Sheet:
     names: tuple[str, ...] = ()
     hidden: frozenset[int] = frozenset()
 
-    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
+    def records(self) -> Iterator[Record]:
         """Yield each row from the first on, with its number as a spreadsheet shows it."""
         raise NotImplementedError
 

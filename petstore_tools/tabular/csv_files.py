@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import MalformedLine, Sheet, first_of
+from petstore_tools.tabular.cells import MalformedLine, Record, Sheet, first_of
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE: Final = 100_000  # characters that tell the delimiter
@@ -39,7 +39,7 @@ class CsvSource(Sheet):
         """As in its first line."""
         return next((end for end in ("\r\n", "\n", "\r") if end in self.text), "\n")
 
-    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
+    def records(self) -> Iterator[Record]:
         """Yield each record with its number as a spreadsheet shows it."""
         return records(self.text, self.delimiter)
 
@@ -81,8 +81,8 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
 
 def _instability(text: str, delimiter: str) -> tuple[bool, float]:
     """Say how badly a delimiter splits: rows of one cell are worst, then those of another width than most."""
-    rows = [cells for _, cells in records(text, delimiter) if cells]
-    widths = [1 if isinstance(cells, MalformedLine) else len(cells) for cells in rows]
+    rows = [cells for _, cells in records(text, delimiter)]
+    widths = [len(cells) or 1 for cells in rows if cells or isinstance(cells, MalformedLine)]
     usual, times = Counter(widths).most_common(1)[0] if widths else (1, 0)
     return usual == 1, -times / max(1, len(widths))
 
@@ -129,27 +129,25 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     )
 
 
-def records(text: str, delimiter: str) -> Iterator[tuple[int, list[str] | MalformedLine]]:
+def records(text: str, delimiter: str) -> Iterator[Record]:
     """
     Split CSV text, row numbers as a spreadsheet shows them.
 
     A line that cannot be split (a quote that is never closed, text behind a closing quote) is given as
     MalformedLine, and reading goes on with the next line.
     """
-    lines = io.StringIO(text, newline="").readlines()
-    number, start = 0, 0  # of the record and of the line to be read next
-    while start < len(lines):
-        rest = map(lines.__getitem__, range(start, len(lines)))
-        reader, read = csv.reader(rest, delimiter=delimiter, strict=True), 0
+    file, number, end = io.StringIO(text, newline=""), 0, 0  # of the last record
+    while True:
         try:
-            for cells in reader:
-                read, number = reader.line_num, number + 1
+            for cells in csv.reader(file, delimiter=delimiter, strict=True):
+                end, number = file.tell(), number + 1
                 yield number, cells
             return
         except csv.Error as error:
             why = "opens a quote that is never closed" if "end of data" in str(error) else "cannot be split"
-            number, start = number + 1, start + read + 1
-            yield number, MalformedLine(lines[start - 1].rstrip("\r\n"), why)
+            file.seek(end)
+            line, end, number = file.readline(), file.tell(), number + 1
+            yield number, MalformedLine(line.rstrip("\r\n"), why)
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], **form: str) -> None:

@@ -9,15 +9,7 @@ from decimal import Decimal
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.tabular.cells import (
-    EXACT,
-    FrameRow,
-    MalformedLine,
-    NonTextCell,
-    Sheet,
-    escape_formula,
-    label_of,
-)
+from petstore_tools.tabular.cells import EXACT, FrameRow, NonTextCell, Record, Sheet, escape_formula, label_of
 from petstore_tools.tabular.csv_files import csv_bytes
 from petstore_tools.tabular.workbooks import text_of
 
@@ -40,7 +32,7 @@ class FrameSource(Sheet):
 
     frame: pd.DataFrame
 
-    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
+    def records(self) -> Iterator[Record]:
         """Yield the titles as row 1, then the rows."""
         yield 1, [str(title) for title in self.frame.columns]
         columns = [_texts(self.frame.iloc[:, at]) for at in range(self.frame.shape[1])]

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell, Sheet, column_letter
+from petstore_tools.tabular.cells import EXACT, NonTextCell, Record, Sheet, column_letter
 from petstore_tools.tabular.ooxml import SheetMarks, read_marks
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.text import option, pluralize
@@ -38,7 +38,7 @@ class Worksheet(Sheet):
     delimiter: str = " "
     rows: list[list[Any]]
 
-    def records(self) -> Iterator[tuple[int, list[str] | MalformedLine]]:
+    def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
         for number, cells in enumerate(self.rows, start=1):
             yield number, [cell if isinstance(cell, str) else text_of(cell) for cell in cells]

@@ -40,6 +40,26 @@ def test_hidden_rows_go_only_when_asked_for(fast: Sandbox, tmp_path: Path) -> No
     assert ImportOptions(path, hidden=True).reading["hidden"] is True
 
 
+def test_a_hidden_row_does_not_count_among_the_values_that_are_read_differently(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """The preview counts what is sent: with `hidden=True` that row, too."""
+    path, statuses = tmp_path / "pets.xlsx", {"verkauft": "sold", "weg": "sold"}
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet("animals")
+        for number, status in enumerate(["status", "verkauft", "verkauft", "weg"]):
+            sheet.write_row(number, 0, [status if number == 0 else "Rex", 3, status])
+        sheet.write_row(0, 0, ["name", "categoryId"])
+        for number in (2, 3):
+            sheet.set_row(number, options={"hidden": True})
+
+    shown = fast.store.preview_import(path, statuses=statuses)
+    every = fast.store.preview_import(path, statuses=statuses, hidden=True)
+
+    assert {match.typed: match.count for match in shown.matches} == {"verkauft": 1}
+    assert {match.typed: match.count for match in every.matches} == {"verkauft": 2, "weg": 1}
+
+
 def test_a_hidden_row_that_was_created_counts_as_present(fast: Sandbox, tmp_path: Path) -> None:
     """A filter set later makes no row a removed one, and no row is sent twice."""
     names = ("Rex", "Mia", "Bo", "Ada")

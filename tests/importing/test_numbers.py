@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import xlsxwriter
 
-from petstore_tools.importing.rows import BadRow, Row, read_row
+from petstore_tools.importing.rows import BadRow, Row, read_rows
 from petstore_tools.importing.sheet import Table, read_frame, read_table
 from petstore_tools.importing.titles import read_titles
 from petstore_tools.importing.values import Matcher, ValueRules
@@ -125,10 +125,10 @@ def test_a_decimal_of_text_from_two_to_the_53_on_was_a_double_once(typed: str) -
     """A program that writes .0 behind whole numbers held them as doubles."""
     titles = read_titles(["name", "categoryId"])
 
-    problems = read_row(2, ["Rex", typed], titles, Matcher(ValueRules()))
+    (row,) = read_rows([(2, ["Rex", typed])], titles, Matcher(ValueRules()))
 
-    assert isinstance(problems, list)
-    assert problems[0].rule == "may have been rounded"
+    assert isinstance(row, BadRow)
+    assert row.problems[0].rule == "may have been rounded"
 
 
 @pytest.mark.case("P51")

@@ -84,7 +84,9 @@ def test_a_quote_that_is_never_closed_costs_one_row() -> None:
     """The line is named, the lines behind it are read."""
     found = list(records('name,categoryId\n"Rex,1\nMia,2\n', ","))
 
-    assert found[1] == (2, MalformedLine('"Rex,1', "opens a quote that is never closed"))
+    assert isinstance(found[1][1], MalformedLine)
+    assert (found[1][0], found[1][1].line) == (2, '"Rex,1')
+    assert found[1][1].why == "opens a quote that is never closed"
     assert found[2] == (3, ["Mia", "2"])
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.values import Decided, Field, Match, Matcher, Problem, ValueRules
+from petstore_tools.importing.values import Decided, Matcher, Problem, ValueRules
 from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.text import at_the_command_line
 
 CATEGORIES = {3: "Dogs", 4: " Cats", 7: "Vögel", 8: "Fish", 9: "fish"}
 
 
-def read(of: Field, cell: str, **rules: object) -> object:
+def read(of: str, cell: str, **rules: object) -> object:
     """Return what a cell is read as, or its problem."""
     found = Matcher(ValueRules(**rules)).decide(of, cell)
     return found.problem or found.value
@@ -33,7 +33,7 @@ def read(of: Field, cell: str, **rules: object) -> object:
 )
 def test_a_whole_number_may_be_written_in_several_ways(cell: str, how: str) -> None:
     """Each but the plain one is counted as corrected."""
-    assert Matcher(ValueRules()).decide("categoryId", cell) == Decided(7, how, count=1)
+    assert Matcher(ValueRules()).decide("categoryId", cell) == Decided(7, how)
 
 
 @pytest.mark.parametrize("cell", ["7a", "7.5", "7,5", "7e0", "+7", "\u0667", "7 0", "0x7", "7.", "1.00.000"])
@@ -159,7 +159,7 @@ def test_defaults_fill_empty_cells_only() -> None:
         (NonTextCell("2026-01-01", "a date"), "format the column as text"),
     ],
 )
-def test_cells_that_are_no_text_are_called_what_they_are(of: Field, cell: NonTextCell, fix: str) -> None:
+def test_cells_that_are_no_text_are_called_what_they_are(of: str, cell: NonTextCell, fix: str) -> None:
     """An error is never empty, so it takes no default; a text of the same letters is another cell."""
     matcher = Matcher(ValueRules(defaults={"status": "sold", "categoryId": 3}))
 
@@ -172,7 +172,7 @@ def test_cells_that_are_no_text_are_called_what_they_are(of: Field, cell: NonTex
 
 
 @pytest.mark.parametrize("of", ["name", "categoryId", "status"])
-def test_an_error_of_a_spreadsheet_in_a_text_file_is_one(of: Field) -> None:
+def test_an_error_of_a_spreadsheet_in_a_text_file_is_one(of: str) -> None:
     """An animal cannot be deleted again, and none is called #REF!."""
     assert read(of, " #REF! ") == Problem("is the error #REF!", "type the value")
     assert read(of, "#Wert!") == Problem("is the error #Wert!", "type the value")
@@ -183,7 +183,7 @@ def test_names_are_sent_as_typed() -> None:
     """But not empty, no total, and no NUL; a number is taken for a name and counted; blanks go where told."""
     assert [read("name", name) for name in ("NA", " Rex ", "=A1", "😀")] == ["NA", " Rex ", "=A1", "😀"]
     assert Matcher(ValueRules()).decide("name", NonTextCell("7", "a number")).how == "corrected number"
-    assert Matcher(ValueRules(trim=True)).decide("name", " Rex ") == Decided("Rex", "trimmed", count=1)
+    assert Matcher(ValueRules(trim=True)).decide("name", " Rex ") == Decided("Rex", "trimmed")
     assert read("name", "Summe:", allow_totals=True) == "Summe:"
     rules = {cell: read("name", cell) for cell in ("\u00a0", "a\0b", "Summe:")}
     assert [problem.rule for problem in rules.values() if isinstance(problem, Problem)] == [
@@ -191,36 +191,6 @@ def test_names_are_sent_as_typed() -> None:
         "holds a NUL character",
         "is a word for a total",
     ]
-
-
-def test_each_distinct_cell_is_listed_once_with_its_count() -> None:
-    """The most frequent first; cells as typed and problems are no matches."""
-    matcher = Matcher(ValueRules(categories=CATEGORIES, defaults={"status": "sold"}))
-    for category, status in [("Dogs", "SOLD"), ("dogs", ""), ("Dogs", ""), ("3", ""), ("none", "sold")]:
-        matcher.decide("categoryId", category)
-        matcher.decide("status", status)
-
-    assert matcher.matches() == [
-        Match("status", "", "sold", "default", 3),
-        Match("categoryId", "Dogs", 3, "matched name", 2),
-        Match("categoryId", "dogs", 3, "matched name", 1),
-        Match("status", "SOLD", "sold", "matched word", 1),
-    ]
-
-
-def test_a_row_is_read_at_one_go_and_counted_each_time() -> None:
-    """A plain row takes a shorter way from the second time on; its problems are told by field."""
-    matcher = Matcher(ValueRules(categories=CATEGORIES))
-
-    rows = [matcher.read("Rex", "dogs", "SOLD") for _ in range(3)]
-
-    assert rows == [("Rex", 3, "sold")] * 3
-    assert [match.count for match in matcher.matches()] == [3, 3]
-    assert matcher.read("", "dogs", "gone") == {
-        "name": Problem("is empty", "give a name"),
-        "status": matcher.decide("status", "gone").problem,
-    }
-    assert matcher.read("Summe", "dogs", "SOLD").keys() == {"name"}
 
 
 @pytest.mark.parametrize(

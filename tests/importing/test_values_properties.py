@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from petstore_tools import spec
-from petstore_tools.importing.values import Field, Matcher, ValueRules, fold
+from petstore_tools.importing.rows import Row, count_matches, read_rows
+from petstore_tools.importing.titles import FIELDS, read_titles
+from petstore_tools.importing.values import Matcher, ValueRules, fold
 from petstore_tools.tabular.cells import NonTextCell
 
 NAMES = (
@@ -54,7 +56,7 @@ ROWS = st.lists(
     ),
     max_size=20,
 )
-FIELDS: tuple[Field, ...] = ("name", "categoryId", "status")
+TITLES = read_titles(FIELDS)
 
 
 @given(rules=RULES, cells=st.lists(CELLS, max_size=30))
@@ -71,30 +73,29 @@ def test_no_value_is_matched_to_two_ids(rules: ValueRules, cells: Sequence[str])
             assert named <= {value}
 
 
-@given(rules=RULES, cells=st.lists(CELLS, max_size=40), of=st.sampled_from(FIELDS))
+@given(rules=RULES, rows=ROWS | st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=20))
 def test_what_is_not_read_as_typed_is_counted_exactly(
-    rules: ValueRules, cells: Sequence[str], of: Field
+    rules: ValueRules, rows: Sequence[tuple[str, str, str]]
 ) -> None:
-    """Each cell that was matched, defaulted, corrected or trimmed counts once, and no other cell."""
+    """Of rows that are sent, each cell that is not sent as typed counts once, and no other cell."""
     matcher = Matcher(rules)
-    decided = [matcher.decide(of, cell) for cell in cells]
+    sent = [row for row in read_rows(_numbered(rows), TITLES, matcher) if isinstance(row, Row)]
+    expected: Counter[object] = Counter()
+    for row in sent:
+        for of, cell, value in zip(FIELDS, row.cells, row.content, strict=True):
+            as_typed = type(cell) is str or of != "name"  # a number in a name is told
+            if not ((as_typed and str(value) == cell) or (value is None and not cell.strip())):
+                expected[of, str(cell), value] += 1
 
-    expected = Counter(
-        (str(cell), found.value, found.how)
-        for cell, found in zip(cells, decided, strict=True)
-        if found.how != "as typed"
-    )
-    counted: Counter[object] = Counter()
-    for match in matcher.matches():
-        counted[match.typed, match.value, match.how] += match.count
-    assert counted == expected
-    for cell, found in zip(cells, decided, strict=True):
-        if found.problem is None and found.how == "as typed" and found.value is not None:
-            assert str(found.value) == cell
+    matches = count_matches(sent, TITLES, matcher)
+
+    assert Counter({(m.field, m.typed, m.value): m.count for m in matches}) == expected
+    assert len(matches) == len(expected)
+    assert all(match.how != "as typed" for match in matches)
 
 
 @given(rules=RULES, cells=st.lists(CELLS, max_size=30), of=st.sampled_from(FIELDS))
-def test_matching_twice_equals_matching_once(rules: ValueRules, cells: Sequence[str], of: Field) -> None:
+def test_matching_twice_equals_matching_once(rules: ValueRules, cells: Sequence[str], of: str) -> None:
     """A value is read as itself, or refused where a table names one category by another's id."""
     for cell in cells:
         first = Matcher(rules).decide(of, cell)
@@ -111,13 +112,20 @@ def test_matching_twice_equals_matching_once(rules: ValueRules, cells: Sequence[
     rows=ROWS,
 )
 def test_a_row_is_read_as_its_cells_are(rules: ValueRules, rows: Sequence[tuple[str, str, str]]) -> None:
-    """The way for plain rows gives and counts what deciding each cell does."""
-    by_row, by_cell = Matcher(rules), Matcher(rules)
-    for row in [*rows, *rows]:
-        found = {of: by_cell.decide(of, cell) for of, cell in zip(FIELDS, row, strict=True)}
-        problems = {of: made.problem for of, made in found.items() if made.problem}
-        assert by_row.read(*row) == (problems or tuple(made.value for made in found.values()))
-    assert by_row.matches() == by_cell.matches()
+    """The way for plain rows gives what deciding each cell does."""
+    found = read_rows(_numbered([*rows, *rows]), TITLES, Matcher(rules))
+    for row, cells in zip(found, [*rows, *rows], strict=True):
+        decided = [Matcher(rules).decide(of, cell) for of, cell in zip(FIELDS, cells, strict=True)]
+        if isinstance(row, Row):
+            assert row.content == tuple(made.value for made in decided)
+            assert not any(made.problem for made in decided)
+        elif row is not None:
+            problems = [(p.rule, p.suggestion) for p in row.problems]
+            assert problems == [made.problem for made in decided if made.problem]
+
+
+def _numbered(rows: Sequence[tuple[str, str, str]]) -> list[tuple[int, list[str]]]:
+    return [(number, [*cells]) for number, cells in enumerate(rows, start=2)]
 
 
 @settings(max_examples=30)

@@ -90,13 +90,12 @@ def test_a_cell_that_is_no_text_is_taken_or_named_never_rounded(
 def test_a_number_in_a_name_is_taken_as_its_digits_and_told(tmp_path: Path) -> None:
     """An animal called 7."""
     table = read_table(workbook(tmp_path / "p.xlsx", A=[["name", "categoryId"], [7, 7.0]]))
-    matcher = table.matcher()
 
-    (row,) = table.rows(matcher)
+    (row,) = table.rows()
 
     assert isinstance(row, Row)
     assert row.content == ("7", 7, None)
-    assert [str(match) for match in matcher.matches()] == ["name: the number 7 is read as '7' in 1 row"]
+    assert [str(match) for match in table.matches([row])] == ["name: the number 7 is read as '7' in 1 row"]
     assert type(row.content.name) is str
 
 
