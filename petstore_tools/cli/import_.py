@@ -260,4 +260,6 @@ def _show(result: ImportResult, *, as_json: bool) -> None:
     if result.stopped is not None and result.stopped.kind != "first rows":
         at = result.stopped.resumes_at
         when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
-        click.echo(f"Continue with: petstore-tools {shlex.join(sys.argv[1:])}{when}", err=True)
+        typed = sys.argv[1:]  # what standard input held can be read again from the journal alone
+        again = ["imports", "resume", result.journal] if "-" in typed else typed
+        click.echo(f"Continue with: petstore-tools {shlex.join(again)}{when}", err=True)

@@ -219,6 +219,13 @@ def check(
 def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
     """Say what the file is, and how many of its rows are sent."""
     notes = [*opened.table.notes]
+    if opened.options.from_journal is not None:
+        name = opened.options.path
+        again = option(f'import_pets(data, name="{name}")', f"petstore-tools import - --name {name}")
+        notes.append(
+            f"{name} is not a file that can be read again, so its rows come from the record of this import, "
+            f"without the rows that had problems. To import these, correct the data and run: {again}"
+        )
     if opened.another_file:
         notes.append("another file was imported under this name before: this file is treated as a new import")
     if opened.hidden:

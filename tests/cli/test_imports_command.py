@@ -117,3 +117,22 @@ def test_sheets_after_one_that_stopped_are_not_begun(box: Sandbox, tmp_path: Pat
     assert done.stderr.splitlines()[-1].startswith(
         "Continue with: petstore-tools import pets.xlsx --sheet all"
     )
+
+
+def test_standard_input_is_continued_from_the_record_of_its_import(tmp_path: Path) -> None:
+    """The command that is named needs no data; it says so, and what to do about rows with problems."""
+    plan, ample = {"PETSTORE_PLAN": "10000/20"}, {"PETSTORE_PLAN": "10000/10000"}
+    text = "Tier;categoryId\n" + "".join(f"A {n};7,0\n" for n in range(30)) + "bad;x\n"
+    read = ("--name", "spring", "--columns", "Tier=name", "--no-baseline")
+    with Sandbox(plan=Plan(10_000, 10_000), clock="system", animals=0) as box:
+        begun = run("import", "-", *read, "--yes", "--json", box=box, cwd=tmp_path, stdin=text, **plan)
+        name = json.loads(begun.stdout)["journal"]
+        assert (begun.returncode, json.loads(begun.stdout)["created"]) == (4, 18)
+        assert f"Continue with: petstore-tools imports resume {name}   # from" in begun.stderr
+
+        done = run("imports", "resume", name, "--yes", box=box, cwd=tmp_path, **ample)
+
+        assert (done.returncode, "31 rows: 12 created now, 18 before, 1 rejected" in done.stdout) == (1, True)
+        assert "spring is not a file that can be read again, so its rows come from the record" in done.stderr
+        assert done.stderr.count("and run: petstore-tools import - --name spring") == 1
+        assert len(box.store.list_pets()) == 30
