@@ -137,14 +137,11 @@ def load(
     check_texts({name: value for name, value in given.items() if value is not None})
     if _variable("PETSTORE_SETTLE_AFTER_S", environ):
         raise SettingsError("PETSTORE_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S")
-    name = environment or _stored("environment", environ) or "production"
-    if name not in ENVIRONMENTS:
-        raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
+    name, stored = address_of(environment, environ=environ)
     what, entry = "base address", "base_url"
     if name == "staging":
         what, entry = "base address for staging", "staging_base_url"
-    address = base_url or _stored(entry, environ)
-    if not address:
+    if not (address := base_url or stored):
         raise _missing(what, entry, "https://HOST/v1", environ)
     key = api_key or hidden(_stored("api_key", environ))
     if key is None or not key.get_secret_value().strip():
@@ -163,6 +160,19 @@ def load(
         pagination=pagination or _stored("pagination", environ),
         categories=_category_file(environ),
     )
+
+
+def address_of(environment: str | None = None, *, environ: Variables = None) -> tuple[str, str | None]:
+    """
+    Return the environment, and its base address as it was set, None where it was not.
+
+    Raises:
+        SettingsError: There is no such environment.
+    """
+    name = environment or _stored("environment", environ) or "production"
+    if name not in ENVIRONMENTS:
+        raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
+    return name, _stored("staging_base_url" if name == "staging" else "base_url", environ)
 
 
 def _category_file(environ: Variables) -> Path | None:

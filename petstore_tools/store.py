@@ -115,7 +115,7 @@ class PetStore:
         self.client = Client(settings, clock=clock, session=session, ledger=ledger, max_wait_s=max_wait_s)
         remembered = RememberedServices(settings.state_dir / "services.json")
         self.inventory = Inventory(self.client, remembered, settings.pagination)
-        self.snapshot_store = SnapshotStore(settings.state_dir, settings.environment, settings.base_url)
+        self.snapshot_store = SnapshotStore.of(settings.state_dir, settings.environment, settings.base_url)
         self.journals = settings.state_dir / "imports"
         self._fetcher = Fetcher(self.inventory, self.snapshot_store.checkpoints)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
 
-from petstore_tools import spec
-from petstore_tools.cli import exits, options
+from petstore_tools import settings, spec
+from petstore_tools.cli import Group, exits, options
 from petstore_tools.history import export
-from petstore_tools.store import PetStore
+from petstore_tools.history.of_0_1 import folded_in
+from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.text import pluralize, text_table
 
 
-@click.group("history", invoke_without_command=True)
+@click.group("history", cls=Group, invoke_without_command=True)
 @click.option("--id", "pet_id", type=int, metavar="N", help="Only the animal with this id.")
 @click.option(
     "--since",
@@ -45,8 +47,8 @@ def history_(
     context.obj = environment
     if context.invoked_subcommand is not None:
         return exits.DONE
-    with PetStore(environment=environment) as store:
-        history, kept = store.history(id=pet_id, since=since), store.snapshots()
+    kept = _kept(environment)
+    history = kept.history(pet_id=pet_id, since=since, now=time.time())
     if output is not None:
         export.write(history, output)
         click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
@@ -60,8 +62,16 @@ def history_(
     click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
     if len(history) > len(shown):
         click.echo(f"... {len(history) - len(shown):,} more; -o FILE writes all of them", err=True)
-    click.echo(str(kept), err=True)
+    click.echo(str(kept.all()), err=True)
     return exits.DONE
+
+
+def _kept(environment: str | None) -> SnapshotStore:
+    """Return the kept listings of the service of the settings; without a base address, of the only one."""
+    name, address = settings.address_of(environment)
+    if address is None:
+        return SnapshotStore.only(settings.state_folder(), environment)
+    return SnapshotStore.of(settings.state_folder(), name, settings.check_base_url(address))
 
 
 @history_.command("compact")
@@ -73,17 +83,16 @@ def compact(environment: str | None, *, yes: bool) -> int:
 
     Before you are asked, each file is compared with the listing that the history holds.
     """
-    with PetStore(environment=environment) as store:
-        files = store.snapshot_store.folded_in()
-        if not files:
-            click.echo("There is nothing to delete.")
-            return exits.DONE
-        size = sum(path.stat().st_size for path in files)
-        question = f"Delete {pluralize(len(files), 'file')} ({size / 1e6:,.1f} MB) of version 0.1?"
-        if options.confirmed(question, yes=yes, otherwise="Nothing was deleted"):
-            for path in files:
-                path.unlink()
-            click.echo(f"{pluralize(len(files), 'file')} deleted; the history holds their listings.")
+    files = folded_in(_kept(environment).storage)
+    if not files:
+        click.echo("There is nothing to delete.")
+        return exits.DONE
+    size = sum(path.stat().st_size for path in files)
+    question = f"Delete {pluralize(len(files), 'file')} ({size / 1e6:,.1f} MB) of version 0.1?"
+    if options.confirmed(question, yes=yes, otherwise="Nothing was deleted"):
+        for path in files:
+            path.unlink()
+        click.echo(f"{pluralize(len(files), 'file')} deleted; the history holds their listings.")
     return exits.DONE
 
 

@@ -17,17 +17,24 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Self, overload
 
 from petstore_tools import spec
-from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, MissingExtraError
+from petstore_tools.errors import (
+    ArgumentError,
+    FrameError,
+    IncompleteListingError,
+    MissingExtraError,
+    SettingsError,
+)
+from petstore_tools.history.of_0_1 import fold_in
 from petstore_tools.history.since import instant
 from petstore_tools.history.stays import TEXTS
 from petstore_tools.history.storage import KeptListing, Storage
 from petstore_tools.listing.checkpoint import Checkpoints, folder_name
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.listing.parquet import load_parquet, read_frame, read_listing
+from petstore_tools.listing.parquet import load_parquet, read_listing
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.text import pluralize, utc_text
 
@@ -111,16 +118,39 @@ class SnapshotStore:
     The snapshots of one service.
 
     Args:
-        state_dir: The state folder.
-        environment: Names what is listed.
-        base_url: Ends in `/v1`.
+        folder: Where they are; made at the first write.
     """
 
-    def __init__(self, state_dir: Path, environment: str, base_url: str) -> None:
-        place = sha256(base_url.encode()).hexdigest()[:12]
-        self._folder = state_dir / "snapshots" / f"{environment}-{place}"
-        self.storage = Storage(self._folder)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.storage = Storage(folder)
         self.checkpoints = Checkpoints(self._folder / "begun")
+
+    @classmethod
+    def of(cls, state_dir: Path, environment: str, base_url: str) -> Self:
+        """Return the snapshots of a service; the address ends in `/v1`."""
+        place = sha256(base_url.encode()).hexdigest()[:12]
+        return cls(state_dir / "snapshots" / f"{environment}-{place}")
+
+    @classmethod
+    def only(cls, state_dir: Path, environment: str | None) -> Self:
+        """
+        Return the snapshots of the one service whose listings are kept, for who names no base address.
+
+        Raises:
+            SettingsError: There is none, or more than one.
+        """
+        kept = (state_dir / "snapshots").glob(f"{environment or '*'}-*/index.json")
+        folders = sorted(path.parent for path in kept)
+        if len(folders) == 1:
+            return cls(folders[0])
+        if not folders:
+            raise SettingsError(f"no listings are kept in {state_dir}: petstore-tools report keeps the first")
+        names = ", ".join(folder.name.rpartition("-")[0] for folder in folders)
+        raise SettingsError(
+            f"listings of {len(folders)} services are kept ({names}): name the service with --environment, "
+            "or with its base address in PETSTORE_BASE_URL"
+        )
 
     def check(self) -> None:
         """
@@ -142,10 +172,7 @@ class SnapshotStore:
             MissingExtraError: The extra `parquet` is not installed.
             FrameError: The index of what is kept is damaged.
         """
-        load_parquet()
-        if self._of_0_1():
-            with self.storage.writing():
-                self._fold_in()
+        fold_in(self.storage)
         found = [
             Snapshot(kept.listing if status is None else _filtered(kept, status), kept, self.storage)
             for kept in self.storage.index().listings
@@ -167,9 +194,8 @@ class SnapshotStore:
             raise IncompleteListingError(listing)
         if listing.status is not None:
             raise ArgumentError("only a listing of all animals is kept, without a status: store.snapshot()")
-        load_parquet()
+        fold_in(self.storage)
         with self.storage.writing():
-            self._fold_in()
             kept = self.storage.add(frame)
         return Snapshot(listing, kept, self.storage)
 
@@ -255,8 +281,7 @@ class SnapshotStore:
         """
         import pandas as pd
 
-        load_parquet()
-        self.all()  # what version 0.1 kept is part of it
+        fold_in(self.storage)
         stays = self.storage.stays(closed_since=None if since is None else instant(since, now))
         if pet_id is not None:
             stays = stays[stays["id"] == pet_id]
@@ -296,45 +321,6 @@ class SnapshotStore:
                 with suppress(FrameError):
                     return read_listing(path).ended_at
         return None
-
-    def _of_0_1(self) -> list[Path]:
-        """Return the files of version 0.1 that are not folded in yet."""
-        files = sorted(self._folder.glob("inventory/day=*/*.parquet"))
-        if not files:
-            return []
-        known = {kept.source for kept in self.storage.index().listings}
-        return [path for path in files if self._source(path) not in known]
-
-    def _source(self, path: Path) -> str:
-        return path.relative_to(self._folder).as_posix()
-
-    def folded_in(self) -> list[Path]:
-        """
-        Return the files of version 0.1 that nothing needs any more.
-
-        Each listing is rebuilt and compared first; what cannot be rebuilt keeps its file.
-        """
-        files = []
-        self.all()
-        for kept in self.storage.index().listings:
-            path = self._folder / kept.source
-            if kept.source and path.exists():
-                with suppress(FrameError):
-                    self.storage.frame(kept)
-                    files.append(path)
-        return files
-
-    def _fold_in(self) -> None:
-        """Fold the listings of version 0.1 in, by age; each is rebuilt and compared. Their files stay."""
-        for path in self._of_0_1():
-            newest = self.storage.index().listings[-1:]
-            try:
-                frame = read_frame(path)
-                if newest and Listing.as_listed(frame).ended_at < newest[0].listing.ended_at:
-                    continue
-                self.storage.frame(self.storage.add(frame, source=self._source(path)))
-            except FrameError as error:
-                warnings.warn(f"a snapshot of version 0.1 is left out: {error}", UserWarning, stacklevel=5)
 
 
 def _is_last(given: str | date) -> bool:

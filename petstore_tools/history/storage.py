@@ -5,28 +5,30 @@ The history on disk: stays as Parquet files that any tool reads, and an index th
     stays/closed/day=2026-01-05/000011-09fe.parquet    the stays that listing 11 ended
     index.json                                         the kept listings, and the files that are current
 
-A file is never changed, and the index is replaced last: a write that dies leaves what was there before.
+A file is never changed, and the index is replaced last: a write that dies leaves what was there before. The
+next write deletes what it left.
 """
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter
 
-from petstore_tools import sqlite
+from petstore_tools import spec, sqlite
 from petstore_tools.errors import FrameError
 from petstore_tools.history import stays
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.frames import Columns, text_dtype
 from petstore_tools.listing.parquet import load_parquet
 from petstore_tools.listing.statuses import count
 from petstore_tools.tabular.atomic import replace_file
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _WAIT_S: Final = 60.0  # for another writer
+_NUMBERED: Final = (*spec.PET_FIELDS, "first", "last")
+_TIMES: Final = ("first_seen", "last_seen", "gone_by")
+_COLUMNS: Final = (*_NUMBERED, *_TIMES)
 
 
 @dataclass(frozen=True)
@@ -131,21 +136,19 @@ class Storage:
         """
         index, listing = self.index(), Listing.as_listed(frame)
         number = index.listings[-1].number + 1 if index.listings else 1
-        before = self._open_stays(index)
-        opened, ended = stays.fold(before, frame, number, may_have_holes=listing.holes_suspected)
+        opened, ended = stays.fold(self._open_stays(), frame, number, may_have_holes=listing.holes_suspected)
         held = opened.loc[opened["last"] != number, "id"]
         counts = count(frame)
         kept = KeptListing(number, listing, counts, tuple(held.tolist()), source)
         times = {one.number: one.listing for one in (*index.listings, kept)}
         closed = dict(index.closed)
+        open_file = self._write("stays/open", number, opened, times)
         if len(ended):
             day = datetime.fromtimestamp(listing.ended_at, UTC).date()
             closed[number] = self._write(f"stays/closed/day={day}", number, ended, times)
-        open_file = self._write("stays/open", number, opened, times)
-        content = _as_json().dump_json(Index((*index.listings, kept), open_file, closed))
-        replace_file(self.folder / "index.json", content)
-        if index.open_file:
-            (self.folder / index.open_file).unlink(missing_ok=True)
+        index = Index((*index.listings, kept), open_file, closed)
+        replace_file(self.folder / "index.json", _as_json().dump_json(index))
+        self._remove_unnamed(index)
         return kept
 
     def frame(self, kept: KeptListing) -> pd.DataFrame:
@@ -155,11 +158,9 @@ class Storage:
         Raises:
             FrameError: A file that it needs is damaged, or what it rebuilds is not what was kept.
         """
-        index = self.index()
-        needed = [index.open_file, *(file for number, file in index.closed.items() if number > kept.number)]
-        import pandas as pd
-
-        every = pd.concat([self._read(file) for file in needed], ignore_index=True)
+        every = self._read(
+            lambda index: [index.open_file, *(f for n, f in index.closed.items() if n > kept.number)]
+        )
         shown = stays.shown_in(every, kept.number)
         shown = shown[~shown["id"].isin(kept.not_shown)]
         frame = Columns.of(shown).to_frame(kept.listing)
@@ -183,32 +184,38 @@ class Storage:
         Raises:
             FrameError: A file is damaged.
         """
-        import pandas as pd
 
-        index = self.index()
-        ended_at = {kept.number: kept.listing.ended_at for kept in index.listings}
-        files = [f for n, f in sorted(index.closed.items()) if ended_at[n] >= (closed_since or 0.0)]
-        files += [index.open_file] if index.open_file else []
-        read = [self._read(file, times=True) for file in files]
-        return pd.concat(read, ignore_index=True) if read else _with_times(stays.none_yet(), {})
+        def needed(index: Index) -> list[str]:
+            ended_at = {kept.number: kept.listing.ended_at for kept in index.listings}
+            closed = [f for n, f in sorted(index.closed.items()) if ended_at[n] >= (closed_since or 0.0)]
+            return closed + [index.open_file] * bool(index.open_file)
 
-    def _open_stays(self, index: Index) -> pd.DataFrame:
-        if not index.open_file:
-            return stays.none_yet()
+        return self._read(needed, _COLUMNS)
+
+    def _open_stays(self) -> pd.DataFrame:
         try:
-            return self._read(index.open_file)
+            return self._read(lambda index: [index.open_file] * bool(index.open_file))
         except FrameError as error:
             warnings.warn(f"the history begins anew with this listing: {error}", UserWarning, stacklevel=5)
-            return stays.none_yet()
+            return self._read(lambda _: [])
 
-    def _read(self, file: str, *, times: bool = False) -> pd.DataFrame:
-        columns = [*stays.VALUES, "first", "last"] + (["first_seen", "last_seen", "gone_by"] if times else [])
-        try:
-            table = load_parquet().ParquetFile(self.folder / file).read(columns=columns)
-        except (OSError, ValueError, KeyError) as error:
-            raise FrameError(f"the file of stays {file} cannot be read: {error}") from error
-        frame: pd.DataFrame = table.to_pandas()
-        return frame.astype(dict.fromkeys(stays.TEXTS, "string"))
+    def _read(
+        self, needed: Callable[[Index], Sequence[str]], columns: Sequence[str] = _NUMBERED
+    ) -> pd.DataFrame:
+        """Read the files that the index names; again where another process replaced one of them meanwhile."""
+        parquet, index = load_parquet(), self.index()
+        import pyarrow as pa
+
+        tables = [_schema().empty_table().select(columns)]
+        for file in needed(index):
+            try:
+                tables.append(parquet.ParquetFile(self.folder / file).read(columns=list(columns)))
+            except (OSError, ValueError, KeyError) as error:
+                if self.index() != index:
+                    return self._read(needed, columns)
+                raise FrameError(f"the file of stays {file} cannot be read: {error}") from error
+        frame: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
+        return frame.astype(dict.fromkeys(stays.TEXTS, text_dtype()))
 
     def _write(self, folder: str, number: int, frame: pd.DataFrame, times: dict[int, Listing]) -> str:
         parquet = load_parquet()
@@ -217,15 +224,41 @@ class Storage:
         file = f"{folder}/{number:06}-{secrets.token_hex(2)}.parquet"
         (self.folder / folder).mkdir(parents=True, exist_ok=True)
         sink = pa.BufferOutputStream()
-        table = pa.Table.from_pandas(_with_times(frame, times), preserve_index=False)
-        parquet.write_table(table, sink, compression="zstd")
+        table = pa.Table.from_pandas(_with_times(frame, times), schema=_schema(), preserve_index=False)
+        parquet.write_table(
+            table.replace_schema_metadata(),
+            sink,
+            compression="zstd",
+            use_dictionary=list(_COLUMNS[1:]),
+            column_encoding={"id": "DELTA_BINARY_PACKED"},
+        )
         replace_file(self.folder / file, bytes(sink.getvalue()))
         return file
+
+    def _remove_unnamed(self, index: Index) -> None:
+        """Delete the open stays before these, and what a writer left that died: no index names it."""
+        current = self.folder / index.open_file
+        stale = [path for path in current.parent.iterdir() if path != current]
+        if len(stale) > 1:  # a writer died, which writes open stays first
+            named = {self.folder / file for file in index.closed.values()}
+            stale += [path for path in self.folder.glob("stays/closed/*/*") if path not in named]
+        for path in stale:
+            with suppress(OSError):  # on Windows, a reader may have it open
+                path.unlink()
 
 
 @cache
 def _as_json() -> TypeAdapter[Index]:
     return TypeAdapter(Index)
+
+
+@cache
+def _schema() -> Any:
+    """Return columns and types of the files, the same with every version of pandas."""
+    import pyarrow as pa
+
+    texts, times = dict.fromkeys(stays.TEXTS, pa.string()), dict.fromkeys(_TIMES, pa.timestamp("us", "UTC"))
+    return pa.schema([(name, (texts | times).get(name, pa.int64())) for name in _COLUMNS])
 
 
 def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:
@@ -234,8 +267,9 @@ def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:
     import pandas as pd
 
     numbers = sorted(times)
-    ended = [times[number].ended_at for number in numbers]
-    following = [*(times[number].started_at for number in numbers[1:]), np.nan]
+    listings = [times[number] for number in numbers]
+    ended = [listing.ended_at for listing in listings]
+    following = [*itertools.starmap(_gone_by, itertools.pairwise(listings)), np.nan]
 
     def at(column: str, seconds: list[float]) -> pd.Series:
         places = np.searchsorted(numbers, frame[column].to_numpy())
@@ -245,3 +279,10 @@ def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:
     return frame.assign(
         first_seen=at("first", ended), last_seen=at("last", ended), gone_by=at("last", following)
     )
+
+
+def _gone_by(last: Listing, following: Listing) -> float:
+    """Return when a change after a listing has happened: as the next began, or ended where they overlap."""
+    if following.started_at >= last.ended_at:
+        return following.started_at
+    return max(last.ended_at, following.ended_at)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -68,6 +69,29 @@ def test_without_a_kept_listing_it_says_so() -> None:
 
     assert "The kept listings show no such animal." in done.stdout
     assert "no snapshots yet" in done.stderr
+
+
+def test_without_a_base_address_the_only_service_with_kept_listings_is_shown(box: Sandbox) -> None:
+    """Nothing is sent, so no key is needed either; with none or several it says which to name."""
+    state = box.store.settings.state_dir
+    nobody = {"PETSTORE_BASE_URL": "", "PETSTORE_API_KEY": ""}
+    (kept,) = Path(os.environ["PETSTORE_STATE_DIR"], "snapshots").glob("production-*")
+
+    only = run("history", "--id", "2", **nobody)
+    shutil.copytree(kept, kept.with_name("staging-0123456789ab"))
+    several = run("history", **nobody)
+    named = run("history", "--id", "2", "--environment", "staging", **nobody)
+    none = run("history", **nobody, PETSTORE_STATE_DIR=str(state / "elsewhere"))
+
+    assert (only.returncode, named.returncode, only.stdout) == (0, 0, named.stdout)
+    assert (several.returncode, none.returncode) == (2, 2)
+    assert "listings of 2 services are kept (production, staging): name the service with" in several.stderr
+    assert "no listings are kept in" in none.stderr
+
+
+def test_a_misspelt_part_of_history_is_refused_with_the_nearest() -> None:
+    """As in every group of commands."""
+    assert "Did you mean 'compact'?" in run("history", "compat").stderr
 
 
 def test_compact_deletes_what_version_0_1_left_once_it_was_asked_for() -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import random
+import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.history import of_0_1
+from petstore_tools.history.snapshots import SnapshotStore
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
 
-DAY_S = 86_400
+OLD = Path(__file__).parents[1] / "fixtures" / "0.1" / "snapshots" / "sandbox-0.1"
+T0 = 1_767_603_600.0
 
 
 def test_the_history_of_one_animal_has_a_row_for_each_status() -> None:
@@ -73,42 +79,6 @@ def test_history_costs_no_request() -> None:
         assert len(box.traffic()) == asked
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_every_stay_is_true_within_the_spacing_of_the_listings(seed: int) -> None:
-    """200 changes over 60 days by a script: what was true at each listing is in a stay, and no more."""
-    rng = random.Random(seed)
-    truth: list[dict[int, tuple[str, int, str | None]]] = []
-    with Sandbox(plan="business", animals=40) as box:
-        for _ in range(60):
-            for _ in range(rng.choice((2, 3, 4))):
-                animals = [(i, s) for i, _, _, s in box.store.list_pets().itertuples(index=False)]
-                pet_id, _ = rng.choice(animals)
-                match rng.random():
-                    case change if change < 0.15:
-                        box.remove(pet_id)
-                    case change if change < 0.3:
-                        box.add([("Rex", 3, rng.choice([*spec.STATUSES, None]))])
-                    case _:
-                        box.change(pet_id, status=rng.choice([*spec.STATUSES, None]))
-            if rng.random() < 0.6 or not truth:
-                truth.append({pet.id: (pet.name, pet.category_id, pet.status) for pet in box.store.pets()})
-                box.store.snapshot()
-            box.advance(days=1)
-        times = [pd.Timestamp(s.as_of) for s in box.store.snapshots()]
-        history = box.store.history()
-
-    said: list[dict[int, tuple[str, int, str | None]]] = [{} for _ in times]
-    for pet_id, name, category, status, first_seen, last_seen, ended in history.itertuples(index=False):
-        shown = [n for n, at in enumerate(times) if first_seen <= at <= last_seen]
-        for n in shown:
-            assert pet_id not in said[n]
-            said[n][pet_id] = (name, category, None if pd.isna(status) else status)
-        if not pd.isna(ended):
-            assert ended.left == last_seen == times[shown[-1]]
-            assert ended.right <= times[shown[-1] + 1]
-    assert said == truth
-
-
 def test_a_damaged_file_of_the_history_is_named() -> None:
     """The next listing begins anew; nothing is stuck."""
     with Sandbox(animals=10) as box:
@@ -123,3 +93,36 @@ def test_a_damaged_file_of_the_history_is_named() -> None:
 
         assert [len(snapshot.frame()) for snapshot in box.store.snapshots()[1:]] == [10]
         assert len(box.store.history()) == 10
+
+
+@pytest.mark.parametrize(
+    ("started_at", "ended_at", "gone_by"),
+    [(-30, 60, 60), (-7_200, -7_190, 0), (30, 40, 30)],
+    ids=["overlaps", "clock set back", "follows"],
+)
+def test_a_change_between_listings_that_overlap_has_an_interval(
+    tmp_path: Path, started_at: int, ended_at: int, gone_by: int
+) -> None:
+    """Two programs list at once, or the clock was set back: the interval never ends before it begins."""
+    store = SnapshotStore(tmp_path)
+    for status, start, end in (("sold", -60, 0), (None, started_at, ended_at)):
+        columns = Columns()
+        columns.add([{"id": 1, "name": "Rex", "categoryId": 3, "status": status}])
+        listing = Listing("complete", "x", None, 1, "", 1, 1, 0, T0 + start, T0 + end, "sandbox")
+        store.keep(columns.to_frame(listing))
+
+    ended = store.history(now=T0 + 100)["ended_between"][0]
+
+    assert [ended.left.timestamp() - T0, ended.right.timestamp() - T0] == [0, gone_by]
+
+
+def test_a_snapshot_of_0_1_that_is_not_rebuilt_in_all_columns_keeps_its_file(tmp_path: Path) -> None:
+    """Its digest is of the ids alone, so the values are compared, too."""
+    shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
+    store = SnapshotStore(tmp_path)
+    assert len(of_0_1.folded_in(store.storage)) == len(store.all()) == 2
+    (opened,) = tmp_path.glob("stays/open/*.parquet")
+    stays = pd.read_parquet(opened)
+    stays.assign(name="another").to_parquet(opened, index=False)
+
+    assert of_0_1.folded_in(store.storage) == []

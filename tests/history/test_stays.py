@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from petstore_tools import spec
+from petstore_tools import history, spec
 from petstore_tools.errors import FrameError
 from petstore_tools.history.storage import Storage
 from petstore_tools.listing.completeness import Listing
@@ -168,7 +168,7 @@ def test_a_damaged_index_is_named(tmp_path: Path) -> None:
 
 
 def test_the_files_are_one_table_to_other_tools(tmp_path: Path) -> None:
-    """Duckdb counts the animals of each listing from the times alone."""
+    """The query of the README, in duckdb: mean days in a status, missing for what has not ended."""
     import duckdb
 
     storage = Storage(tmp_path)
@@ -177,17 +177,15 @@ def test_the_files_are_one_table_to_other_tools(tmp_path: Path) -> None:
         listed([(1, "Rex", 3, None), (2, "Mia", 4, "sold")]),
         listed([(2, "Mia", 4, "sold")], T0 + 9_000),
     )
+    readme = Path(history.__file__).with_name("README.md").read_text("utf-8")
+    query = readme.split("```sql\n")[1].split("```")[0].replace("stays/", f"{tmp_path.as_posix()}/stays/")
 
-    files = [
-        str(tmp_path / "stays" / "open" / "*.parquet"),
-        str(tmp_path / "stays" / "closed" / "*" / "*.parquet"),
-    ]
-    counted = duckdb.sql(
-        "SELECT count(*) AS stays, count(gone_by) AS ended FROM read_parquet($files, union_by_name = true)",
-        params={"files": files},
-    ).df()
+    days = duckdb.sql(query).df().set_index("status").squeeze(axis=1)
 
-    assert counted.to_dict("records") == [{"stays": 2, "ended": 1}]
+    assert (days[days.index.isna()].tolist(), days[["sold"]].isna().tolist()) == (
+        [pd.Timedelta(seconds=9_000 - 60)],
+        [True],
+    )
     assert len(list((tmp_path / "stays" / "open").iterdir())) == 1
 
 

@@ -209,8 +209,8 @@ def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
 @pytest.mark.case("P74")
 def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
     """Each is complete; with one animal replaced it is not."""
-    store = SnapshotStore(tmp_path, "sandbox", URL)
-    copytree(OLD / "snapshots" / "sandbox-0.1", store._folder)
+    store = SnapshotStore(tmp_path)
+    copytree(OLD / "snapshots" / "sandbox-0.1", tmp_path, dirs_exist_ok=True)
 
     frames = [snapshot.frame() for status in (None, "sold") for snapshot in store.all(status)]
 
@@ -221,7 +221,7 @@ def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
 @pytest.mark.case("P74")
 def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
     """Its pages and its state are read, and the rest is."""
-    store = SnapshotStore(OLD / "listing" / "state", "production", URL)
+    store = SnapshotStore.of(OLD / "listing" / "state", "production", URL)
     checkpoint = store.checkpoints.of(None)
     assert checkpoint is not None
     frame = checkpoint.frame
