@@ -40,14 +40,14 @@ def fold(
     import pandas as pd
 
     new = plain(listing)
-    merged = new.merge(stays, on="id", how="left", suffixes=("", "_before"))
-    same = merged["first"].notna()
+    before = stays.set_index("id").reindex(new["id"]).reset_index(drop=True)
+    same = before["first"].notna()
     for name in VALUES[1:]:
-        now, before = merged[name], merged[f"{name}_before"]
-        same &= (now == before).fillna(False).astype(bool) | (now.isna() & before.isna())
-    merged["first"] = merged["first"].where(same, number).astype("int64")
-    opened = merged[[*VALUES, "first"]].assign(last=number)
-    ended = stays[~stays["id"].isin(merged.loc[same, "id"])]
+        now, then = new[name], before[name]
+        same &= (now == then).fillna(False).astype(bool) | (now.isna() & then.isna())
+    first = before["first"].where(same, number).astype("int64")
+    opened = new.assign(first=first, last=number)
+    ended = stays[~stays["id"].isin(new.loc[same, "id"])]
     if may_have_holes:
         not_shown = ~ended["id"].isin(new["id"])
         opened = pd.concat([opened, ended[not_shown]], ignore_index=True)
