@@ -29,11 +29,10 @@ from petstore_tools.errors import (
 )
 from petstore_tools.history.of_0_1 import fold_in
 from petstore_tools.history.since import instant
-from petstore_tools.history.stays import TEXTS
 from petstore_tools.history.storage import KeptListing, Storage
 from petstore_tools.listing.checkpoint import Checkpoints, folder_name
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns, text_dtype
+from petstore_tools.listing.frames import Columns
 from petstore_tools.listing.parquet import load_parquet, read_listing
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.text import pluralize, utc_text
@@ -285,8 +284,7 @@ class SnapshotStore:
         stays = self.storage.stays(closed_since=None if since is None else instant(since, now))
         if pet_id is not None:
             stays = stays[stays["id"] == pet_id]
-        texts = dict.fromkeys(TEXTS, text_dtype())
-        stays = stays.sort_values(["id", "first"], ignore_index=True).astype(texts)
+        stays = stays.sort_values(["id", "first"], ignore_index=True)
         others = sorted(set(stays["status"].dropna()) - set(spec.STATUSES))
         statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
         last_seen = stays["last_seen"].where(stays["gone_by"].notna())
