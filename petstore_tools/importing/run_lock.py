@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
 
 
@@ -90,6 +91,7 @@ def _lock(path: Path) -> sqlite3.Connection | None:
     """
     db = None
     try:
+        sqlite.claim(path.parent)
         db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA locking_mode = EXCLUSIVE")  # held past each commit, until closed
         db.execute("BEGIN EXCLUSIVE")

@@ -145,8 +145,7 @@ class _Database(ABC):
             self._connection.close()
             if not isinstance(error, self._unusable):
                 raise
-            damaged = isinstance(error, ValueError)
-            failure = LedgerError(self._message("its content is damaged" if damaged else self._reason(error)))
+            failure = LedgerError(self._message(error))
             failure.__cause__ = error
             for done in self._waiting():
                 done.set_exception(failure)
@@ -163,11 +162,12 @@ class _Database(ABC):
         """Replace the budget by what `changed` makes of it, in one transaction; nobody else can have it."""
 
     @abstractmethod
-    def _message(self, reason: str) -> str:
-        """Say that the budget cannot be used, and what helps."""
+    def _message(self, error: BaseException) -> str:
+        """Say why the budget cannot be used, and what helps."""
 
-    def _reason(self, error: BaseException) -> str:
-        return str(error)
+
+def _reason(error: BaseException, otherwise: str) -> str:
+    return "its content is damaged" if isinstance(error, ValueError) else otherwise
 
 
 class SqliteLedger(_Database):
@@ -195,11 +195,17 @@ class SqliteLedger(_Database):
             (state,) = db.execute(query, (self._subject,)).fetchone() or (b"",)
             db.execute("INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, changed(state)))
 
-    def _message(self, reason: str) -> str:
+    def _message(self, error: BaseException) -> str:
+        if isinstance(error, sqlite.InUseError):
+            return (
+                f"The budget cannot be used: {error}. Nothing was sent. To share it between machines, keep "
+                "it in a database: set PETSTORE_LEDGER_URL."
+            )
         return (
-            f"The budget file {self.path.name} in the state folder cannot be used ({reason}). Nothing was "
-            "sent. Make the folder writable, set PETSTORE_STATE_DIR to a folder that is, move the file away "
-            'if it is damaged, or pass ledger="memory" to count the requests of this process only.'
+            f"The budget file {self.path.name} in the state folder cannot be used "
+            f"({_reason(error, str(error))}). Nothing was sent. Make the folder writable, set "
+            "PETSTORE_STATE_DIR to a folder that is, move the file away if it is damaged, or pass "
+            'ledger="memory" to count the requests of this process only.'
         )
 
     def _open(self) -> sqlite3.Connection:
@@ -273,15 +279,13 @@ class PostgresLedger(_Database):
         state: str = row[0]
         return state.encode()
 
-    def _message(self, reason: str) -> str:
-        return (
-            f"The ledger database cannot be used ({reason}). Nothing was sent. Check that the address in "
-            "PETSTORE_LEDGER_URL can be reached from here and that its user may create and change the table "
-            'petstore_budget, or pass ledger="memory" to count the requests of this process only.'
+    def _message(self, error: BaseException) -> str:
+        return (  # not the error's text, which may show the password
+            f"The ledger database cannot be used ({_reason(error, type(error).__name__)}). Nothing was sent. "
+            "Check that the address in PETSTORE_LEDGER_URL can be reached from here and that its user may "
+            'create and change the table petstore_budget, or pass ledger="memory" to count the requests of '
+            "this process only."
         )
-
-    def _reason(self, error: BaseException) -> str:
-        return type(error).__name__  # its text may show the password
 
     def _open(self) -> psycopg.Connection:
         db = self._connected()
