@@ -21,7 +21,7 @@ from petstore_tools.clock import Clock
 from petstore_tools.plans import Window
 from petstore_tools.service import bodies, messages, openapi
 from petstore_tools.service.batches import Batches, elapsed
-from petstore_tools.service.database import Database, digest_of, subject_of
+from petstore_tools.service.database import Caller, Database, digest_of, subject_of
 from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
 from petstore_tools.service.messages import Receive, Request, Response, Scope, Send
@@ -35,7 +35,6 @@ LATEST_S: Final = 15.0  # no create is committed longer than this after it was s
 MAX_DECISIONS: Final = 1_000  # last decisions kept, for responses to what could not be counted
 REPORT_EVERY_S: Final = 10.0  # an outage fails thousands of requests: each kind is logged this often
 MAX_PATH_LOGGED: Final = 200  # characters
-Caller = tuple[str, tuple[Window, Window]]  # under what name it is counted ("": not at all), and its windows
 _log = logging.getLogger(__name__)
 _access = logging.getLogger("petstore_tools.access")
 _access.setLevel(logging.WARNING)  # a line an answer is written only where it is asked for
@@ -62,7 +61,9 @@ class Service:
     ) -> None:
         self._database, self._clock, self._on_response = database, clock, on_response
         self._without_key = without_key or windows(*spec.PLANS["free"])
-        self._batches = Batches(self._respond_to, self._failed, local=lambda: database.local)
+        self._batches = Batches(
+            self._respond_to, self._failed, without=self._without_database, local=lambda: database.local
+        )
         self._operations = Operations(database)
         self._decisions: dict[str, tuple[float, Decision]] = {}  # the last of each key, and when
         self._failures, self._quiet_until = 0, dict[type[Exception], float]()
@@ -98,18 +99,33 @@ class Service:
             self._finish(response, now, None)
             self._record(request, response, now)
             return response
-        at_once = request.path == HEALTH_PATH or self._refusal(request) is not None
-        return await self._batches.respond(request, at_once=at_once)
+        return await self._batches.respond(request)
+
+    def _without_database(self, request: Request) -> Response | None:
+        """Answer health and what is refused anyway; None: the database is needed."""
+        needed = request.path != HEALTH_PATH and self._refusal(request) is None
+        return None if needed else self._failed(request, UnavailableError(SILENT))
 
     def _refusal(self, request: Request) -> Response | None:
-        """Return how a request is refused without the database: it has no key, or its window is closed."""
+        """
+        Return how a request is refused without the database; it costs nothing then.
+
+        It has no key; or its key was valid when it came last, and its window is closed, or it asks for what
+        no animal can answer.
+        """
         if not request.key:
             return messages.unauthorized()
         at, decision = self._decisions.get(request.key) or (0.0, None)
-        if decision is None or decision.allowed:
+        if decision is None:
             return None
-        left_s = ceil(at + decision.retry_after_s - self._clock.now())
-        return messages.too_many(decision.banned, left_s) if 0 < left_s <= decision.retry_after_s else None
+        now = self._clock.now()
+        left_s = ceil(at + decision.retry_after_s - now)
+        if not decision.allowed and 0 < left_s <= decision.retry_after_s:
+            return messages.too_many(decision.banned, left_s)
+        if request.length > messages.MAX_BODY_BYTES:
+            return messages.too_large()
+        asked = None if request.body is None else self._operations.read(request, now)
+        return asked if isinstance(asked, Response) else None
 
     def _respond_to(self, batch: Sequence[Request], here: bool) -> list[Response | None] | None:
         """
@@ -141,7 +157,7 @@ class Service:
         now, decision, response = self._clock.now(), None, None
         if request.path != HEALTH_PATH:
             _, decision = self._decisions.get(request.key) or consume(Usage(), *self._without_key, now)
-            response = self._refusal(request)
+            response = self._refusal(request) if isinstance(why, UnavailableError) else None
         if response is None:
             response = _failure(why)
         self._finish(response, now, decision)
@@ -163,21 +179,24 @@ class Service:
     def _together(self, batch: Sequence[Request], within_s: float) -> list[Response | None]:
         """Count requests and answer them; all that they change is committed together."""
         creates = any(request.method == "POST" and request.body is not None for request in batch)
+        asked = [
+            (digest_of(request.key) if request.key else "", subject_of(request.address)) for request in batch
+        ]
+        counted = (pair for pair, request in zip(asked, batch, strict=True) if request.path != HEALTH_PATH)
         responses: list[Response | None] = []
         try:
-            with self._database.transaction(durable=creates, within_s=within_s):
-                callers = self._callers(batch)
-                usages = self._database.usages(subject for subject, _ in callers if subject)
-                *state, shared_time = self._database.state()  # now that nobody else counts for them
-                now = self._clock.now() if shared_time is None else shared_time
-                self._operations.forget_pages(state)
-                for request, caller in zip(batch, callers, strict=True):
-                    responses.append(self._count(request, caller, usages, now))
-                self._database.save(usages, now)
+            with self._database.transaction(counted, durable=creates, within_s=within_s) as standing:
+                now = self._clock.now() if standing.time is None else standing.time
+                self._operations.begin(standing.changes, standing.newest)
+                for request, pair in zip(batch, asked, strict=True):
+                    caller = standing.callers.get(pair)
+                    responses.append(self._count(request, caller, standing.usages, now))
+                new = [pet for pet, _ in self._operations.new]
+                self._operations.created(self._database.save(standing.usages, now, new))
                 if creates and elapsed() - min(request.since for request in batch) > LATEST_S:
                     raise UnavailableError(SILENT)  # their callers have gone, and may search for them soon
         except Exception as failed:
-            self._operations.forget_pages([-1, -1])  # they may hold what was not committed
+            self._operations.begin(-1, -1)  # they may hold what was not committed
             if not isinstance(failed, UnavailableError) or not failed.unknown:
                 raise
             known = UnavailableError(failed.reason)
@@ -190,34 +209,23 @@ class Service:
                 self._record(request, response, now)
         return responses
 
-    def _callers(self, batch: Sequence[Request]) -> list[Caller]:
-        """Return the caller of each request; note the id of its key."""
-        digests = {request.key: digest_of(request.key) for request in batch if request.key}
-        keys = self._database.find_keys(digests.values())
-        callers = []
-        for request in batch:
-            key = keys.get(digests.get(request.key, ""))
-            request.key_id = key[0] if key else None
-            subject = f"key {key[0]}" if key else subject_of(request.address)
-            counted_as = "" if request.path == HEALTH_PATH else subject
-            callers.append((counted_as, key[1:] if key else self._without_key))
-        return callers
-
     def _count(
-        self, request: Request, caller: Caller, usages: dict[str, Usage], now: float
+        self, request: Request, caller: Caller | None, usages: dict[str, Usage], now: float
     ) -> Response | None:
         """Count a request in `usages` and answer it; None: it comes again with its body, and counts then."""
-        subject, (minute, day) = caller
-        if not subject:
+        if request.path == HEALTH_PATH or caller is None:
             self._database.try_writing()
             response = Response(200, bodies.dump({"status": "ok", "database": "ok"}))
             return self._finish(response, now, None)
-        usage, decision = consume(usages[subject], minute, day, now)
+        subject, request.key_id, plan = caller
+        usage, decision = consume(usages[subject], *(plan or self._without_key), now)
         counted = self._judge(request, decision, now)
         if counted is None:
             return None
         usages[subject] = usage
-        if request.key_id:
+        if request.key_id is None:
+            self._decisions.pop(request.key, None)
+        else:
             if len(self._decisions) >= MAX_DECISIONS:
                 self._decisions.clear()
             self._decisions[request.key] = now, decision
@@ -247,8 +255,7 @@ class Service:
         if request.key_id is None:
             return messages.unauthorized()
         if request.length > messages.MAX_BODY_BYTES:
-            text = f"a body has at most {messages.MAX_BODY_BYTES:,} bytes"
-            return messages.error(413, "body_too_large", text)
+            return messages.too_large()
         if request.body is None:
             return None
         return self._operations.respond(request, now)

@@ -19,9 +19,9 @@ from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.messages import Request, Response
 
 MAX_AT_ONCE: Final = 256  # requests in one commit
-MAX_WAIT_S: Final = 10.0  # a request waits at most so long, and two seconds more
-AT_ONCE_S: Final = 0.5  # what can be answered without the database waits so long for it
-TICK_S: Final = 1.0
+MAX_WAIT_S: Final = 8.0  # a request waits at most so long, and two ticks more
+AT_ONCE_S: Final = 0.5  # what can be answered without the database waits so long for it, and a tick more
+TICK_S: Final = 0.25
 QUICK_S: Final = 0.05
 _log = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ class Batches:
         work: Answers requests together, in the database's thread, or `here`, where nothing may wait: then it
             returns None where another program holds the database up.
         refuse: Answers one that could not wait longer, and why.
+        without: Answers one that does not need the database; None: it does.
         local: Says whether nothing but another program and a slow disk hold the database up, so that quick
             batches are answered without the thread, which takes a fifth more of the processor.
     """
@@ -50,23 +51,18 @@ class Batches:
         work: Callable[[Sequence[Request], bool], list[Response | None] | None],
         refuse: Callable[[Request, UnavailableError], Response],
         *,
+        without: Callable[[Request], Response | None],
         local: Callable[[], bool],
     ) -> None:
-        self._work, self._refuse, self._local = work, refuse, local
+        self._work, self._refuse, self._without, self._local = work, refuse, without, local
         self._pending: list[Request] = []
         self._under_way: list[Request] = []
         self._begun_at = self._took_s = 0.0
         self._ticks = (0.0, 0.0)  # the last but one, and the last
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
-    async def respond(self, request: Request, *, at_once: bool = False) -> Response | None:
-        """
-        Have a request answered in the next batch.
-
-        Args:
-            request: The request; None comes back where its body is needed.
-            at_once: It can be refused without the database, and is where that is slow.
-        """
+    async def respond(self, request: Request) -> Response | None:
+        """Have a request answered in the next batch, or without the database; None: its body is needed."""
         loop = asyncio.get_running_loop()
         if loop is not getattr(self, "_loop", None):
             self._loop, self._ticks = loop, (elapsed(), elapsed())
@@ -74,15 +70,18 @@ class Batches:
             loop.call_later(TICK_S, self._tick)
         if request.response.done():  # it was asked without its body
             request.response = loop.create_future()
-        if at_once and self._under_way and time.monotonic() - self._begun_at > AT_ONCE_S:
-            return self._refuse(request, UnavailableError(SILENT))
+        if self._is_slow() and (response := self._without(request)) is not None:
+            return response
         request.since = self._ticks[0]
         self._pending.append(request)
         if len(self._pending) == 1 and not self._under_way:
             loop.call_soon(self._next)  # what else comes in this turn of the loop joins it
-        if at_once and not (await asyncio.wait((request.response,), timeout=AT_ONCE_S))[0]:
-            request.response.set_result(self._refuse(request, UnavailableError(SILENT)))
         return await request.response
+
+    def _is_slow(self) -> bool:
+        """Say whether the database keeps a batch waiting, or kept the last one and has not answered since."""
+        waited_s = time.monotonic() - self._begun_at
+        return bool(self._under_way) and max(waited_s, self._took_s) > AT_ONCE_S
 
     def _next(self) -> None:
         """Have what is pending answered."""
@@ -123,17 +122,19 @@ class Batches:
 
     def _tick(self) -> None:
         """
-        Refuse what has waited too long, each second.
+        Answer what has waited too long, and, where the database is slow, what does not need it.
 
         A request that is read now may have come at any time since the last tick but one: this process may
         have been stopped meanwhile, and its caller may have gone long ago.
         """
         self._loop.call_later(TICK_S, self._tick)
-        self._ticks = self._ticks[1], elapsed()
+        self._ticks, slow = (self._ticks[1], elapsed()), self._is_slow()
         for requests, begun in ((self._under_way, True), (self._pending, False)):
-            for request in requests:
-                if request.since < self._ticks[0] - MAX_WAIT_S and not request.response.done():
+            for request in [one for one in requests if not one.response.done()]:
+                response = self._without(request) if slow else None
+                if response is None and request.since < self._ticks[0] - MAX_WAIT_S:
                     unknown = begun and request.method == "POST" and request.body is not None
-                    late = UnavailableError(SILENT, unknown=unknown)
-                    request.response.set_result(self._refuse(request, late))
+                    response = self._refuse(request, UnavailableError(SILENT, unknown=unknown))
+                if response is not None:
+                    request.response.set_result(response)
         self._pending = [request for request in self._pending if not request.response.done()]

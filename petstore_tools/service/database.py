@@ -6,19 +6,20 @@ import hashlib
 import re
 import secrets
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import SecretStr
 
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.plans import Plan, Window
-from petstore_tools.service.engine import Engine, Rows
+from petstore_tools.service.engine import Engine, NewPet, Rows, Statement
 from petstore_tools.service.limiter import Usage, windows
 from petstore_tools.service.schema import USAGE_COLUMNS
 from petstore_tools.service.sqlite_engine import SqliteEngine
@@ -27,19 +28,58 @@ MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at on
 POSTGRES: Final = ("postgresql://", "postgres://")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
 _KEYWORDS = re.compile(r"(?:^|\s)(host|hostaddr|port|dbname|user|password|service)\s*=")
-_READ_USAGE: Final = f"SELECT subject, {', '.join(USAGE_COLUMNS)} FROM usage WHERE subject IN "
-_ADD_USAGE: Final = (
-    f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES (?{', ?' * len(USAGE_COLUMNS)})"
-    " ON CONFLICT (subject) DO "
+# by key where it is valid, else by address
+_CALLERS: Final = (
+    "WITH asked (digest, address) AS (VALUES {marks}), caller AS (SELECT asked.digest, address, id,"
+    " per_minute, per_day, coalesce('key ' || id, address) AS subject FROM asked LEFT JOIN key"
+    " ON revoked_at IS NULL AND key.digest = asked.digest) "
+)
+_FIND: Final = f"{_CALLERS}SELECT * FROM caller"
+_HOLD: Final = (  # all in one order: nobody waits in a ring
+    f"{_CALLERS}SELECT subject, {', '.join(USAGE_COLUMNS)} FROM usage"
+    " WHERE subject IN (SELECT subject FROM caller) ORDER BY subject"
 )
 _SAVE_USAGE: Final = (
-    f"{_ADD_USAGE}UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in USAGE_COLUMNS)}"
+    f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES {{marks}} ON CONFLICT (subject) DO"
 )
-_ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
+_OVERWRITE: Final = " UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in USAGE_COLUMNS)
 _PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
 
-NewPet = tuple[str, int, str | None]  # name, category id, status
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
+
+
+class Caller(NamedTuple):
+    """
+    Who sent a request.
+
+    Attributes:
+        subject: Under what name it is counted.
+        key_id: Of a valid key, else None.
+        windows: Of its plan; None: it has none.
+    """
+
+    subject: str
+    key_id: str | None
+    windows: tuple[Window, Window] | None
+
+
+class Standing(NamedTuple):
+    """
+    What a transaction begins with, held until it ends.
+
+    Attributes:
+        callers: By digest of the key and address.
+        usages: What subjects have used.
+        changes: A number that grows with each change of an animal that existed already.
+        newest: The newest id.
+        time: Unix seconds of the database where it is the clock of all, else None.
+    """
+
+    callers: dict[tuple[str, str], Caller]
+    usages: dict[str, Usage]
+    changes: int
+    newest: int
+    time: float | None
 
 
 @dataclass(frozen=True)
@@ -67,6 +107,7 @@ def digest_of(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogateescape")).hexdigest()
 
 
+@lru_cache(maxsize=1_000)
 def subject_of(address: str) -> str:
     """Return under what name a caller without a key is counted: its address, of IPv6 the network."""
     try:
@@ -132,90 +173,71 @@ class Database:
         return self._db.local
 
     @contextmanager
-    def transaction(self, *, durable: bool = True, within_s: float | None = None) -> Iterator[None]:
+    def transaction(
+        self, asked: Iterable[tuple[str, str]] = (), *, durable: bool = True, within_s: float | None = None
+    ) -> Iterator[Standing]:
         """
         Make what happens inside happen as one, or not at all.
 
         Args:
+            asked: Digest of the key ("" for none) and subject of the address of each request to be counted.
             durable: It survives a power loss once it has happened.
             within_s: How long others may hold it up; None: as long as is usual.
 
         Raises:
             UnavailableError: The database cannot be used.
         """
-        with self._in_use, self._db.transaction(durable=durable, within_s=within_s):
-            yield
+        pairs = sorted(set(asked))
+        marks, values = _rows(pairs)
+        hold = (_HOLD.format(marks=marks) + self._db.row_lock, values)
+        state = (
+            f"SELECT changes, (SELECT coalesce(max(id), 0) FROM pet), {self._db.clock} FROM inventory",
+            (),
+        )
+        first = [(_FIND.format(marks=marks), values), hold, state] if pairs else [state]
+        with self._in_use, self._db.transaction(*first, durable=durable, within_s=within_s) as read:
+            callers = {row[:2]: _caller(*row[2:]) for row in read[0]} if pairs else {}
+            known = {row[0] for row in read[1]} if pairs else set()
+            if new := sorted({caller.subject for caller in callers.values()} - known):
+                read = self._db.execute(self._saving(dict.fromkeys(new, Usage()), " NOTHING"), hold, state)
+                self._addresses += len(new)
+            usages = {subject: Usage(*used) for subject, *used in read[1]} if pairs else {}
+            yield Standing(callers, usages, *read[-1][0])
 
     def close(self) -> None:
         """Close it, once what is under way in another thread has ended."""
         with self._in_use:
             self._db.close()
 
-    def state(self) -> tuple[int, int, float | None]:
-        """
-        Return what shows whether the animals have changed, and the time.
-
-        Returns:
-            A number that grows with each change of an animal that existed already; the newest id; the
-            database's Unix seconds where it is the clock of all, else None.
-        """
-        reading = f"SELECT changes, (SELECT coalesce(max(id), 0) FROM pet), {self._db.clock} FROM inventory"
-        changes, newest, now = self._db.execute(reading)[0]
-        return changes, newest, now
-
     def try_writing(self) -> None:
         """Write nothing: a database that is read-only refuses that, too."""
-        self._db.execute("UPDATE inventory SET changes = 0 WHERE changes < 0")
+        self._rows("UPDATE inventory SET changes = 0 WHERE changes < 0")
 
-    def find_keys(self, digests: Iterable[str]) -> dict[str, tuple[str, Window, Window]]:
-        """Return id and windows of each valid key, by its digest."""
-        wanted = sorted(set(digests))
-        if not wanted:
-            return {}
-        rows = self._db.execute(
-            "SELECT digest, id, per_minute, per_day FROM key WHERE revoked_at IS NULL AND digest IN "
-            f"({_marks(wanted)})",
-            wanted,
-        )
-        return {digest: (key_id, *windows(*plan)) for digest, key_id, *plan in rows}
+    def save(self, usages: Mapping[str, Usage], now: float, pets: Iterable[NewPet] = ()) -> list[int]:
+        """
+        Store what subjects have used, and add animals; return their ids, each higher than any before.
 
-    def usages(self, subjects: Iterable[str]) -> dict[str, Usage]:
-        """Return what subjects have used, and hold it until the transaction ends; all in one order."""
-        wanted = sorted(set(subjects))
-        if not wanted:
-            return {}
-        reading = f"{_READ_USAGE}({_marks(wanted)}) ORDER BY subject{self._db.row_lock}"
-        rows = self._db.execute(reading, wanted)
-        if new := sorted(set(wanted) - {row[0] for row in rows}):
-            for subject in new:  # so that there is a row to hold
-                self._db.execute(f"{_ADD_USAGE}NOTHING", (subject, *astuple(Usage())))
-            self._addresses += len(new)
-            rows = self._db.execute(reading, wanted)
-        return {subject: Usage(*used) for subject, *used in rows}
-
-    def save(self, usages: Mapping[str, Usage], now: float) -> None:
-        """Store what subjects have used; forget addresses that did not come today, and the oldest of many."""
-        for subject in sorted(usages):
-            self._db.execute(_SAVE_USAGE, (subject, *astuple(usages[subject])))
+        Addresses that did not come today are forgotten, and the oldest of many.
+        """
+        also = [self._saving(usages, _OVERWRITE)] if usages else []
         if self._addresses > MAX_ADDRESSES // 100:  # sorting them for each new one would hold all others up
             self._addresses = 0
-            self._db.execute(
-                "DELETE FROM usage WHERE (day_start <= ? OR minute_start > ?) AND subject LIKE 'address %'",
-                (now - spec.DAY_S, now + spec.MINUTE_S),  # ended; begun while the clock was ahead
+            ended = (
+                "DELETE FROM usage WHERE (day_start <= ? OR minute_start > ?) AND subject LIKE 'address %'"
             )
-            self._db.execute(
+            oldest = (
                 "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE 'address %'"
                 f" ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET {MAX_ADDRESSES})"
             )
+            # ended; begun while the clock was ahead
+            also += [(ended, (now - spec.DAY_S, now + spec.MINUTE_S)), (oldest, ())]
+        return self.add(pets, *also)
 
-    def add(self, pets: Iterable[NewPet]) -> list[int]:
-        """Add animals; return their ids, each higher than any before."""
-        if self._db.id_lock:
-            self._db.execute(self._db.id_lock)
-        rows = (
-            ((name.encode(), *rest) if self._db.bytes_for_names else (name, *rest)) for name, *rest in pets
-        )
-        return [self._db.execute(_ADD, row)[0][0] for row in rows]
+    def add(self, pets: Iterable[NewPet], *also: Statement) -> list[int]:
+        """Add animals, and execute more in the same round trip; return their ids, in order."""
+        adding = self._db.adding(pets)
+        added = self._db.execute(*adding, *also)[: len(adding)] if adding or also else []
+        return sorted(pet_id for rows in added for (pet_id,) in rows)
 
     def add_many(self, pets: Iterable[NewPet]) -> list[int]:
         """Add many animals in a transaction of its own; return their ids, in order."""
@@ -225,12 +247,11 @@ class Database:
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""
         where, values = ("status = ? AND ", (status,)) if status is not None else ("", ())
-        rows = self._db.execute(f"{_PET}{where}id > ? ORDER BY id LIMIT ?", (*values, after, limit))
-        return self._named(rows)
+        return self._named(self._rows(f"{_PET}{where}id > ? ORDER BY id LIMIT ?", *values, after, limit))
 
     def pet(self, pet_id: int) -> StoredPet | None:
         """Return one animal."""
-        found = self._named(self._db.execute(f"{_PET}id = ?", (pet_id,)))
+        found = self._named(self._rows(f"{_PET}id = ?", pet_id))
         return found[0] if found else None
 
     def change(self, pet_id: int, status: str | None) -> bool:
@@ -247,15 +268,13 @@ class Database:
             raise SettingsError("a key needs both numbers: requests a minute and a day")
         key, key_id = "psk_" + secrets.token_urlsafe(32), secrets.token_hex(4)
         with self.transaction():
-            self._db.execute(
-                "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
-                (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now),
-            )
+            values = (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now)
+            self._rows("INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", *values)
         return key_id, key
 
     def list_keys(self) -> list[Key]:
         """Return all keys, oldest first."""
-        rows = self._db.execute(
+        rows = self._rows(
             "SELECT id, label, per_minute, per_day, plan, created_at, revoked_at FROM key"
             " ORDER BY created_at, id"
         )
@@ -270,11 +289,25 @@ class Database:
     def _changed(self, statement: str, *values: object) -> bool:
         """Execute a statement that returns what it changed; say whether that was anything."""
         with self.transaction():
-            return bool(self._db.execute(statement, values))
+            return bool(self._rows(statement, *values))
+
+    def _rows(self, statement: str, *values: object) -> Rows:
+        return self._db.execute((statement, values))[0]
+
+    def _saving(self, usages: Mapping[str, Usage], else_: str) -> Statement:
+        marks, values = _rows([(subject, *astuple(usages[subject])) for subject in sorted(usages)])
+        return _SAVE_USAGE.format(marks=marks) + else_, values
 
     def _named(self, rows: Rows) -> list[StoredPet]:
         return [(r[0], r[1].decode(), r[2], r[3]) for r in rows] if self._db.bytes_for_names else rows
 
 
-def _marks(values: list[str]) -> str:
-    return ", ".join("?" * len(values))
+def _caller(key_id: str | None, per_minute: int | None, per_day: int | None, subject: str) -> Caller:
+    plan = None if per_minute is None or per_day is None else windows(per_minute, per_day)
+    return Caller(subject, key_id, plan)
+
+
+def _rows(rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:
+    """Return the marks of rows behind VALUES, and their values."""
+    marks = f"({', '.join('?' * len(rows[0]))})" if rows else ""
+    return ", ".join([marks] * len(rows)), [value for row in rows for value in row]

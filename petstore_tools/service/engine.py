@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -13,6 +13,8 @@ LOCKED: Final = "is locked by another program"
 READ_ONLY: Final = "is read-only"
 SILENT: Final = "did not answer in time"
 Rows = list[tuple[Any, ...]]
+NewPet = tuple[str, int, str | None]  # name, category id, status
+Statement = tuple[str, Sequence[object]]  # with `?` for each value
 
 
 class UnavailableError(PetstoreError):
@@ -37,14 +39,12 @@ class Engine(ABC):
     Attributes:
         name: What it is called in messages: a file, or host and database; never a password.
         row_lock: What makes a SELECT hold its rows.
-        id_lock: The statement after which nobody else assigns an id until the transaction ends; "" where only
-            one transaction writes at a time.
         clock: What reads its Unix seconds, so that workers on many machines agree; NULL: the service's clock.
         bytes_for_names: Names are stored as UTF-8, since its text cannot hold a NUL.
     """
 
     name: str
-    row_lock = id_lock = ""
+    row_lock = ""
     clock = "NULL"
     bytes_for_names = False
     _db_errors: tuple[type[Exception], ...]
@@ -55,17 +55,20 @@ class Engine(ABC):
         """Whether it is in this process and open: only other programs and a slow disk can hold it up."""
         return False
 
-    def execute(self, statement: str, values: Sequence[object] = ()) -> Rows:
-        """Execute a statement with `?` for each value, and return its rows."""
-        rows: Rows = self._call(self._run, statement, values)
+    def execute(self, *statements: Statement) -> list[Rows]:
+        """Execute statements one after the other, in one round trip, and return the rows of each."""
+        rows: list[Rows] = self._call(self._run, statements)
         return rows
 
     @contextmanager
-    def transaction(self, *, durable: bool, within_s: float | None = None) -> Iterator[None]:
+    def transaction(
+        self, *first: Statement, durable: bool = True, within_s: float | None = None
+    ) -> Iterator[list[Rows]]:
         """
-        Make what happens inside happen as one, or not at all.
+        Make what happens inside happen as one, or not at all; give the rows of the first statements.
 
         Args:
+            first: Statements that change nothing; they cost no round trip of their own.
             durable: It survives a power loss once it has happened.
             within_s: How long others may hold it up; PostgreSQL: all waiting for the server together.
 
@@ -74,25 +77,35 @@ class Engine(ABC):
         """
         was_open = self._db is not None
         try:
-            self._call(self._begin, durable, within_s)
+            rows = self._opened(first, durable, within_s)
         except UnavailableError as error:
             if not was_open or error.reason in (LOCKED, SILENT):
                 raise
-            self._call(self._begin, durable, within_s)  # the old connection was bad: nothing has begun
-        try:
-            yield
+            rows = self._opened(first, durable, within_s)  # the old connection was bad: nothing has begun
+        with self._undone_on_errors():
+            yield rows
             self._check()
-        except BaseException:
-            if self._db is not None:
-                with suppress(UnavailableError):
-                    self.execute("ROLLBACK")
-            raise
         try:
-            self._run("COMMIT")
+            self._run([("COMMIT", ())])
         except self._db_errors as error:
             self.close()
             unknown = not self._is_undone(error)
             raise UnavailableError(self._reason(error) or type(error).__name__, unknown=unknown) from error
+
+    def _opened(self, first: Sequence[Statement], durable: bool, within_s: float | None) -> list[Rows]:
+        self._call(self._begin, durable, within_s)
+        with self._undone_on_errors():
+            return self.execute(*first)
+
+    @contextmanager
+    def _undone_on_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            if self._db is not None:
+                with suppress(UnavailableError):
+                    self.execute(("ROLLBACK", ()))
+            raise
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
@@ -102,12 +115,16 @@ class Engine(ABC):
                 db.close()
 
     @abstractmethod
-    def _run(self, statement: str, values: Sequence[object] = ()) -> Rows:
-        """Execute a statement; the database's own errors come as they are."""
+    def _run(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Execute statements; the database's own errors come as they are."""
 
     @abstractmethod
     def _begin(self, durable: bool, within_s: float | None) -> None:
-        """Connect where there is no connection, and begin a transaction; errors as in `_run`."""
+        """Connect where there is no connection, and begin a transaction, now or with what runs next."""
+
+    @abstractmethod
+    def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
+        """Return the statements that add animals, and whose rows are their ids."""
 
     def _check(self) -> None:  # noqa: B027
         """Make sure that a commit would be kept."""

@@ -118,6 +118,11 @@ def unauthorized() -> Response:
     return refused.add("WWW-Authenticate", "Bearer")
 
 
+def too_large() -> Response:
+    """Return a 413."""
+    return error(413, "body_too_large", f"a body has at most {MAX_BODY_BYTES:,} bytes")
+
+
 def wrong_method(allowed: str) -> Response:
     """Return a 405."""
     return error(405, "method_not_allowed", f"this path accepts only {allowed}").add("Allow", allowed)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -15,20 +15,45 @@ from psycopg.pq import TransactionStatus
 from pydantic import SecretStr
 
 from petstore_tools.service import schema
-from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine, Rows
+from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine, NewPet, Rows, Statement
 
 # A session that was paused releases its rows before those who wait for them give up.
 IDLE_S: Final = 2.0
 LOCK_S, STATEMENT_S = 3.0, 3.5
 CONNECT_S: Final = 2
 SCHEMA_LOCK_S: Final = 60.0
+_BEGIN: Final[list[Statement]] = [("BEGIN", ())]  # sent with what runs first
+_BEGIN_LOOSELY: Final[list[Statement]] = [*_BEGIN, ("SET LOCAL synchronous_commit = off", ())]
 _LOCKS: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
+# nobody else assigns an id until this commit is made, and each name has its own: ids become visible in order
+_ADD: Final = (
+    "INSERT INTO pet (name, category_id, status) SELECT name, category_id, status"
+    f" FROM pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[]) WITH ORDINALITY"
+    " AS new (name, category_id, status, number) ORDER BY number RETURNING id"
+)
 
 
 class _Connection(psycopg.Connection[Any]):
     """A connection that gives up at a time, though the server or the network is silent."""
 
     until = math.inf
+    queue: psycopg.Pipeline
+
+    def start(self) -> None:
+        """
+        Only queue statements from now on, until `queue.sync`.
+
+        For as long as it is open: where a pipeline ends, psycopg sends a Flush behind the Sync, and then the
+        server no longer counts for how long a transaction is idle.
+        """
+        self._queued = ExitStack()
+        self.queue = self._queued.enter_context(self.pipeline())
+
+    def close(self) -> None:
+        """Close it, without waiting for the server."""
+        super().close()
+        with suppress(psycopg.Error):
+            self._queued.close()
 
     def wait(self, gen: Generator[Any, Any, Any], *how: Any, **more: Any) -> Any:
         """Wait for the server, and no longer than until then."""
@@ -43,6 +68,7 @@ class _Connection(psycopg.Connection[Any]):
                 return end.value
             ready = yield wanted
             if time.monotonic() > self.until:
+                self.pgconn.finish()  # nobody reads what may still come
                 raise errors.QueryCanceled("no answer in time")
 
 
@@ -58,10 +84,11 @@ class PostgresEngine(Engine):
         SettingsError: It cannot be reached, is no database of this service, or is of a newer version.
     """
 
-    row_lock, id_lock = " FOR UPDATE", f"SELECT pg_advisory_xact_lock({_LOCKS}, 2)"
+    row_lock = " FOR UPDATE"
     bytes_for_names = True
     _db_errors = (psycopg.Error, OSError)
     _db: _Connection | None
+    _opening: list[Statement] = []  # noqa: RUF012 - replaced, never changed
 
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
         self._url, self.name = url, "PostgreSQL"
@@ -71,21 +98,29 @@ class PostgresEngine(Engine):
         with self._starting("on PostgreSQL", advice), self.transaction(durable=True):
             self._bring_up_to_date()
 
-    def _run(self, statement: str, values: Sequence[object] = ()) -> Rows:
-        db = self._connection()
-        if db.info.transaction_status == TransactionStatus.IDLE:
+    def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
+        """One for all."""
+        columns = [
+            list(column) for column in zip(*((name.encode(), *rest) for name, *rest in pets), strict=True)
+        ]
+        return [(_ADD, columns)] if columns else []
+
+    def _run(self, statements: Sequence[Statement]) -> list[Rows]:
+        db, opening, self._opening = self._connection(), self._opening, []
+        if db.info.transaction_status == TransactionStatus.IDLE and not opening:
             db.until = math.inf  # that of the last transaction has passed
-        cursor = db.execute(_percent(statement), values)
-        return cursor.fetchall() if cursor.description else []
+        cursors = [db.execute(_percent(text), values) for text, values in (*opening, *statements)]
+        db.queue.sync()
+        rows = [cursor.fetchall() if cursor.description else [] for cursor in cursors[len(opening) :]]
+        reported = (b"default_transaction_read_only", b"in_hot_standby")
+        if opening and any(db.pgconn.parameter_status(name) == b"on" for name in reported):
+            raise errors.ReadOnlySqlTransaction  # as its first write would
+        return rows
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
         until = math.inf if within_s is None else time.monotonic() + within_s
-        db = self._connection()
-        db.until = until
-        db.execute("BEGIN" if durable else "BEGIN; SET LOCAL synchronous_commit = off")
-        reported = (b"default_transaction_read_only", b"in_hot_standby")
-        if any(db.pgconn.parameter_status(name) == b"on" for name in reported):
-            raise errors.ReadOnlySqlTransaction  # as its first write would
+        self._connection().until = until
+        self._opening = _BEGIN if durable else _BEGIN_LOOSELY
 
     def _reason(self, error: Exception) -> str | None:
         if isinstance(error, (errors.DataError, errors.IntegrityError, errors.ProgrammingError)):
@@ -121,22 +156,27 @@ class PostgresEngine(Engine):
                 f"SET lock_timeout = '{LOCK_S}s'; SET statement_timeout = '{STATEMENT_S}s';"
                 f" SET idle_in_transaction_session_timeout = '{IDLE_S}s'"
             )
+            self._db.start()
         return self._db
 
     def _bring_up_to_date(self) -> None:
-        self.execute("SET LOCAL statement_timeout = 0")
-        self.execute(f"SET LOCAL lock_timeout = '{SCHEMA_LOCK_S}s'")
-        self.execute(f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)")  # many workers start at once
-        visible = "SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)"
-        tables = {name for (name,) in self.execute(visible)} & (schema.TABLES | {"schema_version"})
+        *_, found = self.execute(
+            ("SET LOCAL statement_timeout = 0", ()),
+            (f"SET LOCAL lock_timeout = '{SCHEMA_LOCK_S}s'", ()),
+            (f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)", ()),  # many workers start at once
+            ("SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)", ()),
+        )
+        tables = {name for (name,) in found} & (schema.TABLES | {"schema_version"})
         if tables:
             schema.check(tables, "on PostgreSQL")
-        self.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
-        version = self.execute("SELECT coalesce(max(version), 0) FROM schema_version")[0][0]
+        *_, ((version,),) = self.execute(
+            ("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ()),
+            ("SELECT coalesce(max(version), 0) FROM schema_version", ()),
+        )
         for statement in schema.upgrades(version, "on PostgreSQL", schema.POSTGRES):
-            self.execute(statement)
+            self.execute((statement, ()))
         if version != schema.VERSION:
-            self.execute("INSERT INTO schema_version VALUES (?)", (schema.VERSION,))
+            self.execute(("INSERT INTO schema_version VALUES (?)", (schema.VERSION,)))
 
 
 @lru_cache(maxsize=1_000)

@@ -6,7 +6,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
@@ -14,9 +14,10 @@ from typing import Final
 from petstore_tools import sqlite
 from petstore_tools.errors import SettingsError
 from petstore_tools.service import schema
-from petstore_tools.service.engine import LOCKED, READ_ONLY, Engine, Rows, UnavailableError
+from petstore_tools.service.engine import LOCKED, READ_ONLY, Engine, NewPet, Rows, Statement, UnavailableError
 
 GONE: Final = "was removed or replaced while it was in use; start the service again with the right file"
+_ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 LOG_CHECKED_EVERY_S: Final = 1.0  # SQLite's log is written all the time, and slow to ask for
 
 
@@ -57,8 +58,13 @@ class SqliteEngine(Engine):
         """Whether it is open."""
         return self._db is not None
 
-    def _run(self, statement: str, values: Sequence[object] = ()) -> Rows:
-        return self._connection().execute(statement, values).fetchall()
+    def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
+        """One a pet: as many as there are."""
+        return [(_ADD, pet) for pet in pets]
+
+    def _run(self, statements: Sequence[Statement]) -> list[Rows]:
+        db = self._connection()
+        return [db.execute(*statement).fetchall() for statement in statements]
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
         db = self._connection()

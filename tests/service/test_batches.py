@@ -23,9 +23,17 @@ def refuse(request: Request, why: UnavailableError) -> Response:
     return Response(500 if why.unknown else 503, b"")
 
 
-def run(made: Batches, *methods: str, at_once: bool = False) -> list[int]:
+def without(request: Request) -> Response | None:
+    return Response(401, b"") if request.method == "PUT" else None
+
+
+def over(work: Work, *, local: bool) -> Batches:
+    return Batches(work, refuse, without=without, local=lambda: local)
+
+
+def run(made: Batches, *methods: str) -> list[int]:
     async def ask() -> list[int]:
-        answers = [made.respond(a_request(method), at_once=at_once) for method in methods]
+        answers = [made.respond(a_request(method)) for method in methods]
         return [answer.status for answer in await asyncio.gather(*answers)]
 
     return asyncio.run(ask())
@@ -53,7 +61,7 @@ def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() 
     """600 requests are three batches, in place."""
     work = Work()
 
-    assert run(Batches(work, refuse, local=lambda: True), *["GET"] * 600) == [200] * 600
+    assert run(over(work, local=True), *["GET"] * 600) == [200] * 600
     assert work.sizes == [(256, False), (256, False), (88, False)]
 
 
@@ -62,7 +70,7 @@ def test_a_database_that_is_held_up_is_waited_for_in_its_thread(local: bool) -> 
     """Also where it is in this process, and another program has it."""
     work = Work(busy=1)
 
-    assert run(Batches(work, refuse, local=lambda: local), "GET") == [200]
+    assert run(over(work, local=local), "GET") == [200]
     assert work.sizes == [(1, True)]
 
 
@@ -70,7 +78,7 @@ def test_after_a_slow_batch_the_next_is_answered_in_the_thread(monkeypatch: pyte
     """A slow disk holds up nothing but those who wait for it."""
     monkeypatch.setattr(batches, "QUICK_S", 0.0)
     work = Work()
-    made = Batches(work, refuse, local=lambda: True)
+    made = over(work, local=True)
     made._took_s = 1.0
 
     assert run(made, "GET") == [200]
@@ -85,7 +93,7 @@ def test_who_waits_too_long_is_refused_and_only_a_create_under_way_is_not_known(
     monkeypatch.setattr(batches, "MAX_WAIT_S", 0.1)
     work = Work()
     work.free.clear()
-    made = Batches(work, refuse, local=lambda: False)
+    made = over(work, local=False)
 
     async def ask() -> list[int]:
         first = [asyncio.create_task(made.respond(a_request(method))) for method in ("GET", "POST")]
@@ -103,18 +111,22 @@ def test_who_waits_too_long_is_refused_and_only_a_create_under_way_is_not_known(
 def test_what_can_be_refused_without_the_database_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits a moment; while the database is known to be slow, not even that."""
     monkeypatch.setattr(batches, "AT_ONCE_S", 0.05)
+    monkeypatch.setattr(batches, "TICK_S", 0.02)
     work = Work()
     work.free.clear()
-    made = Batches(work, refuse, local=lambda: False)
+    made = over(work, local=False)
 
     async def ask() -> list[int]:
-        patient = asyncio.create_task(made.respond(a_request()))
-        statuses = [(await made.respond(a_request(), at_once=True)).status for _ in range(2)]
-        assert not made._pending  # the second was not even asked
+        patient = [asyncio.create_task(made.respond(a_request(method))) for method in ("GET", "PUT")]
+        statuses = [(await patient[1]).status]
+        at_once = asyncio.create_task(made.respond(a_request("PUT")))
+        await asyncio.sleep(0)
+        assert at_once.done()  # it was not even asked
+        assert not made._pending
         work.free.set()
-        return [*statuses, (await patient).status]
+        return [*statuses, at_once.result().status, (await patient[0]).status]
 
-    assert asyncio.run(ask()) == [503, 503, 200]
+    assert asyncio.run(ask()) == [401, 401, 200]
     assert [size for size, _ in work.sizes] == [2]
 
 
@@ -128,7 +140,7 @@ def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(caplog: pytes
             raise failures.pop()
         return work(batch, here)
 
-    made = Batches(fails, refuse, local=lambda: True)
+    made = Batches(fails, refuse, without=without, local=lambda: True)
 
     assert run(made, "GET", "POST") == [500, 500]
     assert run(made, "GET") == [200]
@@ -141,7 +153,7 @@ def test_a_request_is_as_old_as_the_tick_before_the_last(monkeypatch: pytest.Mon
     now = 100.0
     monkeypatch.setattr(batches, "elapsed", lambda: now)
     monkeypatch.setattr(batches, "TICK_S", 60.0)
-    made = Batches(Work(), refuse, local=lambda: True)
+    made = over(Work(), local=True)
     ages = []
 
     async def ask() -> None:

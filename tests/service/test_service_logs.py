@@ -39,10 +39,10 @@ def fail_with(database: Database, failure: Exception, *, times: int) -> None:
     """Let what is written at the end of a commit fail so many times."""
     real, left = database.save, [failure] * times
 
-    def save(usages: Any, now: float) -> None:
+    def save(*what: Any) -> list[int]:
         if left:
             raise left.pop()
-        real(usages, now)
+        return real(*what)
 
     database.save = save  # type: ignore[method-assign]
 

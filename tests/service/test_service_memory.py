@@ -45,22 +45,21 @@ def test_a_new_address_among_ten_thousand_costs_no_more_than_among_ten(tmp_path:
     statements: list[str] = []
     real = database._db.execute
 
-    def execute(statement: str, values: Any = ()) -> Any:
-        statements.append(statement)
-        return real(statement, values)
+    def execute(*asked: Any) -> Any:
+        statements.extend(statement for statement, _ in asked)
+        return real(*asked)
 
     def come(first: int, last: int) -> None:
         for number in range(first, last):
-            with database.transaction():
-                subject = databases.subject_of(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
-                start = int(NOON) // 86_400 * 86_400
-                database.usages([subject])
+            subject = databases.subject_of(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
+            start = int(NOON) // 86_400 * 86_400
+            with database.transaction([("", subject)]):
                 database.save({subject: databases.Usage(day_start=start)}, NOON)
 
     come(0, databases.MAX_ADDRESSES)
     database._db.execute = execute  # type: ignore[method-assign]
     come(databases.MAX_ADDRESSES, databases.MAX_ADDRESSES + 1_000)
-    (rows,) = real("SELECT count(*) FROM usage")[0]
+    ((rows,),) = real(("SELECT count(*) FROM usage", ()))[0]
     database.close()
 
     assert sum(statement.startswith("DELETE") for statement in statements) <= 20

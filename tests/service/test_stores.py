@@ -7,7 +7,6 @@ import json
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -83,9 +82,9 @@ def test_requests_that_wait_for_a_commit_share_the_next_one(
     commits = []
     real = Database.transaction
 
-    def slow(self: Database, *, durable: bool = True, **how: Any) -> Any:
+    def slow(self: Database, asked: Any = (), *, durable: bool = True, **how: Any) -> Any:
         commits.append(durable)
-        return real(self, durable=durable, **how)
+        return real(self, asked, durable=durable, **how)
 
     with served(where) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
@@ -108,15 +107,14 @@ def test_one_request_at_fault_does_not_take_its_commit_with_it(
     where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The others of the batch are answered; it gets an Error with the rate headers, and changes nothing."""
-    real = Database.add
+    real = Database.save
 
-    def fails(self: Database, pets: Any) -> list[int]:
-        kept = list(pets)
-        if kept[0][0] == "bad":
+    def fails(self: Database, usages: Any, now: float, pets: Any = ()) -> list[int]:
+        if any(name == "bad" for name, *_ in pets):
             raise RuntimeError("a fault of ours")
-        return real(self, kept)
+        return real(self, usages, now, pets)
 
-    monkeypatch.setattr(Database, "add", fails)
+    monkeypatch.setattr(Database, "save", fails)
     with served(where) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
         names = ["good", "bad"] * 8
@@ -145,9 +143,9 @@ def test_a_commit_of_which_nobody_knows_is_not_made_again(postgres: Postgres) ->
         _, key = database.create_key(WIDE, label="", now=NOON)
         real = database._db._run
 
-        def lost(statement: str, values: Any = ()) -> Any:
-            found = real(statement, values)
-            if statement == "COMMIT":
+        def lost(statements: Any) -> Any:
+            found = real(statements)
+            if statements == [("COMMIT", ())]:
                 raise psycopg.OperationalError("server closed the connection unexpectedly")
             return found
 
@@ -194,17 +192,15 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
     before, _, after = asyncio.run(ask(("GET", b""), ("POST", rex), ("GET", b"")))
     assert (before, after.count(b"Rex")) == (b"[]", 1)
 
-    fails = iter([False, True, False])  # to find keys: for both, for the create, for the page
-    find_keys, save = database.find_keys, database.save
+    fails = iter([True, True, False])  # for both, for the create, for the page
+    save = database.save
 
-    def found(digests: Iterable[str]) -> Any:
-        return 1 / 0 if next(fails) else find_keys(digests)
+    def saved(usages: Any, *more: Any) -> list[int]:
+        if next(fails):
+            raise RuntimeError("the disk is full")
+        return save(usages, *more)
 
-    def saved_once_more(usages: Any, now: float) -> None:
-        database.save = save  # type: ignore[method-assign]
-        raise RuntimeError("the disk is full")
-
-    database.find_keys, database.save = found, saved_once_more  # type: ignore[method-assign]
+    database.save = saved  # type: ignore[method-assign]
     refused, page = asyncio.run(ask(("POST", rex), ("GET", b"")))
     database.close()
 
@@ -225,9 +221,11 @@ def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> No
 
     database = Database(path)
     assert database.page(after=0, limit=10, status=None) == [(1, "Rex", 3, None)]
-    assert database.state() == (0, 1, None)
+    with database.transaction() as before:
+        assert before[2:] == (0, 1, None)
     assert database.change(1, "sold")
-    assert database.state() == (1, 1, None)
+    with database.transaction() as after:
+        assert after[2:] == (1, 1, None)
     database.close()
 
     later = sqlite3.connect(path)
@@ -243,18 +241,17 @@ def test_callers_without_a_key_are_counted_each_for_itself_in_bounded_memory(
     """The oldest of many are forgotten, those of yesterday all; a key's counters never."""
     monkeypatch.setattr(databases, "MAX_ADDRESSES", 50)
     database = Database(where, own_time=False)
-    with database.transaction():
-        database.save(database.usages(["key a"]), NOON)
+    with database.transaction([("", "key a")]) as standing:
+        database.save(standing.usages, NOON)
     for number in range(400):
-        with database.transaction():
-            usages = database.usages([databases.subject_of(f"10.0.{number // 250}.{number % 250}")])
-            database.save({s: databases.Usage(day_start=int(NOON) // 86_400 * 86_400) for s in usages}, NOON)
-    rows = database._db.execute("SELECT count(*) FROM usage WHERE subject LIKE 'address %'")[0][0]
+        subject = databases.subject_of(f"10.0.{number // 250}.{number % 250}")
+        with database.transaction([("", subject)]):
+            database.save({subject: databases.Usage(day_start=int(NOON) // 86_400 * 86_400)}, NOON)
+    rows = database._db.execute(("SELECT count(*) FROM usage WHERE subject LIKE 'address %'", ()))[0][0][0]
     assert rows <= 51
-    with database.transaction():
-        database.usages(["address 10.9.9.9"])
+    with database.transaction([("", "address 10.9.9.9")]):
         database.save({}, NOON + 86_400)
-    left = database._db.execute("SELECT subject FROM usage ORDER BY subject")
+    (left,) = database._db.execute(("SELECT subject FROM usage ORDER BY subject", ()))
     database.close()
 
     assert ("key a",) in left

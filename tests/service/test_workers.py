@@ -138,7 +138,8 @@ def test_kill_9_of_a_worker_loses_nothing_acknowledged(postgres: Postgres, tmp_p
         end.set()
         served_by.terminate()
         _, said = served_by.communicate(timeout=20)
-    existing = {row[0] for row in database._db.execute("SELECT id FROM pet")}
+    (rows,) = database._db.execute(("SELECT id FROM pet", ()))
+    existing = {row[0] for row in rows}
     database.close()
 
     assert len(acknowledged) == len(set(acknowledged)) > 150

@@ -35,6 +35,7 @@ class TcpProxy:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # wakes its thread
         self._listener.close()
         self.flowing.set()
 
@@ -56,7 +57,7 @@ class TcpProxy:
             threading.Thread(target=self._forward, args=(*ends, asked), daemon=True).start()
 
     def _forward(self, source: socket.socket, target: socket.socket, asks: bool, asked: list[bool]) -> None:
-        with suppress(OSError):
+        with source, suppress(OSError):
             while data := source.recv(1 << 16):
                 self.flowing.wait()
                 if asks and not asked:
@@ -67,7 +68,5 @@ class TcpProxy:
                     if self._delay_s:
                         time.sleep(self._delay_s)
                 target.sendall(data)
-        for end in (source, target):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        source.close()
+        with suppress(OSError):
+            target.shutdown(socket.SHUT_RDWR)  # wakes the other thread

@@ -1,9 +1,11 @@
 """
 The service beside what people run in its place: each on one core, `wrk` with 16 connections on the other.
 
-    python tests/benchmarks/service [--node FOLDER] [--animals 5000000] [--seconds 4]
+    python tests/benchmarks/service [--node FOLDER] [--before FOLDER] [--animals 5000000] [--seconds 4]
 
-`--node` has the node_modules of @stoplight/prism-cli and json-server. What is missing prints `not run`.
+`--node` has the node_modules of @stoplight/prism-cli and json-server; `--before` is a checkout of another
+version, whose service is measured beside this one on a PostgreSQL at a distance (`--only distance`: nothing
+else is). What is missing prints `not run`.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import base64
 import hashlib
 import importlib.util
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -20,9 +23,11 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import Queue
 from pathlib import Path
 
 from petstore_tools.plans import Plan
@@ -59,10 +64,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(command: Sequence[str | Path], port: int, core: str = "0", **env: str) -> Iterator[None]:
+def running(
+    command: Sequence[str | Path], port: int, core: str = "0", *, cwd: Path = HERE.parents[2], **env: str
+) -> Iterator[None]:
     """Run a server on one core until it answers, and stop it."""
     server = subprocess.Popen(
         ["taskset", "-c", core, *map(str, command)],
+        cwd=cwd,  # where Python looks first
         env={**os.environ, **env},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -234,15 +242,61 @@ def on_postgres(seconds: int) -> None:
             print(f"| {workers} worker{'s' * (workers > 1)} | {gets:,.0f} | {posts:,.0f} | one |", flush=True)
 
 
+def _forward(port: int, delay_s: float, to: Queue[int]) -> None:
+    from tcp_proxy import TcpProxy
+
+    to.put(TcpProxy(port, delay_s=delay_s).port)
+    threading.Event().wait()
+
+
+def at_a_distance(before: Path | None, seconds: int) -> None:
+    """Print creates a second, 16 at once, of one worker; a round trip to PostgreSQL takes so long."""
+    import postgres
+
+    print("\n| PostgreSQL at a distance, creates a second, 16 at once | 0 ms | 1 ms | 5 ms |")
+    print("|---|---:|---:|---:|")
+    if why := postgres.absent():
+        print(f"| not run: {why} | | | |")
+        return
+    rates: dict[str, list[float]] = {}
+    with postgres.running() as server:
+        for name, folder in (("before", before), ("this version", HERE.parents[2])):
+            if folder is None:
+                print(f"| {name} | not run | | |")
+                continue
+            for delay_s in (0.0, 0.001, 0.005):
+                url, port = server.database(), free_port()
+                key = filled(url, 0)
+                forward = multiprocessing.Process(target=_forward, args=(server.port, delay_s, to := Queue()))
+                forward.start()
+                far = url.replace(f":{server.port}/", f":{to.get()}/")
+                command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
+                with running(command, port, "0,1", cwd=folder, PETSTORE_DATABASE_URL=far):
+                    rate, _, bad = wrk(f"http://127.0.0.1:{port}/v1/pets", key, POST, seconds=seconds)
+                forward.terminate()
+                forward.join()
+                assert not bad
+                rates.setdefault(name, []).append(rate)
+            print(f"| {name} | {' | '.join(f'{rate:,.0f}' for rate in rates[name])} |", flush=True)
+    if len(rates) == 2:
+        times = (new / old for old, new in zip(*rates.values(), strict=True))
+        print(f"| times | {' | '.join(f'{ratio:.1f}' for ratio in times)} |", flush=True)
+
+
 def main() -> None:
     """Print all tables."""
     options = argparse.ArgumentParser()
     options.add_argument("--node", type=Path, default=Path())
+    options.add_argument("--before", type=Path)
+    options.add_argument("--only", choices=["distance"])
     options.add_argument("--animals", type=int, default=5_000_000)
     options.add_argument("--seconds", type=int, default=4)
     told = options.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is not installed: nothing was measured")
+    at_a_distance(told.before, told.seconds)
+    if told.only:
+        return
     beside_peers(told.node.resolve(), told.seconds)
     growth(told.animals, told.seconds)
     on_postgres(told.seconds)
