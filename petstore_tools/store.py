@@ -293,7 +293,7 @@ class PetStore:
         from petstore_tools.importing import check, recipe
 
         options = recipe.complete(options, self.journals, self.settings.categories)
-        return check.preview(self.client, self.journals, options)
+        return check.preview(self.inventory, self.journals, options)
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:

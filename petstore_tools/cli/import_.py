@@ -101,8 +101,8 @@ from petstore_tools.text import local_text, pluralize, utc_text
 @options.EXISTING
 @click.option(
     "--baseline/--no-baseline",
-    default=True,
-    help="Before the first create, list which animals exist already.",
+    default=None,
+    help="List first which animals exist already.  [default: where that takes few requests]",
 )
 @click.option(
     "--resend/--no-resend",
@@ -156,7 +156,7 @@ def import_(
         imports = by_sheet(wanted) if wanted.sheet == "all" else [wanted]
         if not dry_run:
             return import_each(store, imports, yes=yes, as_json=as_json)
-        previews = [preview(store.client, store.journals, one) for one in imports]
+        previews = [preview(store.inventory, store.journals, one) for one in imports]
     for shown in previews:
         click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
     if any(shown.refusal for shown in previews):
@@ -186,7 +186,7 @@ def import_each(store: PetStore, imports: list[ImportOptions], *, yes: bool, as_
     """Import after a yes, say what became of the rows, and return the exit code."""
     several, code = len(imports) > 1, exits.DONE
     if several:
-        previews = [preview(store.client, store.journals, one) for one in imports]
+        previews = [preview(store.inventory, store.journals, one) for one in imports]
         agreed = _agreed(previews, yes=yes)
         if refusals := [shown.refusal for shown in previews if shown.refusal]:
             raise SheetError(refusals[0])

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
+from math import ceil
 from pathlib import Path
 from typing import Final
 
+from petstore_tools import spec
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import read_entries
@@ -23,6 +25,7 @@ from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
+from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import option, pluralize
@@ -35,12 +38,12 @@ ROWS_A_BASELINE_REQUEST: Final = 10  # and one more for so many rows
 _AnyRow = Row | BadRow | None
 
 
-def preview(client: Client, folder: Path, options: ImportOptions) -> ImportPreview:
+def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
     """Check a file and estimate the cost of its import; sends nothing, writes nothing."""
-    opened = open_source(client, folder, options)
+    opened = open_source(inventory.client, folder, options)
     entries = read_entries(folder, opened.target, journal_id=opened.journal)
     others = other_imports(folder, opened.target, but=opened.journal, siblings=opened.siblings)
-    return check(client, opened, entries, others)
+    return check(inventory, opened, entries, others)
 
 
 def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
@@ -162,21 +165,21 @@ def _journal(folder: Path, target: Target, table: Table, rows: Sequence[Row]) ->
 
 
 def check(
-    client: Client,
+    inventory: Inventory,
     opened: Opened,
     entries: Sequence[Entry],
     others: OtherImports,
-    inventory: Counter[PetValues] | None = None,
+    existing: Counter[PetValues] | None = None,
 ) -> ImportPreview:
     """
     Check a whole file offline.
 
     Args:
-        client: Knows what the key has left.
+        inventory: Knows what the key has left, and how many animals there were.
         opened: The file.
         entries: What its journal holds.
         others: What other imports did.
-        inventory: Animals that exist, those of its siblings left out; None where it was not listed.
+        existing: Animals that exist, those of its siblings left out; None where it was not listed.
     """
     options, opened = opened.options, _with_present(opened, entries)
     duplicates = _duplicates(opened, entries, others)
@@ -192,18 +195,18 @@ def check(
             send_edited=options.send_edited,
         ),
         others,
-        inventory or Counter(),
+        existing or Counter(),
     )
     states = Counter(entry.state for entry, _ in merged.known)
     unsent = len(merged.new) + states["unsent"] + states["rejected"]
     unsent += states["skipped"] if options.existing == "send" else 0
     to_send = min(unsent, options.first or unsent)
     untouched = all(entry.state in ("unsent", "skipped") for entry in entries)
-    baseline = baseline_requests(unsent) if options.baseline and untouched else 0
-    notes = (*_notes(opened, to_send, unsent), *others.notes, *notes_on(good, duplicates))
+    baseline, compared = _baseline(inventory, options, unsent) if untouched and unsent else (0, [])
+    notes = (*_notes(opened, to_send, unsent), *compared, *others.notes, *notes_on(good, duplicates))
     return ImportPreview(
         **vars(opened) | {"good": good},
-        host=client.host,
+        host=inventory.client.host,
         to_send=to_send,
         created=states["created"],
         unknown=states["unknown"] + states["sending"],
@@ -212,7 +215,7 @@ def check(
         matching=matching,
         merged=merged,
         notes=notes,
-        forecast=_estimate(client, to_send, options.reserve, baseline=baseline),
+        forecast=_estimate(inventory.client, to_send, options.reserve, baseline=baseline),
     )
 
 
@@ -285,9 +288,24 @@ def _matched(
     return merged, tuple(matching.values())
 
 
-def baseline_requests(creates: int) -> int:
-    """Return what the baseline before so many creates may cost: a tenth of them, at least ten."""
-    return min(creates, max(MIN_BASELINE_REQUESTS, creates // ROWS_A_BASELINE_REQUEST))
+def _baseline(inventory: Inventory, options: ImportOptions, creates: int) -> tuple[int, list[str]]:
+    """Return what the baseline may cost (a tenth of the creates, at least ten), and whether it is enough."""
+    most = min(creates, max(MIN_BASELINE_REQUESTS, creates // ROWS_A_BASELINE_REQUEST))
+    animals, how = inventory.learnt.sizes.get(""), option("baseline=True", "--baseline")
+    needed = ceil((animals or 0) / spec.LIMIT_MAX)
+    if options.baseline is not None:
+        return (max(most, needed) if options.baseline else 0), []
+    if needed > most:
+        return 0, [
+            f"the rows are not compared with the {animals:,} animals that exist, so those that exist already "
+            f"are created again; to compare them first, with about {pluralize(needed, 'request')}: {how}"
+        ]
+    if animals is not None:
+        return most, []
+    return most, [
+        f"rows whose animals exist already are noticed only in an inventory of at most "
+        f"{most * spec.LIMIT_MAX:,} animals; for a larger one: {how}"
+    ]
 
 
 def _estimate(client: Client, creates: int, reserve: int | None, *, baseline: int) -> Forecast:

@@ -45,7 +45,8 @@ class Fix:
         cells = f"{count}: column {self.column}{self.cells(_VALUES)}"
         if self.help.startswith(_SUGGESTION):
             return f"{cells} → {self.help.removeprefix(_SUGGESTION)}"
-        return f"{cells} {_plural(self.rule) if len(self.values) > 1 else self.rule} → {self.help}"
+        several = sum(bool(value.strip()) for value in self.values) > 1
+        return f"{cells} {_plural(self.rule) if several else self.rule} → {self.help}"
 
     def numbers(self) -> str:
         """Return the first rows, runs of neighbours in one."""

@@ -83,7 +83,8 @@ class ImportOptions:
         drop_duplicates: Of rows with the same three values, send one.
         existing: What happens to new rows that match an animal which exists already, by another import or
             in the inventory: `skip` leaves them out, `send` creates them anyway, `ask` refuses the import.
-        baseline: List the inventory before the first create, for at most a tenth of the requests.
+        baseline: List the inventory before the first create, to find rows whose animals exist already; None:
+            where this takes at most a tenth of the requests, or ten.
         resend: Send rows again whose answer was lost and that a later listing proves absent.
         reserve: Requests of each day kept for others; default 20, or a tenth of a smaller day.
         wait: Wait for the next day's quota instead of stopping.
@@ -110,7 +111,7 @@ class ImportOptions:
     drop_duplicates: bool = False
     recipe: str | Path | None = None
     existing: Existing = "ask"
-    baseline: bool = True
+    baseline: bool | None = None
     resend: bool = True
     reserve: int | None = None
     wait: bool = False

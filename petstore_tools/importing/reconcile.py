@@ -129,7 +129,8 @@ def find_outcomes(
         doubts = [LOST_ELSEWHERE] if content in elsewhere else []
         doubts += _doubts(len(entries), same, near, has_baseline=baseline is not None)
         doubts += [
-            f"the journal {name} of another import cannot be read, and may own it" for name in unreadable
+            f"the journal {name} of another import cannot be read: the animal may be one of its rows"
+            for name in unreadable
         ]
         for place, entry in enumerate(entries):
             if not same and not free.keys().isdisjoint(entry.candidates):
@@ -152,6 +153,8 @@ def _doubts(rows: int, same: list[int], near: list[int], *, has_baseline: bool) 
     if not has_baseline:
         doubts.append("the inventory was not listed before the import, so it may have existed already")
     if len(same) != rows:
-        animals = pluralize(len(same), "animal")
-        doubts.append(f"{pluralize(rows, 'row')} with these values, {animals} that could be theirs")
+        animals = pluralize(len(same), "new animal")
+        doubts.append(
+            f"{pluralize(rows, 'row')} with these values got no answer, but there are {animals} with them"
+        )
     return doubts

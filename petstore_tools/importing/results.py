@@ -45,8 +45,8 @@ class ImportResult:
         stopped: Why it ended early, None where it did not.
         journal: Name of the journal.
         files: Result files that were written.
-        not_compared: Requests after which the baseline was given up, so that rows whose animals exist already
-            were not noticed; 0 where it was made or not asked for.
+        not_compared: Whether the baseline would have taken too many requests, so that rows whose animals
+            exist already were not noticed.
         not_written: Those that could not be written, and why; the same call writes them.
     """
 
@@ -65,7 +65,7 @@ class ImportResult:
     stopped: Stopped | None
     journal: str
     files: tuple[Path, ...]
-    not_compared: int = 0
+    not_compared: bool = False
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = field(repr=False, default=())
     bad: tuple[BadRow, ...] = field(repr=False, default=())
@@ -153,8 +153,8 @@ class ImportResult:
                 text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
         if self.not_compared:
             text += (
-                f"; the inventory was not compared first, since {pluralize(self.not_compared, 'request')} "
-                "did not list all of it, so rows whose animals exist already were not noticed"
+                "; the rows were not compared with the animals that existed, as listing these takes many "
+                "requests, so rows whose animals existed already were not noticed"
             )
         return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
 

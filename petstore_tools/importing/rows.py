@@ -134,7 +134,7 @@ def _read_row(number: int, cells: list[str], titles: Titles, matcher: Matcher) -
     """Decide each cell of a row of any form."""
     header = titles.header
     if isinstance(cells, MalformedLine):
-        return _bad(number, [cells.line], cells.why, "check its quotes")
+        return _bad(number, [cells.line], cells.why, "check its quotation marks")
     if _is_blank(cells):
         return None
     if len(cells) <= titles.last_required or not _is_blank(cells[len(header) :]):

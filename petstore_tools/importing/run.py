@@ -63,7 +63,7 @@ def run(
     now = client.clock.now()
     with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
         others = other_imports(folder, opened.target, but=journal.id, siblings=opened.siblings)
-        preview = check(client, opened, journal.entries(), others)
+        preview = check(inventory, opened, journal.entries(), others)
         if announce(preview) is False:
             return None
         if preview.refusal:
@@ -73,9 +73,10 @@ def run(
         tally, sender = Tally(), Sender(client, journal, progress, preview.to_send)
         calls = CallOptions(bulk=True, wait=options.wait, on_wait=sender.show_wait, on_sent=tally.count)
         steps = _Steps(inventory, folder, options, journal, sender, calls)
-        stopped, not_compared = None, 0
-        if preview.to_send and options.baseline and journal.is_new:
-            preview, stopped, not_compared = steps.compare(opened, others, preview.forecast.baseline)
+        stopped, to_compare = None, preview.to_send and options.baseline is not False and journal.is_new
+        if to_compare and preview.forecast.baseline:
+            most = None if options.baseline else preview.forecast.baseline
+            preview, stopped = steps.compare(opened, others, most)
         steps.add_rows(preview)
         created_before = journal.states()["created"]
         stopped = stopped or steps.send_and_reconcile()
@@ -84,7 +85,7 @@ def run(
             steps.result(preview, stopped),
             created_now=journal.states()["created"] - created_before,
             requests=tally.sent,
-            not_compared=not_compared,
+            not_compared=bool(to_compare) and stopped is None and journal.baseline is None,
         )
     if stopped is not None and stopped.error is not None:
         raise stopped.error
@@ -111,13 +112,13 @@ class _Steps:
         return replace(self.call_options, reserve_per_day=reserve_per_day(plan, self.options.reserve))
 
     def compare(
-        self, opened: Opened, others: OtherImports, max_requests: int
-    ) -> tuple[ImportPreview, Stopped | None, int]:
+        self, opened: Opened, others: OtherImports, max_requests: int | None
+    ) -> tuple[ImportPreview, Stopped | None]:
         """
         List the baseline, and check the file once more against the animals that exist.
 
         Returns:
-            The checked file, what stopped the listing, and the number of requests where it was given up.
+            The checked file, and what stopped the listing.
 
         Raises:
             SheetError: Rows of the file exist already, and nothing was said of such rows.
@@ -129,13 +130,13 @@ class _Steps:
             stopped = Stopped.of(error)
         ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
         existing = Counter(content for pet_id, content in animals or () if pet_id not in ours)
-        preview = check(self.inventory.client, opened, self.journal.entries(), others, existing)
+        preview = check(self.inventory, opened, self.journal.entries(), others, existing)
         if preview.refusal:
             raise SheetError(preview.refusal)
         if animals is not None:
             now = self.inventory.client.clock.now()
             self.journal.keep_baseline((pet_id for pet_id, _ in animals), now=now)
-        return preview, stopped, max_requests if animals is None and stopped is None else 0
+        return preview, stopped
 
     def add_rows(self, preview: ImportPreview) -> None:
         """Add the rows of a checked file to the journal, with how it is read and what was left out."""

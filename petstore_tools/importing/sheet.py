@@ -235,13 +235,13 @@ def _first_journal(source: Sheet, header_row: int, columns: Titles) -> str:
 
 
 def _guessed_names(source: Sheet, header_row: int, columns: Titles) -> list[str]:
-    """Show names as they were read where the encoding was guessed: a wrong guess garbles them for good."""
+    """Show names with guessed letters: a wrong guess garbles them for good."""
     names = _column(source, header_row, columns.columns["name"]) if source.guessed else ()
     found = dict.fromkeys(name for name in names if not name.isascii() and name in source.guessed)
     shown = ", ".join(map(repr, islice(found, SAMPLES)))
-    return (
-        [f"names as they were read: {shown}; if they look wrong, save the file as CSV UTF-8"] if found else []
-    )
+    how = "if a letter is wrong, save the file as CSV UTF-8, or name its encoding: "
+    how += option('encoding="…"', "--encoding NAME")
+    return [f"the encoding was guessed, and names read so: {shown}; {how}"] if found else []
 
 
 def _notes(header_row: int, columns: Titles, rules: ValueRules, *, ours: bool) -> list[str]:

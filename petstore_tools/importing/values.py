@@ -216,7 +216,8 @@ class Matcher:
                 "is not a known category", help_ or "add it to the categories, or correct the cell"
             )
         if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
-            return _problem(A_NAME, option("categories=FILE", "--categories FILE"))
+            file = option('categories="FILE"', "--categories FILE")
+            return _problem(A_NAME, f"name the category file: {file}")
         return _problem("is not a whole number", "correct the cell, or choose another column")
 
     def _status(self, cell: str) -> Decided:

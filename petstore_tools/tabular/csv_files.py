@@ -144,7 +144,11 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
                 yield number, cells
             return
         except csv.Error as error:
-            why = "opens a quote that is never closed" if "end of data" in str(error) else "cannot be split"
+            why = (
+                "has a quotation mark that is never closed"
+                if "end of data" in str(error)
+                else "cannot be split"
+            )
             file.seek(end)
             line, end, number = file.readline(), file.tell(), number + 1
             yield number, MalformedLine(line.rstrip("\r\n"), why)

@@ -65,7 +65,7 @@ def _text(value: Any, exact: int) -> str:
     if isinstance(value, str):
         if value.isascii() or not _HALF.search(value):
             return value
-        return NonTextCell(_HALF.sub("�", value), "a text with half a character")
+        return NonTextCell(_HALF.sub("�", value), "a text with a broken character")
     if isinstance(value, Decimal):
         whole = value.is_finite() and value == value.to_integral_value() and abs(value) < _LONG
         return NonTextCell(str(int(value) if whole else value), "a number")

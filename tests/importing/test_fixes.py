@@ -54,13 +54,14 @@ def test_whole_rows_and_empty_cells_read_well() -> None:
         [
             *whole,
             problem(11, " ", "is empty", "give one"),
+            problem(15, "", "is empty", "give one"),
             problem(12, "x" * 50, "is not a known category", "add it"),
         ]
     )
 
     assert lines(fixes) == [
         "2 rows (4, 9): have 2 cells where the header has 3 → check it",
-        "1 row (11): column B is empty → give one",
+        "2 rows (11, 15): column B is empty → give one",
         f"1 row (12): column B '{'x' * 40}…' is not a known category → add it",
     ]
 

@@ -157,4 +157,4 @@ def test_an_equal_animal_of_another_program_makes_it_ambiguous(fast: Sandbox, fi
 
     (entry,) = [entry for entry in result.entries if entry.state == "unknown"]
     assert (result.ambiguous, len(entry.candidates)) == (1, 2)
-    assert entry.detail == "1 row with these values, 2 animals that could be theirs"
+    assert entry.detail == "1 row with these values got no answer, but there are 2 new animals with them"

@@ -41,7 +41,8 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
 
     labels = frame.index.tolist()
     assert str(preview.problems[0]).startswith(
-        f"{named}, column B (categoryId): 'cats' is a name, not an id; categories=FILE"
+        f"{named}, column B (categoryId): 'cats' is a name, not an id; name the category file: "
+        'categories="FILE"'
     )
     assert preview.problems_frame["row"].tolist() == labels[1:2]
     assert f">{escape(str(labels[1]))}</td>" in preview._repr_html_()
@@ -102,7 +103,7 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
     result = sandbox.store.import_pets(frame, name="spring", progress=False)
 
     assert [str(problem) for problem in result.problems] == [
-        "row 1, column A (name): 'a�b' is a text with half a character; put text or an integer there"
+        "row 1, column A (name): 'a�b' is a text with a broken character; put text or an integer there"
     ]
     assert (result.created, result.rejected, result.not_written) == (2, 1, ())
 

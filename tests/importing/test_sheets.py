@@ -45,7 +45,8 @@ def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
 
     assert found.notes == (
         "read as cp1252: it is not UTF-8",
-        "names as they were read: 'Zoë'; if they look wrong, save the file as CSV UTF-8",
+        "the encoding was guessed, and names read so: 'Zoë'; if a letter is wrong, save the file as "
+        'CSV UTF-8, or name its encoding: encoding="…"',
         "the header is in row 3",
         "not sent: C 'State'",
         '\'State\' may be status; if this is meant: columns={"State": "status"}',
@@ -86,7 +87,7 @@ def test_a_quote_that_is_never_closed_costs_one_row() -> None:
 
     assert isinstance(found[1][1], MalformedLine)
     assert (found[1][0], found[1][1].line) == (2, '"Rex,1')
-    assert found[1][1].why == "opens a quote that is never closed"
+    assert found[1][1].why == "has a quotation mark that is never closed"
     assert found[2] == (3, ["Mia", "2"])
 
 

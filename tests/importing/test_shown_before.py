@@ -8,6 +8,7 @@ import pytest
 import xlsxwriter
 
 from petstore_tools import Sandbox
+from petstore_tools.errors import SheetError
 from petstore_tools.importing.names import hidden_in_names
 from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.importing.sheet import read_table
@@ -112,12 +113,35 @@ def test_names_are_shown_as_they_were_read_where_the_encoding_was_guessed(tmp_pa
 
     assert read_table(path).notes == (
         "read as cp1252: it is not UTF-8",
-        "names as they were read: 'Žofka', 'Øízek', 'Müsli'; if they look wrong, save the file as CSV UTF-8",
+        "the encoding was guessed, and names read so: 'Žofka', 'Øízek', 'Müsli'; if a letter is wrong, save "
+        'the file as CSV UTF-8, or name its encoding: encoding="…"',
         "no column for status: the animals will have none, and it cannot be added later",
     )
     path.write_bytes("name,categoryId\nRené,3\n".encode("mac_roman"))
-    assert "names as they were read: 'RenŽ'" in read_table(path).notes[1]
+    assert "names read so: 'RenŽ'" in read_table(path).notes[1]
     path.write_bytes("name,categoryId\nZoë,3\n".encode() + "Chloé,4\n".encode("cp1252"))
-    assert "names as they were read: 'Chloé'" in read_table(path).notes[1]
+    assert "names read so: 'Chloé'" in read_table(path).notes[1]
     path.write_bytes("name,categoryId,note\nRex,3,Café\n".encode("cp1252"))
-    assert not [note for note in read_table(path).notes if "as they were read" in note]
+    assert not [note for note in read_table(path).notes if "names read so" in note]
+
+
+def test_a_small_import_that_is_not_compared_with_many_animals_says_so(fast: Sandbox, tmp_path: Path) -> None:
+    """How many there are, and how to compare them; nothing is spent in vain, and the result says it again."""
+    fast.add([(f"Old {n}", 1, None) for n in range(1_200)])
+    path = tmp_path / "pets.csv"
+    path.write_text("name,categoryId\nOld 1,1\nNew,1\n")
+
+    first = fast.store.preview_import(path)
+    assert "only in an inventory of at most 200 animals; for a larger one: baseline=True" in str(first)
+    fast.store.list_pets()
+    then = fast.store.preview_import(path)
+    assert "the rows are not compared with the 1,200 animals that exist" in str(then)
+    assert "to compare them first, with about 12 requests: baseline=True" in str(then)
+    assert (first.forecast.baseline, then.forecast.baseline) == (2, 0)
+
+    whole = fast.store.preview_import(path, baseline=True)
+    assert (whole.forecast.baseline, "baseline=" in str(whole)) == (12, False)
+    with pytest.raises(SheetError, match="1 of 2 rows in pets.csv match animals that already exist"):
+        fast.store.import_pets(path, baseline=True, progress=False)
+    sent = fast.store.import_pets(path, progress=False)
+    assert (sent.created, sent.requests, sent.not_compared) == (2, 2, True)

@@ -122,7 +122,9 @@ def test_what_means_two_categories_is_refused() -> None:
 def test_names_without_a_table_ask_for_one() -> None:
     """The option is worded for where it is read."""
     with at_the_command_line():
-        assert read("categoryId", "Dogs") == Problem("is a name, not an id", "--categories FILE")
+        assert read("categoryId", "Dogs") == Problem(
+            "is a name, not an id", "name the category file: --categories FILE"
+        )
 
 
 @pytest.mark.case("P49")

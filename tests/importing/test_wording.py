@@ -20,7 +20,7 @@ TITLES = ["name", "categoryId"]
 MESSAGES = [
     ("Tier,categoryId\nRex,3\n", 'columns={"Tier": "name"}', '--columns "Tier=name"'),
     ("name,Category ID,category_id\nRex,3,3\n", 'columns={"B": "categoryId"}', '--columns "B=categoryId"'),
-    ("name,categoryId\nRex,Dogs\n", "categories=FILE", "--categories FILE"),
+    ("name,categoryId\nRex,Dogs\n", 'categories="FILE"', "--categories FILE"),
     ("name,categoryId\nRex,x\nMia,y\nTom,3\n", "allow_bad=True", "--allow-bad"),
     ("id,name,categoryId\n1,Rex,3\n", 'existing="send"', "--existing send"),
     ("name,categoryId\nBello,7\n", 'existing="skip"', "--existing skip"),

@@ -191,7 +191,7 @@ CASES = (
     Case(
         "quote_never_closed.csv",
         (("Rex", 3, "sold"), ("Bo", 5, "available")),
-        problems=(("row 3", "opens a quote that is never closed"),),
+        problems=(("row 3", "has a quotation mark that is never closed"),),
     ),
     # workbooks
     *(Case(f"plain.{suffix}", PLAIN) for suffix in ("xlsx", "xlsm", "xls", "ods", "xlsb")),
