@@ -14,7 +14,7 @@ from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.errors import ArgumentError, NotFoundError, TransportError
 from petstore_tools.http import backoff as retry
-from petstore_tools.http.responses import error_code, expect, read_pet, request_line
+from petstore_tools.http.responses import error_body, expect, read_pet, request_line
 from petstore_tools.http.transport import Reply, Transport
 from petstore_tools.models import NewPet, Pet, whole
 from petstore_tools.plans import MAX_WAIT_S, Plan
@@ -138,7 +138,7 @@ class Client:
         with self.clock.working():
             while True:
                 try:
-                    reply = self.attempt(method, url, body, call_options=call_options, before=before)
+                    reply = self.attempt(method, url, body, call_options, before)
                 except TransportError as error:
                     if not error.may_have_left:
                         on_no_effect()
@@ -163,24 +163,9 @@ class Client:
                 self.gate.pause(pause_s, call_options)
 
     def attempt(
-        self,
-        method: str,
-        url: str,
-        body: bytes | None = None,
-        *,
-        call_options: CallOptions = ALONE,
-        before: Callable[[], None] = lambda: None,
+        self, method: str, url: str, body: bytes | None, call_options: CallOptions, before: Callable[[], None]
     ) -> Reply:
-        """
-        Wait for the throttle and send once; the answer is returned whatever its status, 429 included.
-
-        Args:
-            method: HTTP method.
-            url: Whole address.
-            body: JSON in UTF-8.
-            call_options: How it waits.
-            before: Called when the throttle has allowed the request, before a byte leaves.
-        """
+        """Wait for the throttle and send once; the answer is returned whatever its status, 429 included."""
         token = self.gate.acquire(call_options)
         may_have_left = False
         try:
@@ -196,7 +181,7 @@ class Client:
             raise
         self._count(call_options)
         _log.debug("%s: the service answered %d.", request_line(method, url), reply.status)
-        code = error_code(reply.body) if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
+        code = error_body(reply).code if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
         self.gate.answered(token, reply.status, reply.headers, code)
         return reply
 

@@ -11,7 +11,8 @@ from requests.adapters import HTTPAdapter
 
 from petstore_tools import plans
 from petstore_tools.clock import Clock, SystemClock
-from petstore_tools.http.responses import error_code
+from petstore_tools.http.responses import error_body
+from petstore_tools.http.transport import Reply
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import check_texts, hidden, ledger_url, state_folder
 from petstore_tools.throttle.gate import CallOptions, Gate
@@ -74,11 +75,12 @@ class ThrottleAdapter(HTTPAdapter):
         try:
             response = super().send(request, *args, **kwargs)
             refused = response.status_code == requests.codes.too_many
-            code = error_code(response.content) if refused else ""
+            answer = response.content if refused else b""
         except BaseException:
             self._gate.failed(token, may_have_left=True)
             raise
-        self._gate.answered(token, response.status_code, response.headers, code)
+        reply = Reply(response.status_code, response.headers, answer)
+        self._gate.answered(token, reply.status, reply.headers, error_body(reply).code)
         return response
 
     def close(self) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -10,6 +12,8 @@ from pydantic import ValidationError
 from petstore_tools.errors import ApiError, BadRequestError, NotFoundError, ProtocolError, UnauthorizedError
 from petstore_tools.http.transport import Reply
 from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, first_fault
+
+T = TypeVar("T")
 
 
 def request_line(method: str, url: str) -> str:
@@ -39,12 +43,12 @@ def _not_of_the_service(reply: Reply) -> str:
     return ""
 
 
-def error_code(body: bytes) -> str:
-    """Return the code of an Error body, "" where there is none."""
-    try:
-        return ErrorBody.model_validate_json(body).code
-    except ValidationError:
-        return ""
+_KINDS: Final[dict[int, type[ApiError]]] = {
+    400: BadRequestError,
+    401: UnauthorizedError,
+    404: NotFoundError,
+    410: NotFoundError,
+}
 
 
 def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
@@ -57,13 +61,7 @@ def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
     if reply.status == status:
         return reply
     body = error_body(reply)
-    kinds: dict[int, type[ApiError]] = {
-        400: BadRequestError,
-        401: UnauthorizedError,
-        404: NotFoundError,
-        410: NotFoundError,
-    }
-    kind = kinds.get(reply.status, ApiError)
+    kind = _KINDS.get(reply.status, ApiError)
     raise kind(reply.status, body.code, body.message, request_line(method, url))
 
 
@@ -74,11 +72,7 @@ def read_pet(reply: Reply, line: str) -> Pet:
     Raises:
         ProtocolError: The body is none (§2.2).
     """
-    try:
-        return Pet.model_validate_json(reply.body)
-    except ValidationError as error:
-        fault = _not_of_the_service(reply) or first_fault(error)
-        raise ProtocolError(f"{line}: the answer is not an animal: {fault}") from error
+    return _read(Pet.model_validate_json, "an animal", reply, line)
 
 
 def read_rows(reply: Reply, url: str) -> list[PetRow]:
@@ -88,9 +82,12 @@ def read_rows(reply: Reply, url: str) -> list[PetRow]:
     Raises:
         ProtocolError: The body is none (§2.4).
     """
+    return _read(PET_ROWS.validate_json, "a list of animals", reply, request_line("GET", url))
+
+
+def _read(read: Callable[[bytes], T], what: str, reply: Reply, line: str) -> T:
     try:
-        return PET_ROWS.validate_json(reply.body)
+        return read(reply.body)
     except ValidationError as error:
-        line = request_line("GET", url)
         fault = _not_of_the_service(reply) or first_fault(error)
-        raise ProtocolError(f"{line}: the answer is not a list of animals: {fault}") from error
+        raise ProtocolError(f"{line}: the answer is not {what}: {fault}") from error

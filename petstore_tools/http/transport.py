@@ -19,7 +19,13 @@ from pydantic import SecretStr
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.auth import AuthBase
 from urllib3.connection import HTTPConnection
-from urllib3.exceptions import ClosedPoolError, ConnectTimeoutError, NewConnectionError, ReadTimeoutError
+from urllib3.exceptions import (
+    ClosedPoolError,
+    ConnectTimeoutError,
+    NameResolutionError,
+    NewConnectionError,
+    ReadTimeoutError,
+)
 from urllib3.exceptions import ProxyError as TunnelError
 
 from petstore_tools import sqlite
@@ -58,9 +64,6 @@ class KeyAuth(AuthBase):
         """Add the header."""
         request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         return request
-
-    def __repr__(self) -> str:
-        return "KeyAuth(***)"
 
 
 class _Received(io.RawIOBase):
@@ -220,17 +223,17 @@ _HANDSHAKE: Final = {"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "NO_PROTOCO
 def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) -> TransportError:
     """Say what happened; where no answer ever came (`first`), also what of the address may be wrong."""
     causes = list(_causes(error))
-    names = {type(cause).__name__ for cause in causes}
+
+    def met(*kinds: type[Exception]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
+
     plain_http = any(isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE for cause in causes)
-    never_left = (
-        type(error) is OSError  # no certificate bundle: a socket's faults have classes of their own
-        or any(isinstance(cause, _BEFORE_A_BYTE) for cause in causes)
-        or plain_http
-        or any(isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes)
-    )
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+    tunnel = any(isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes)
+    # an OSError and none of its classes: there is no certificate bundle; a socket's faults have classes
+    never_left = type(error) is OSError or met(*_BEFORE_A_BYTE) or plain_http or tunnel
+    if met(ssl.SSLCertVerificationError):
         what = "the service's certificate is not trusted"
-    elif "NameResolutionError" in names:
+    elif met(NameResolutionError):
         what = "the host name is not known"
     elif isinstance(error, requests.exceptions.ProxyError):
         what = "the proxy refused the request"
@@ -238,7 +241,7 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
         what = f"{url.netloc} does not use https; if it uses http, write http:// in the base address"
     elif never_left:
         what = f"no service answers at {url.netloc}; is the service running?"
-    elif any(isinstance(cause, (requests.Timeout, ReadTimeoutError)) for cause in causes):
+    elif met(requests.Timeout, ReadTimeoutError):
         what = f"no complete answer came within {TIMEOUT_S[1]:g} s"
     else:
         what = "the connection broke before the answer was complete"
@@ -246,8 +249,8 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
             what += "; if the service uses https, write https:// in the base address"
     failure = TransportError(f"{method} {url.path}: {what}", may_have_left=not never_left)
     # the root alone: what lies between holds the request, and so the key
-    roots = [cause for cause in causes if isinstance(cause, (OSError, HTTPException))]
-    roots = [cause for cause in roots if not isinstance(cause, requests.RequestException)]
+    kinds = (OSError, HTTPException)
+    roots = [c for c in causes if isinstance(c, kinds) and not isinstance(c, requests.RequestException)]
     failure.__cause__ = without_frames(roots[-1]) if roots else None
     return failure
 

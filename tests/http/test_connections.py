@@ -107,7 +107,7 @@ def test_a_failed_handshake_or_a_missing_certificate_bundle_proves_that_nothing_
         PetStore(base_url=base_url, api_key=KEY, ledger="memory") as store,
         pytest.raises(TransportError) as raised,
     ):
-        store.client.attempt("POST", f"{base_url}/pets", b"{}")
+        store.client.transport.send("POST", f"{base_url}/pets", b"{}")
     server.shutdown()
     server.server_close()
 
