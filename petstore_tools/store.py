@@ -154,7 +154,7 @@ class PetStore:
             IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError:
                 It ended early, or is not complete as required; what was read is in `last_partial`.
         """
-        query = ListQuery.of(status, first=first, max_requests=max_requests, require=require)
+        query = ListQuery(status, first=first, max_requests=max_requests, require=require)
         age, now = None if max_age is None else parse_age(max_age, query), self.client.clock.now()
         if age is not None and (kept := self.snapshot_store.younger(age, status=status, now=now)) is not None:
             return kept
@@ -178,7 +178,7 @@ class PetStore:
         """
         from petstore_tools.throttle.gate import CallOptions
 
-        return self.inventory.pages(ListQuery.of(status, limit), call_options=CallOptions(wait=wait))
+        return self.inventory.pages(ListQuery(status, limit), call_options=CallOptions(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
         """Return the animals one by one; a page is asked for when the one before is used up (§4.1)."""

@@ -207,8 +207,7 @@ class PageIterator:
 
     def __iter__(self) -> Iterator[Page]:
         try:
-            with Prefetcher(self._call) as prefetcher:
-                yield from self._pages(prefetcher)
+            yield from self._pages(Prefetcher(self._call))
         except (GeneratorExit, CheckpointExpired):
             raise
         except BaseException as error:

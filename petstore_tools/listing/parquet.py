@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -58,16 +57,6 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
     return bytes(sink.getvalue())
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open one file: `read_table` would take the folder's day for a column."""
-    try:
-        with load_parquet().ParquetFile(path) as file:
-            yield file
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
-
-
 def read_listing(path: Path) -> Listing:
     """
     Return what a Parquet file says of its listing.
@@ -75,8 +64,7 @@ def read_listing(path: Path) -> Listing:
     Raises:
         FrameError: The file is damaged.
     """
-    with _opened(path) as file:
-        return Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
+    return Listing.as_listed(read_frame(path, ()))
 
 
 def read_frame(path: Path, columns: Sequence[str] = tuple(spec.PET_FIELDS)) -> pd.DataFrame:
@@ -86,9 +74,13 @@ def read_frame(path: Path, columns: Sequence[str] = tuple(spec.PET_FIELDS)) -> p
     Raises:
         FrameError: The file is damaged.
     """
-    with _opened(path) as file:
-        frame: pd.DataFrame = file.read(columns=list(columns)).to_pandas()
-        listing = Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
+    try:
+        # one file: `read_table` would take the folder's day for a column
+        with load_parquet().ParquetFile(path) as file:
+            frame: pd.DataFrame = file.read(columns=list(columns)).to_pandas()
+            listing = Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
     texts = [name for name in columns if spec.PET_FIELDS[name] is str and name != "status"]
     frame = frame.astype(dict.fromkeys(texts, text_dtype()))  # it may be of another version of pandas
     frame.attrs["listing"] = listing.to_dict()

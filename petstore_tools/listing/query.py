@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Self
 from urllib.parse import urlencode
 
 from petstore_tools import spec
@@ -24,6 +23,11 @@ class ListQuery:
         first: Stop when so many animals came, None for all.
         max_requests: Stop after so many requests, None for no bound.
         require: `complete`: raise where the listing is not complete.
+
+    Integers of numpy and pandas are whole numbers, too.
+
+    Raises:
+        ArgumentError: The document does not allow it.
     """
 
     status: str | None = None
@@ -32,32 +36,18 @@ class ListQuery:
     max_requests: int | None = None
     require: str | None = None
 
-    @classmethod
-    def of(
-        cls,
-        status: str | None = None,
-        limit: Any = spec.LIMIT_MAX,
-        *,
-        first: Any = None,
-        max_requests: Any = None,
-        require: str | None = None,
-    ) -> Self:
-        """
-        Check what a caller gave; integers of numpy and pandas are whole numbers, too.
-
-        Raises:
-            ArgumentError: The document does not allow it.
-        """
-        check_status(status)
-        limit, first, max_requests = whole(limit), whole(first), whole(max_requests)
-        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
-            raise ArgumentError(f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not {limit!r}")
-        for name, number in (("first", first), ("max_requests", max_requests)):
+    def __post_init__(self) -> None:
+        check_status(self.status)
+        for name in ("limit", "first", "max_requests"):
+            object.__setattr__(self, name, whole(getattr(self, name)))
+        if type(self.limit) is not int or not spec.LIMIT_MIN <= self.limit <= spec.LIMIT_MAX:
+            bounds = f"between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}"
+            raise ArgumentError(f"limit must be {bounds}, not {self.limit!r}")
+        for name, number in (("first", self.first), ("max_requests", self.max_requests)):
             if number is not None and (type(number) is not int or number < 1):
                 raise ArgumentError(f"{name} must be a whole number of at least 1, not {number!r}")
-        if require not in (None, "complete"):
-            raise ArgumentError(f"require must be 'complete' or None, not {require!r}")
-        return cls(status, limit, first, max_requests, require)
+        if self.require not in (None, "complete"):
+            raise ArgumentError(f"require must be 'complete' or None, not {self.require!r}")
 
     @property
     def page_size(self) -> int:
