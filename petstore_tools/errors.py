@@ -27,8 +27,9 @@ No message holds a key.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from petstore_tools.extras import install_line
 from petstore_tools.text import option, utc_text
@@ -50,6 +51,9 @@ class _OneLine(BaseException):
 
     def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [f"{type(self).__name__}: {self}"]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # else a pool of processes breaks at an error of a worker
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class PetstoreError(_OneLine, Exception):

@@ -26,6 +26,9 @@ class NonTextCell(str):
         made.kind = kind
         return made
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NonTextCell, (str(self), self.kind)
+
 
 class FrameRow(int):
     """
@@ -42,6 +45,9 @@ class FrameRow(int):
         made = super().__new__(cls, number)
         made.label = label
         return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrameRow, (int(self), self.label)
 
     def __str__(self) -> str:
         return repr(self.label) if isinstance(self.label, str) else str(self.label)
