@@ -37,7 +37,7 @@ def demo_(output: Path) -> int:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Sandbox(plan="pro", animals=0) as sandbox:
         path = Path(folder) / "animals.csv"
-        path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
+        path.write_bytes(samples.animals_csv(ROWS).encode())
         begins_at = sandbox.clock.now()
         result = sandbox.store.import_pets(path, wait=True)
         plan_s = sandbox.clock.now() - begins_at

@@ -27,6 +27,7 @@ from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
+from petstore_tools.tabular.atomic import as_on_disk
 from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import option, pluralize
 from petstore_tools.throttle.forecast import LIKELY_S, Forecast, forecast, reserve_per_day
@@ -55,7 +56,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         JournalError: It is a rejects file whose journal is not here.
     """
     table, path = _read_as_before(options, folder), options.path
-    path = path.resolve() if options.is_file else path
+    path = as_on_disk(path) if options.is_file else path
     target = Target(client.environment, client.base_url, path, table.source.name)
     rows, hidden = _by_visibility(table, options)
     good = tuple(row for row in rows if isinstance(row, Row))

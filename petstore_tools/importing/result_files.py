@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import os
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -20,7 +21,10 @@ from petstore_tools.tabular.cells import column_letter
 from petstore_tools.tabular.formats import FORMATS
 from petstore_tools.tabular.template import LONGEST_CELL
 
-_REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$")
+_REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$", re.IGNORECASE)
+_NO_FILE_NAME: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f]')  # characters that Windows has in no file name
+_DEVICES: Final = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)  # of Windows
+_LONGEST_STEM: Final = 230  # bytes: most file systems allow 255 for a name
 
 
 def check_folder(path: Path) -> Path:
@@ -47,12 +51,17 @@ def _stem(preview: ImportPreview) -> str:
     """Return how the names of the result files begin; those of a sandbox or of staging say so."""
     path, table = preview.options.path, preview.table
     stem = path.stem if path.suffix.casefold() in FORMATS else path.name  # a frame's may have dots
+    if not preview.options.is_file:
+        stem = _DEVICES.sub(r"\1_", _NO_FILE_NAME.sub("_", stem))
     if table.rejects_of:
         stem = _REJECTED.sub("", stem)  # it names the sheet
     elif len(table.source.names) > 1:
-        stem += "." + re.sub(r'[\\/:*?"<>|]', "_", table.source.name)
+        stem += "." + _NO_FILE_NAME.sub("_", table.source.name)
     mark = "" if preview.environment == "production" else f".{preview.environment}"
-    return stem if stem.endswith(mark) else stem + mark
+    stem = stem.removesuffix(mark)
+    while len(os.fsencode(stem)) > _LONGEST_STEM - len(mark):
+        stem = stem[:-1]
+    return stem + mark
 
 
 def write(preview: ImportPreview, journal: Journal) -> tuple[tuple[Path, ...], tuple[str, ...]]:
@@ -98,7 +107,8 @@ def _write(first: Path, source: Path, content: bytes, journal: Journal) -> Path:
     place = next(
         place
         for place in itertools.chain([first], numbered)
-        if place != source and (not place.exists() or _digest(place.read_bytes()) in ours)
+        if not place.exists()
+        or (not (source.exists() and place.samefile(source)) and _digest(place.read_bytes()) in ours)
     )
     if content:
         journal.note_written(_digest(content))

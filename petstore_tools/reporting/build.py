@@ -7,9 +7,9 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 import pandas as pd
 
@@ -116,10 +116,11 @@ def _compared(report: StatusReport, pets: pd.DataFrame, since: pd.DataFrame) -> 
 def _zone(name: str | None) -> tzinfo | None:
     """Return the time zone of a name, None for that of this machine."""
     try:
-        return None if name is None else ZoneInfo(name)
+        return None if name is None else UTC if name == "UTC" else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        none = "" if available_timezones() else "this machine knows no time zones (pip install tzdata), so "
         raise ArgumentError(
-            f"there is no time zone {name!r}: use a name such as Europe/Berlin or UTC"
+            f"{none}there is no time zone {name!r}: use a name such as Europe/Berlin or UTC"
         ) from error
 
 

@@ -5,9 +5,25 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from petstore_tools.errors import OutputError
+
+_PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.4)
+
+
+def as_on_disk(path: Path) -> Path:
+    """Return a path without links, and as its folder spells it: some file systems open any spelling."""
+    path = path.resolve()
+    with suppress(OSError):
+        names = os.listdir(path.parent)
+        if path.name not in names:
+            same = (path.with_name(name) for name in names if name.casefold() == path.name.casefold())
+            return next((other for other in same if other.samefile(path)), path)
+    return path
 
 
 def check_writable(path: Path) -> None:
@@ -53,7 +69,7 @@ def _why(error: OSError) -> str:
 
 def replace_file(path: Path, content: bytes) -> None:
     """Write a file beside its place and move it there: a reader sees the old one or the new one."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f".petstore-{secrets.token_hex(8)}")  # short: a name may be long
     mode = path.stat().st_mode & 0o777 if path.exists() else None
 
     def create(name: str, flags: int) -> int:
@@ -66,7 +82,16 @@ def replace_file(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         if mode is not None:
             temporary.chmod(mode)
-        os.replace(temporary, path)
+        _move(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _move(temporary: Path, path: Path) -> None:
+    """Move a file to its place; Windows refuses that for as long as another program reads the old one."""
+    for pause_s in _PAUSES_S:
+        with suppress(PermissionError):
+            return os.replace(temporary, path)
+        time.sleep(pause_s)
+    return os.replace(temporary, path)
