@@ -24,6 +24,12 @@ LINES: Final = {  # of tqdm: the first line after a minute, so that short runs w
 }
 
 
+def show_text(shown: object) -> None:
+    """Print, with what the terminal's encoding lacks spelt out: Windows writes cp1252 to a file or a pipe."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(str(shown).encode(encoding, "backslashreplace").decode(encoding))
+
+
 def surface(progress: bool | None) -> Surface:
     """Say how progress is shown: as given, else as `PETSTORE_PROGRESS` and the place of output allow."""
     if progress is False or (progress is None and os.environ.get("PETSTORE_PROGRESS") == "0"):

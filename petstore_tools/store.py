@@ -14,7 +14,7 @@ from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.importing.options import ImportOptions, category_names, takes_options
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.query import ListQuery, check_status, parse_age
-from petstore_tools.notebook import import_progress, page_progress
+from petstore_tools.notebook import import_progress, page_progress, show_text
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
 from petstore_tools.text import html_table
@@ -315,7 +315,7 @@ class PetStore:
 
         options = recipe.complete(options, self.journals, self.settings.categories)
         prints = self._prints_previews if options.progress is None else options.progress is not False
-        announce = print if prints else lambda _: None
+        announce = show_text if prints else lambda _: None
         with import_progress(self.progress if options.progress is None else options.progress) as show:
             result = run.run(self.inventory, self.journals, options, announce=announce, progress=show)
         assert result is not None

@@ -9,7 +9,7 @@ import click
 from petstore_tools.cli import exits
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.categories import read_categories
-from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.template import template_bytes
 
 
@@ -37,6 +37,6 @@ def template_(file: Path, categories: Path | None) -> int:
     content = template_bytes(None if categories is None else read_categories(categories))
     if file.exists():
         raise SheetError(f"{file.name} exists already and is not replaced: choose another name")
-    replace_file(file, content)
+    write_output(file, content)
     click.echo(f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}")
     return exits.DONE
