@@ -26,7 +26,7 @@ LONGEST_SLEEP_S = 0.003
 
 MOUNTS: Path = Path("/proc/self/mountinfo")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")  # tells two machines of one name apart
-HOST: str = f"{socket.gethostname()} {_BOOT.read_text().strip() if _BOOT.exists() else '-'}"
+HOST: str = f"{socket.gethostname()} {_BOOT.read_text(encoding='ascii').strip() if _BOOT.exists() else '-'}"
 CLAIM_S: Final = 120  # who was silent for so long has given a folder up; no request lives longer than 60 s
 RENEW_S: Final = 10
 _PARTS: Final = ("imports", "snapshots")  # of a state folder, which is claimed as a whole
@@ -46,7 +46,9 @@ class _OnNetwork(sqlite3.Connection):
 def file_system(folder: Path) -> str:
     """Return the type of file system that a folder is on or will be, "" where this system does not say."""
     try:
-        return file_systems.kind(MOUNTS.read_text(), str(folder.resolve()))
+        return file_systems.kind(
+            MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"), str(folder.resolve())
+        )
     except OSError:
         return ""
 
@@ -73,7 +75,7 @@ def claim(folder: Path) -> None:
     try:
         _create(new, mine)
         if lock.exists():
-            host, _, pid = lock.read_text().rpartition(" ")
+            host, _, pid = lock.read_text(encoding="utf-8").rpartition(" ")
             silent_s = new.stat().st_mtime - lock.stat().st_mtime
             if host != HOST and silent_s < CLAIM_S:
                 new.unlink()
@@ -83,7 +85,7 @@ def claim(folder: Path) -> None:
                     f"again {CLAIM_S} s after it has stopped"
                 )
         new.replace(lock)
-        if lock.read_text() != mine:
+        if lock.read_text(encoding="utf-8") != mine:
             raise InUseError("another process claimed the folder at the same instant; try again")
     except OSError as error:
         raise sqlite3.OperationalError(f"the file host.lock cannot be written: {error}") from error
@@ -95,7 +97,7 @@ def _create(path: Path, text: str) -> None:
     end = time.monotonic() + 1
     while True:
         try:
-            with path.open("x") as file:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         except FileExistsError:
             if time.monotonic() > end:

@@ -263,7 +263,9 @@ def test_no_encoding_and_no_line_ending_is_left_to_the_machine() -> None:
             given = {keyword.arg for keyword in call.keywords}
             modes = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
             as_text = name == "open" and modes and not any("b" in mode for mode in modes)
-            if as_text or name == "write_text" or (name == "read_text" and not given and not call.args):
+            if ((as_text or name == "write_text") and not {"encoding", "newline"} <= given) or (
+                name == "read_text" and not given and not call.args
+            ):
                 loose.append((path.name, call.lineno, name))
 
     assert loose == []
