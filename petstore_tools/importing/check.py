@@ -24,7 +24,7 @@ from petstore_tools.importing.reconcile import Existing
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
-from petstore_tools.importing.sheet import Table, read_frame, read_table, sheets_to_import
+from petstore_tools.importing.sheet import Table, read_frame, read_table, read_tables
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
@@ -99,15 +99,12 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
         SheetError: No visible sheet has the columns and rows below them.
     """
     with options.file() as path:
-        sheets = sheets_to_import(path, options.columns, options.rules)
-    each = [replace(options, sheet=sheet) for sheet in sheets]
+        tables = read_tables(path, options.columns, options.rules)
+    shown = {table.source.name: _by_visibility(table, options)[0] for table in tables}
     together = {
-        one.sheet or "": Counter(
-            row.content for row in _by_visibility(_read(one), one)[0] if isinstance(row, Row)
-        )
-        for one in each
+        sheet: Counter(row.content for row in rows if isinstance(row, Row)) for sheet, rows in shown.items()
     }
-    return [replace(one, together=together) for one in each]
+    return [replace(options, sheet=sheet, together=together) for sheet in together]
 
 
 def check_columns(options: ImportOptions, folder: Path) -> None:

@@ -16,7 +16,6 @@ from petstore_tools.importing.values import Match, Matcher, ValueRules
 from petstore_tools.tabular.cells import Record, Sheet, column_letter
 from petstore_tools.tabular.formats import open_sheets
 from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.tabular.template import CATEGORY_SHEET
 from petstore_tools.text import option
 
 if TYPE_CHECKING:
@@ -66,8 +65,7 @@ class Table:
     def matcher(self) -> Matcher:
         """What decides its cells."""
         in_frame = isinstance(self.source, FrameSource)
-        delimiter = "" if in_frame else self.source.delimiter
-        return Matcher(replace(self.rules, delimiter=delimiter, in_frame=in_frame))
+        return Matcher(replace(self.rules, delimiter=self.source.delimiter, in_frame=in_frame))
 
     def rows(self) -> Iterator[Row | BadRow | None]:
         """Yield each row below the header: to send, with problems, or None where it is blank."""
@@ -106,7 +104,7 @@ def read_frame(
     Raises:
         SheetError: It lacks a required column.
     """
-    return _understand([FrameSource(frame=frame)], columns, "the DataFrame", rules)
+    return _only([_understand(FrameSource(frame=frame), columns, rules)], "the DataFrame")
 
 
 def read_table(
@@ -130,63 +128,71 @@ def read_table(
     Raises:
         SheetError: Not there, of another format, empty, not text, or without the required columns.
     """
-    return _understand(open_sheets(path, sheet, encoding), columns, path.name, rules)
+    sheets = open_sheets(path, sheet, encoding)
+    return _only([_understand(source, columns, rules) for source in sheets], path.name)
 
 
-def sheets_to_import(
+def read_tables(
     path: Path, columns: Mapping[str, str] | None = None, rules: ValueRules = _PLAIN
-) -> list[str]:
+) -> list[Table]:
     """
     Return the visible sheets of a workbook that have the columns, and rows below them.
 
     Raises:
         SheetError: It cannot be read, or no sheet is like that.
     """
-    found, proposed = [], None
-    for source in open_sheets(path):
-        if not source.name:
-            raise SheetError(f"{path.name} is not a workbook: it has no sheets")
-        try:
-            table = _understand([source], columns, path.name, rules)
-            if any(row is not None for row in table.rows()):
-                found.append(source.name)
-        except SheetError as error:
-            proposed = proposed or (error if error.proposals else None)
-    if not found:
-        raise proposed or SheetError(f"{path.name} has no visible sheet with the columns and rows below them")
-    return found
+    sheets = open_sheets(path)
+    if not sheets[0].name:
+        raise SheetError(f"{path.name} is not a workbook: it has no sheets")
+    found = [_understand(source, columns, rules) for source in sheets]
+    tables = [table for table in found if isinstance(table, Table) and any(table.rows())]
+    if not tables:
+        proposed = [error for error in found if isinstance(error, SheetError) and error.proposals]
+        none = SheetError(f"{path.name} has no visible sheet with the columns and rows below them")
+        raise proposed[0] if proposed else none
+    return tables
 
 
-def _understand(
-    sources: Sequence[Sheet], given: Mapping[str, str] | None, name: str, rules: ValueRules
-) -> Table:
-    """Take the one source that has the columns."""
-    errors: list[SheetError] = []
-    found: list[tuple[Sheet, int, Titles]] = []
-    for source in sources:
-        if source.name == CATEGORY_SHEET:
-            errors.append(SheetError(f"the sheet {source.name!r} lists categories, and no animals"))
-            continue
-        try:
-            found.append((source, *_find_header(source, given, rules)))
-        except SheetError as error:
-            errors.append(error)
-        if found and not source.name:  # the delimiters come in the order of their likelihood
-            break
-    if not found:
+def _only(found: Sequence[Table | SheetError], name: str) -> Table:
+    """Return the one table; raise what is wrong where there is none, or several."""
+    tables = [table for table in found if isinstance(table, Table)]
+    errors = [error for error in found if isinstance(error, SheetError)]
+    if not tables:
         best = next((error for error in errors if error.proposals), errors[0])
         raise SheetError(f"{name}: {best}", proposals=best.proposals, header=best.header) from best
-    sheets = [source.name for source, _, _ in found if source.name]
-    if len(sheets) > 1:
+    if len(tables) > 1:
         which = option('sheet="…"', "--sheet …, or --sheet all for one after the other")
-        raise SheetError(
-            f"{name}: sheets {', '.join(map(repr, sheets))} all have the columns: name one ({which})"
-        )
-    source, header_row, columns = found[0]
+        sheets = ", ".join(repr(table.source.name) for table in tables)
+        raise SheetError(f"{name}: sheets {sheets} all have the columns: name one ({which})")
+    return tables[0]
+
+
+def _understand(source: Sheet, given: Mapping[str, str] | None, rules: ValueRules) -> Table | SheetError:
+    """Take the first row that names all required fields; else say of the likeliest one what it lacks."""
+    best, error = (-1, -1), SheetError("there is no header row")
+    for number, cells in islice(source.records(), HEADER_WITHIN):
+        filled = [at for at, cell in enumerate(cells) if cell.strip()]
+        if not filled:
+            continue
+        if source.name:  # a workbook's rows are all equally wide
+            cells = cells[: filled[-1] + 1]
+        try:
+            titles = read_titles(cells, given, defaults=rules.defaults)
+            if not titles.missing:
+                return _table(source, number, titles, rules)
+            fields = len(titles.columns) + len(titles.proposals)
+            refused = SheetError(titles.refusal(), proposals=titles.proposals, header=cells)
+        except SheetError as wrong:
+            fields, refused = 1, wrong
+        if (fields, len(filled)) > best:
+            best, error = (fields, len(filled)), refused
+    return error
+
+
+def _table(source: Sheet, header_row: int, columns: Titles, rules: ValueRules) -> Table:
     if UNKNOWN_COLUMN in columns.header:
         raise SheetError(
-            f"{name} lists unknown rows, so it is not imported; "
-            "run `petstore-tools imports` to reconcile them"
+            "it lists unknown rows, so it is not imported; run `petstore-tools imports` to reconcile them"
         )
     ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(columns.header)
     journal = _first_journal(source, header_row, columns) if ours else ""
@@ -196,28 +202,6 @@ def _understand(
         *_notes(header_row, columns, rules, ours=ours),
     )
     return Table(source, header_row, columns, rules, journal, notes)
-
-
-def _find_header(source: Sheet, given: Mapping[str, str] | None, rules: ValueRules) -> tuple[int, Titles]:
-    """Return the first row that names all required fields; else say of the likeliest one what it lacks."""
-    likeliest, error = -1, SheetError("there is no header row")
-    for number, cells in islice(source.records(), HEADER_WITHIN):
-        if not any(cell.strip() for cell in cells):
-            continue
-        while source.name and not cells[-1].strip():  # a workbook's rows are all equally wide
-            cells.pop()
-        score, proposals = sum(bool(cell.strip()) for cell in cells), None
-        try:
-            titles = read_titles(cells, given, defaults=rules.defaults)
-            if not titles.missing:
-                return number, titles
-            proposals, why = titles.proposals, titles.refusal()
-            score += 1_000_000 * (len(titles.columns) + len(proposals))
-        except SheetError as refused:
-            why = str(refused)
-        if score > likeliest:
-            likeliest, error = score, SheetError(why, proposals=proposals, header=cells)
-    raise error
 
 
 def _column(source: Sheet, header_row: int, at: int) -> Iterator[str]:

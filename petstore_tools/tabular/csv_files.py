@@ -52,7 +52,7 @@ class CsvSource(Sheet):
 
 def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list[CsvSource]:
     """
-    Return a file once for each delimiter it may have, the one that splits most rows alike first.
+    Return the one sheet of a text, split by the delimiter that gives most rows the same number of cells.
 
     Args:
         path: Of the file.
@@ -70,21 +70,17 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
     if not found.text.strip():
         raise SheetError(f"{path.name} is empty")
     usual = "\t" if path.suffix.casefold() == ".tsv" else ","
-    others = [
-        replace(found, delimiter=delimiter, notes=(*found.notes, f"cells are separated by {delimiter!r}"))
-        for delimiter in _DELIMITERS
-        if delimiter != usual
-    ]
-    every = [replace(found, delimiter=usual), *others]
-    return sorted(every, key=lambda source: _instability(source.text[:_SAMPLE], source.delimiter))
+    delimiter = max((usual, *_DELIMITERS), key=lambda sign: _stability(found.text[:_SAMPLE], sign))
+    notes = () if delimiter == usual else (f"cells are separated by {delimiter!r}",)
+    return [replace(found, delimiter=delimiter, notes=(*found.notes, *notes))]
 
 
-def _instability(text: str, delimiter: str) -> tuple[bool, float]:
-    """Say how badly a delimiter splits: rows of one cell are worst, then those of another width than most."""
+def _stability(text: str, delimiter: str) -> tuple[bool, float, int]:
+    """Say how well a delimiter splits: into rows of several cells, most of them equally many, and many."""
     rows = [cells for _, cells in records(text, delimiter)]
     widths = [len(cells) or 1 for cells in rows if cells or isinstance(cells, MalformedLine)]
-    usual, times = Counter(widths).most_common(1)[0] if widths else (1, 0)
-    return usual == 1, -times / max(1, len(widths))
+    usual, times = Counter(widths).most_common(1)[0]
+    return usual > 1, times / len(widths), usual
 
 
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:

@@ -34,7 +34,7 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
         encoding: Of a text file; None: it is found.
 
     Returns:
-        Each sheet of a workbook; a CSV file once for each delimiter it may have, the likeliest first.
+        Each sheet of a workbook that may be meant; the one of a text.
 
     Raises:
         SheetError: It is not there, has another format, or cannot be read.

@@ -30,6 +30,7 @@ class FrameSource(Sheet):
         frame: The columns; the index names the rows.
     """
 
+    delimiter: str = ""
     frame: pd.DataFrame
 
     def records(self) -> Iterator[Record]:

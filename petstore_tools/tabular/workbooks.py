@@ -100,7 +100,7 @@ def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
         raise SheetError(f"{path.name} is not a workbook that can be read: {error}") from error
     visible = python_calamine.SheetVisibleEnum.Visible
     hidden = [found.name for found in book.sheets_metadata if found.visible != visible]
-    every = tuple(name for name in book.sheet_names if name != CATEGORY_SHEET or name == sheet)
+    every = tuple(name for name in book.sheet_names if name != CATEGORY_SHEET)
     names = [name for name in every if name == sheet or (sheet is None and name not in hidden)]
     if not names:
         listed = ", ".join(map(repr, every))

@@ -114,11 +114,11 @@ def test_categories_are_chosen_by_names_that_mean_one_id(tmp_path: Path) -> None
     """A name of two categories, or one that reads as an id, is offered as its id."""
     (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
 
-    hidden = read_workbook(tmp_path / "template.xlsx", CATEGORY_SHEET)[0]
+    hidden = CalamineWorkbook.from_path(tmp_path / "template.xlsx").get_sheet_by_name(CATEGORY_SHEET)
 
     assert rules(tmp_path / "template.xlsx")["B"] == f"list {CATEGORY_SHEET}!$A$2:$A$6"
-    rows = [cells for _, cells in hidden.records()]
-    assert rows == [["category", "id"], ["9", "9"], ["4", "4"], ["8", "8"], ["Dogs", "3"], ["Vögel", "7"]]
+    rows = hidden.to_python()
+    assert rows == [["category", "id"], [9, 9], [4, 4], [8, 8], ["Dogs", 3], ["Vögel", 7]]
 
 
 def test_the_sheet_of_categories_is_not_read_as_animals(tmp_path: Path) -> None:
