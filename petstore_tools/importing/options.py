@@ -66,7 +66,8 @@ class ImportOptions:
         columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not tell.
         categories: What the categories are called, so that a cell may hold a name instead of an id: a dict,
             a Series, a DataFrame, or a file with the columns `id` and `name`.
-        statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case.
+        statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case;
+            `{"n/a": ""}` is no status.
         defaults: Value by field for empty cells and missing columns, such as `{"status": "available"}`;
             `name` takes none.
         encoding: Of a text file, such as `cp1250`; None: it is found.

@@ -21,7 +21,7 @@ from petstore_tools.text import option
 if TYPE_CHECKING:
     import pandas as pd
 
-HEADER_WITHIN: Final = 10  # rows in which the header is searched
+HEADER_WITHIN: Final = 30  # rows in which the header is searched
 SAMPLES: Final = 3  # names shown where the encoding was guessed
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"

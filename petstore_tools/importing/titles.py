@@ -26,6 +26,7 @@ _PROPOSED: Final = {
 }
 _EXACT: Final = {name.casefold(): name for name in FIELDS}
 _SHOWN: Final = 20  # titles
+_SPECIAL: Final = {*'"\\$`!'}  # signs that a shell or Python reads as something else
 
 
 @dataclass(frozen=True)
@@ -68,19 +69,20 @@ class Titles:
         if not self.missing:
             return ""
         shown = ", ".join(map(repr, self.header[:_SHOWN])) or "no cells"
-        helps = columns_option(self.proposals or {"TITLE": self.missing[0]})
-        asked = (
-            "If this is the right column, pass"
-            if self.proposals
-            else "Rename a column, or say which one it is"
-        )
-        return f"no column for {' and '.join(self.missing)}; the header has {shown}. {asked}: {helps}"
+        if self.proposals:
+            helps = f"If this is the right column, pass: {columns_option(self.proposals)}"
+        elif len(self.header) < len(self.missing):
+            helps = "If it should be several columns, put commas, semicolons or tabs between the cells"
+        else:
+            choice = columns_option({"TITLE": self.missing[0]})
+            helps = f"Rename a column, or say which one it is: {choice}"
+        return f"no column for {' and '.join(self.missing)}; the header has {shown}. {helps}"
 
 
 def columns_option(given: Mapping[str, str]) -> str:
     """Write a mapping of columns to be copied: `columns={"Tier": "name"}` or `--columns "Tier=name"`."""
-    python = ", ".join(f"{_quoted(title)}: {_quoted(name)}" for title, name in given.items())
-    flags = " ".join(f"--columns {_quoted(f'{title}={name}')}" for title, name in given.items())
+    python = ", ".join(f'"{title}": "{name}"' for title, name in given.items())
+    flags = " ".join(f'--columns "{title}={name}"' for title, name in given.items())
     return option(f"columns={{{python}}}", flags)
 
 
@@ -123,7 +125,8 @@ def read_titles(
         word = next((word for word in _PROPOSED[name].split() if word in free), None)
         if word and name not in columns:
             title = titles[free[word]]
-            proposals[title if titles.count(title) == 1 else column_letter(free[word])] = name
+            is_clear = titles.count(title) == 1 and title.isprintable() and not _SPECIAL & {*title}
+            proposals[title if is_clear else column_letter(free[word])] = name
     missing = tuple(name for name in spec.REQUIRED if name not in columns and name not in defaults)
     return Titles(tuple(header), columns, proposals, missing)
 
@@ -144,8 +147,3 @@ def _position(key: str, titles: Sequence[str], name: str) -> int:
         listed = ", ".join(map(repr, titles[:_SHOWN])) or "no cells"
         raise SheetError(f"there is no column {key!r}; the header has {listed}")
     return places[0]
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -72,7 +72,8 @@ class Match:
         typed = "an empty cell" if self.how == "default" else repr(self.typed)
         if self.how == "corrected number" and self.field == "name":
             typed = f"the number {self.typed}"
-        return f"{self.field}: {typed} is read as {self.value!r} in {pluralize(self.count, 'row')}"
+        value = "no status" if self.value is None else repr(self.value)
+        return f"{self.field}: {typed} is read as {value} in {pluralize(self.count, 'row')}"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class ValueRules:
 
     Attributes:
         categories: Name by id; None where only ids are accepted. A cell is an id first, then a name.
-        statuses: Status by word, in any case, beside the document's own words.
+        statuses: Status by word, in any case, beside the document's own words; "" is no status.
         defaults: By field, for empty cells and missing columns; never for `name`.
         thousands: The sign between groups of three digits; "" where such cells are a problem.
         trim: Take blanks off both ends of names.
@@ -118,7 +119,7 @@ class ValueRules:
         """Return status by folded word, the document's own among them."""
         words: dict[str, str] = {status: status for status in spec.STATUSES}
         for word, status in self.statuses.items():
-            if fold(status) not in spec.STATUSES:
+            if fold(status) not in ("", *spec.STATUSES):
                 raise ArgumentError(f"statuses: {status!r} is not a status{suggest(status, spec.STATUSES)}")
             if not fold(word):
                 default = option('defaults={"status": …}', "--default status=…")
@@ -223,7 +224,8 @@ class Matcher:
     def _status(self, cell: str) -> Decided:
         text = fold(cell)
         if text in self._words:
-            return Decided(self._words[text], "as typed" if self._words[text] == cell else "matched word")
+            found = self._words[text] or None
+            return Decided(found, "as typed" if found == cell else "matched word")
         if not text:
             return self._defaults.get("status", Decided())
         flag = option('statuses={"WORD": "sold"}', '--status-word "WORD=sold"')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +16,11 @@ from typing import Any, Final
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import MalformedLine, Record, Sheet, first_of
+from petstore_tools.text import option
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE: Final = 100_000  # characters that tell the delimiter
+_NAMED: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)  # the first line, as Excel takes it
 _MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 
@@ -67,62 +70,71 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
     if sheet is not None:
         raise SheetError(f"{path.name} is not a workbook: it has no sheet {sheet!r}")
     found = _decoded(path.read_bytes(), path, encoding)
-    if not found.text.strip():
+    text, sample = found.text, found.text[:_SAMPLE]
+    if not text.strip():
         raise SheetError(f"{path.name} is empty")
     usual = "\t" if path.suffix.casefold() == ".tsv" else ","
-    delimiter = max((usual, *_DELIMITERS), key=lambda sign: _stability(found.text[:_SAMPLE], sign))
+    named = _NAMED.match(text)
+    delimiter = named[1] if named else max((usual, *_DELIMITERS), key=lambda sign: _stability(sample, sign))
     notes = () if delimiter == usual else (f"cells are separated by {delimiter!r}",)
     return [replace(found, delimiter=delimiter, notes=(*found.notes, *notes))]
 
 
-def _stability(text: str, delimiter: str) -> tuple[bool, float, int]:
-    """Say how well a delimiter splits: into rows of several cells, most of them equally many, and many."""
+def _stability(text: str, delimiter: str) -> tuple[float, int]:
+    """Return which share of the rows a delimiter splits into the same number of cells, and that number."""
     rows = [cells for _, cells in records(text, delimiter)]
-    widths = [len(cells) or 1 for cells in rows if cells or isinstance(cells, MalformedLine)]
-    usual, times = Counter(widths).most_common(1)[0]
-    return usual > 1, times / len(widths), usual
+    widths = Counter(len(cells) for cells in rows if cells or isinstance(cells, MalformedLine))
+    shares = [(times / widths.total(), width) for width, times in widths.items() if width > 1]
+    return max(shares, default=(0, 1))
 
 
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     """Decode a file; where no encoding is given, lines that are not UTF-8 are read as Windows-1252."""
-    encoding = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
-    if given is not None and not content.startswith(tuple(_MARKS)):
-        try:
-            text = content.decode(given)
-        except LookupError as error:
-            raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
-        except ValueError as error:
+    mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
+    encoding = mark or given or _unmarked(content)
+    other = option('encoding="cp1250"', "--encoding cp1250")
+    try:
+        text = content.decode(encoding)
+    except LookupError as error:
+        raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
+    except ValueError as error:
+        if given and not mark:
             raise SheetError(f"{path.name} is not text in {given}") from error
+    else:
         # result files are marked, so that they are read alike with and without the option
-        return CsvSource(text=text, encoding="utf-8-sig", suffix=path.suffix)
-    try:
-        notes = ("read as UTF-16",) if encoding == "utf-16" else ()
-        return CsvSource(text=content.decode(encoding), encoding=encoding, suffix=path.suffix, notes=notes)
-    except UnicodeDecodeError:
-        pass
-    lines, guessed, encoding = [], {}, "cp1252"
-    try:
-        for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1):
-            try:
-                lines.append(line.decode())
-                encoding = encoding if line.isascii() else "utf-8"
-            except UnicodeDecodeError:
-                guessed[number] = line.decode("cp1252")
-                lines.append(guessed[number])
-    except UnicodeDecodeError:
+        kept = "utf-16" if "16" in encoding else "utf-8-sig" if given or mark else encoding
+        notes = ("read as UTF-16",) if "16" in encoding else ()
+        return CsvSource(text=text, encoding=kept, suffix=path.suffix, notes=notes)
+    lines: list[str] = []
+    guessed: dict[int, str] = {}
+    for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1):
+        try:
+            lines.append(line.decode())
+        except UnicodeDecodeError:
+            guessed[number] = line.decode("cp1252", errors="replace")
+            lines.append(guessed[number])
+    if any("\ufffd" in line for line in guessed.values()):
         raise SheetError(
-            f"{path.name} is not text in UTF-8, UTF-16 or Windows-1252; save it as CSV (UTF-8)"
-        ) from None
-    note = f"encodings are mixed: UTF-8, but cp1252 in line {first_of(list(guessed))}"
-    if encoding == "cp1252":
-        note = "read as cp1252: it is not UTF-8"
+            f"{path.name} is not text in UTF-8, UTF-16 or Windows-1252; "
+            f"save it as CSV (UTF-8), or name its encoding, such as {other}"
+        )
+    mixed = any(not line.isascii() for number, line in enumerate(lines, 1) if number not in guessed)
+    where = f"encodings are mixed: UTF-8, but cp1252 in line {first_of(list(guessed))}"
     return CsvSource(
         text="".join(lines),
-        encoding=encoding,
+        encoding="utf-8" if mixed else "cp1252",
         suffix=path.suffix,
-        notes=(note,),
+        notes=(where if mixed else "read as cp1252: it is not UTF-8",),
         guessed="".join(guessed.values()),
     )
+
+
+def _unmarked(content: bytes) -> str:
+    """Tell UTF-16 without a mark, in which about every other byte is 0, from UTF-8."""
+    first, second = (content[at:_SAMPLE:2].count(0) for at in (0, 1))
+    if 4 * max(first, second) < len(content[:_SAMPLE]):
+        return "utf-8"
+    return "utf-16-be" if first > second else "utf-16-le"
 
 
 def records(text: str, delimiter: str) -> Iterator[Record]:

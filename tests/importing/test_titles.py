@@ -62,7 +62,7 @@ def test_a_refusal_holds_what_to_copy() -> None:
     )
     with at_the_command_line():
         assert titles.refusal().endswith('pass: --columns "Tier=name" --columns "Art=categoryId"')
-        assert read_titles(["x"]).refusal().endswith('say which one it is: --columns "TITLE=name"')
+        assert read_titles(["x", "y"]).refusal().endswith('say which one it is: --columns "TITLE=name"')
 
 
 def test_what_the_caller_says_comes_first() -> None:

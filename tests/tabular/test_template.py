@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from python_calamine import CalamineWorkbook
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import NonTextCell

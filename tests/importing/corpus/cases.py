@@ -193,6 +193,24 @@ CASES = (
         (("Rex", 3, "sold"), ("Bo", 5, "available")),
         problems=(("row 3", "has a quotation mark that is never closed"),),
     ),
+    # found in the wild
+    Case("pipe_export.txt", TWO, {"columns": {"pet_name": "name"}}, notes=("not sent: A 'id'",)),
+    Case("unmarked.txt", GERMAN, BY_NAME, notes=("read as UTF-16",)),
+    Case("unmarked_big_endian.csv", PLAIN),
+    Case("czech.csv", refusal='name its encoding, such as encoding="cp1250"'),
+    Case("czech.csv", (("Ťapka", 3, "sold"), ("Kůň", 4, "available")), {"encoding": "cp1250"}),
+    Case("french.csv", (("Médor", 1003, "sold"),), {"thousands": " ", "statuses": {"vendu": "sold"}}),
+    Case("google_total.csv", TWO, problems=(("row 5", "'TOTAL' is a word for a total", "delete"),)),
+    Case("lines_in_titles.csv", TWO, {"columns": {"A": "name"}}),
+    Case("lines_in_titles.csv", refusal='pass: columns={"A": "name"}'),
+    Case("sep_caret.csv", (("Rex, Max; Moritz", 3, "sold"),), notes=("separated by '^'",)),
+    Case("comments.csv", TWO[:1], notes=("the header is in row 3",)),
+    Case("table_name.csv", TWO, notes=("the header is in row 2",)),
+    Case("letter_above.csv", TWO, notes=("the header is in row 16",)),
+    Case("unknown_titles.csv", refusal="the header has 'Bez., kurz', 'Sorte', 'frei, seit'. Rename"),
+    Case("no_value.csv", (("Rex", 3, None), ("Mia", 4, None), ("Bo", 5, "sold")), {"statuses": {"n/a": ""}}),
+    Case("one_column.csv", (("Rex", 3, None), ("Mia", 3, None)), {"defaults": {"categoryId": 3}}),
+    Case("one_column.csv", refusal="no column for categoryId"),
     # workbooks
     *(Case(f"plain.{suffix}", PLAIN) for suffix in ("xlsx", "xlsm", "xls", "ods", "xlsb")),
     *(Case(f"german.{suffix}", GERMAN, BY_NAME) for suffix in ("xlsx", "xls", "xlsb")),
@@ -247,4 +265,25 @@ CASES = (
     Case("two_titles.xlsx", (("Rex", 3, None), ("Mia", 4, None)), {"columns": {"B": "name"}}),
     Case("two_titles.xlsx", refusal='columns={"A": "name"}'),
     Case("hidden_sheet.xlsx", PLAIN),
+    Case(
+        "title_rows.xlsx",
+        PLAIN,
+        problems=(("row 7", "column A", "is empty"),),
+        notes=("merged", "the header is in row 3"),
+    ),
+    Case(
+        "table_total.xlsx",
+        PLAIN,
+        problems=(("row 6", "column B", "'Total' is a word for a total"), ("row 6", "is empty")),
+    ),
+    *(Case(f"gaps.{suffix}", PLAIN) for suffix in ("xlsx", "ods")),
+    *(
+        Case(
+            f"born.{suffix}",
+            TWO[:1],
+            problems=(("row 3", "column B", "'2026-04-01' is a date", "as text"),),
+            notes=("not sent: D 'born'",),
+        )
+        for suffix in ("xlsx", "xls")
+    ),
 )

@@ -90,6 +90,20 @@ TEXTS: dict[str, bytes] = {
     "unknown_category.csv": b"name,categoryId,status\nRex,Dgos,sold\nMia,Cats,sold\nBo,99,\nUno,Horses,\n",
     "quote_never_closed.csv": b'name,categoryId,status\nRex,3,sold\n"Mia,4,sold\nBo,5,available\n',
     "empty_names.csv": b"name,categoryId,status\n,3,sold\nMia,4,sold\n",
+    "pipe_export.txt": b"id|pet_name|category_id|status\n17|Rex|3|sold\n18|Mia|4|available\n",
+    "unmarked.txt": text_of(GERMAN, "\t", "\r\n").encode("utf-16-le"),
+    "unmarked_big_endian.csv": text_of(PLAIN, ";", "\r\n").encode("utf-16-be"),
+    "czech.csv": "name;categoryId;status\r\nŤapka;3;sold\r\nKůň;4;available\r\n".encode("cp1250"),
+    "french.csv": "name;categoryId;status;Prix\r\nMédor;1\u00a0003;vendu;1\u00a0234,50\r\n".encode("cp1252"),
+    "google_total.csv": b"name,categoryId,status,price\nRex,3,sold,12\nMia,4,available,20\n,,,\nTOTAL,2,,32\n",
+    "lines_in_titles.csv": b'"Pet\nname","Category\r\nID",Status\nRex,3,sold\nMia,4,available\n',
+    "sep_caret.csv": b"sep=^\r\nname^categoryId^status\r\nRex, Max; Moritz^3^sold\r\n",
+    "comments.csv": b"# exported by the shop\n# on Monday\nname,categoryId,status\nRex,3,sold\n",
+    "table_name.csv": b"Table 1\nname,categoryId,status\nRex,3,sold\nMia,4,available\n",
+    "letter_above.csv": b"Dear all,\n" * 15 + b"name,categoryId,status\nRex,3,sold\nMia,4,available\n",
+    "unknown_titles.csv": b"Stock of spring;;\nBez., kurz;Sorte;frei, seit\nRex, gross;3;2026\nMia;4;2025\n",
+    "no_value.csv": b"name,categoryId,status\nRex,3,n/a\nMia,4,N/A \nBo,5,sold\n",
+    "one_column.csv": b"name\nRex\nMia\n",
     "blank_lines.csv": b"name,categoryId,status\n\nRex,3,sold\n,,\n\nMia,4,available",
 }
 
@@ -226,6 +240,37 @@ def hidden_sheet(book: Any) -> None:
     sheet.hide()
 
 
+def title_rows(book: Any) -> None:
+    """Two rows of merged titles above the header, and a merged name."""
+    sheet = book.add_worksheet("Tiere")
+    sheet.merge_range("A1:C1", "Animals of spring")
+    sheet.merge_range("A2:B2", "Animal")
+    write_rows(sheet, [*PLAIN, ["", 6, "sold"]], row=2)
+    sheet.merge_range("A6:A7", "Bo")
+
+
+def table_total(book: Any) -> None:
+    """A table with a row of totals, from B2 on."""
+    columns = [{"header": title} for title in PLAIN[0]]
+    sheet = book.add_worksheet("animals")
+    sheet.add_table("B2:D6", {"columns": columns, "data": PLAIN[1:], "total_row": True})
+    sheet.write_string("B6", "Total")
+
+
+def gaps(book: Any) -> None:
+    """Hundreds of empty rows between the animals, and formats far below."""
+    sheet = book.add_worksheet("animals")
+    write_rows(sheet, PLAIN[:2])
+    write_rows(sheet, PLAIN[2:], row=400)
+    sheet.write_blank(5000, 2, None, book.add_format({"bg_color": "yellow"}))
+
+
+def born(book: Any) -> None:
+    """A column of dates that is not sent, and a date that was typed for an id."""
+    rows = [[*PLAIN[0], "born"], [*PLAIN[1], date(2024, 1, 2)], ["Mia", date(2026, 4, 1), "", ""]]
+    write_rows(book.add_worksheet("animals"), rows, day=book.add_format({"num_format": "dd.mm.yyyy"}))
+
+
 WORKBOOKS: dict[str, Callable[[Any], None]] = {
     f"{make.__name__}.xlsx": make
     for make in (
@@ -246,6 +291,10 @@ WORKBOOKS: dict[str, Callable[[Any], None]] = {
         german,
         two_titles,
         hidden_sheet,
+        title_rows,
+        table_total,
+        gaps,
+        born,
     )
 } | {"plain.xlsm": plain}
 CONVERTED = {
@@ -255,6 +304,8 @@ CONVERTED = {
     "hidden_rows.ods": "hidden_rows.xlsx",
     "error_cells.ods": "error_cells.xlsx",
     "dates.xls": "dates.xlsx",
+    "gaps.ods": "gaps.xlsx",
+    "born.xls": "born.xlsx",
 }
 BINARY: dict[str, Rows] = {"plain.xlsb": PLAIN, "german.xlsb": GERMAN}
 
