@@ -10,7 +10,7 @@ from petstore_tools.importing.rows import BadRow, Row
 from petstore_tools.importing.sheet import read_table
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import MalformedLine, escape_formula, unescape_formula
-from petstore_tools.tabular.csv_files import CsvSource, records, write_csv
+from petstore_tools.tabular.csv_files import CsvSource, read_csv, records, write_csv
 
 
 def table(tmp_path: Path, content: bytes, name: str = "pets.csv") -> sheets.Table:
@@ -36,6 +36,45 @@ def test_encoding_delimiter_and_line_ending_are_found(
     assert rows[0].content == ("Zoë", 3, "sold")
     assert isinstance(found.source, CsvSource)
     assert (found.source.delimiter, found.source.line_ending) == (delimiter, ending)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "delimiter"),
+    [
+        ("pets.csv", "Bez., kurz;Sorte\nRex, gross;3\nMia;4\n", ";"),  # a comma is in fewer rows
+        ("pets.csv", "Sorte;kurz, klein;x\n3;Rex, der;y\n", ";"),  # as many rows, but more cells
+        ("pets.csv", "Sorte|Tier;alt\n3|Rex;1\n", ";"),  # the first of those that are as good
+        ("pets.csv", "Sorte,Tier;alt\n3,Rex;1\n", ","),
+        ("pets.csv", "Notes of spring\n,,\nTier;Sorte;Alter\nRex;3;1\nMia;4;2\n", ";"),
+        ("pets.csv", "Tier\nRex\n", ","),  # no sign at all: the usual one
+        ("pets.tsv", "Tier\nRex\n", "\t"),
+        ("pets.tsv", "Tier,Sorte;x\nRex,3;y\n", ","),
+    ],
+)
+def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
+    tmp_path: Path, name: str, text: str, delimiter: str
+) -> None:
+    """No title is known, so the number of cells alone tells."""
+    path = tmp_path / name
+    path.write_text(text)
+
+    assert read_csv(path, None)[0].delimiter == delimiter
+
+
+def test_a_refusal_is_about_the_likeliest_header(tmp_path: Path) -> None:
+    """The row with most known titles; of equal ones that with most cells; two columns of one title are known."""
+    known = "Stock list of 2026,a,b,c\nTier,Art,,\nRex,3,brown,2024\n"
+    widest = "Stock list\nBez,Sorte,Alter\nRex,3,1\n"
+    twice = "Stock\nName,Name,categoryId,\n1001,Rex,3,x\n"
+
+    for text, said in (
+        (known, "has 'Tier', 'Art'"),
+        (widest, "has 'Bez', 'Sorte'"),
+        (twice, "A 'Name' and B"),
+    ):
+        with pytest.raises(SheetError) as refused:
+            table(tmp_path, text.encode())
+        assert said in str(refused.value)
 
 
 @pytest.mark.case("P50")

@@ -95,7 +95,7 @@ TEXTS: dict[str, bytes] = {
     "unmarked_big_endian.csv": text_of(PLAIN, ";", "\r\n").encode("utf-16-be"),
     "czech.csv": "name;categoryId;status\r\nŤapka;3;sold\r\nKůň;4;available\r\n".encode("cp1250"),
     "french.csv": "name;categoryId;status;Prix\r\nMédor;1\u00a0003;vendu;1\u00a0234,50\r\n".encode("cp1252"),
-    "google_total.csv": b"name,categoryId,status,price\nRex,3,sold,12\nMia,4,available,20\n,,,\nTOTAL,2,,32\n",
+    "google_total.csv": b"name,categoryId,status,price\nRex,3,sold,1\nMia,4,available,2\n,,,\nTOTAL,2,,3\n",
     "lines_in_titles.csv": b'"Pet\nname","Category\r\nID",Status\nRex,3,sold\nMia,4,available\n',
     "sep_caret.csv": b"sep=^\r\nname^categoryId^status\r\nRex, Max; Moritz^3^sold\r\n",
     "comments.csv": b"# exported by the shop\n# on Monday\nname,categoryId,status\nRex,3,sold\n",
