@@ -62,7 +62,7 @@ def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
 
 
 def test_a_refusal_is_about_the_likeliest_header(tmp_path: Path) -> None:
-    """The row with most known titles; of equal ones that with most cells; two columns of one title are known."""
+    """The row with most known titles, or two of one title; of equal ones that with most cells."""
     known = "Stock list of 2026,a,b,c\nTier,Art,,\nRex,3,brown,2024\n"
     widest = "Stock list\nBez,Sorte,Alter\nRex,3,1\n"
     twice = "Stock\nName,Name,categoryId,\n1001,Rex,3,x\n"
