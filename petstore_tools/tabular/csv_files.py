@@ -92,7 +92,7 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     """Decode a file; where no encoding is given, lines that are not UTF-8 are read as Windows-1252."""
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
     encoding = mark or given or _unmarked(content)
-    other = option('encoding="cp1250"', "--encoding cp1250")
+    name = option('encoding="…"', "--encoding NAME")
     try:
         text = content.decode(encoding)
     except LookupError as error:
@@ -116,7 +116,7 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     if any("\ufffd" in line for line in guessed.values()):
         raise SheetError(
             f"{path.name} is not text in UTF-8, UTF-16 or Windows-1252; "
-            f"save it as CSV (UTF-8), or name its encoding, such as {other}"
+            f"save it as CSV (UTF-8), or name its encoding: {name}"
         )
     mixed = any(not line.isascii() for number, line in enumerate(lines, 1) if number not in guessed)
     where = f"encodings are mixed: UTF-8, but cp1252 in line {first_of(list(guessed))}"
