@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
 
 Show: TypeAlias = "Callable[[Progress], None]"
-Draw = Callable[[int, int | None, Mapping[str, object]], None]
+Draw = Callable[[int, int | None, Mapping[str, object], tuple[str, str]], None]
 Surface = Literal["bar", "marimo", "lines", "none"]
 LINES: Final = {  # of tqdm: the first line after a minute, so that short runs write none
     "delay": 60.0,
@@ -22,6 +22,8 @@ LINES: Final = {  # of tqdm: the first line after a minute, so that short runs w
     "miniters": 0,
     "bar_format": "{l_bar}{bar}{r_bar}\n",
 }
+
+WAITING: Final = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"  # of a bar: no speed, so that it stays long
 
 
 def show_text(shown: object) -> None:
@@ -51,9 +53,8 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
         def show(now: Progress) -> None:
             notes: dict[str, object] = {"created": now.created}
             notes |= {k: v for k, v in (("rejected", now.rejected), ("unknown", now.unknown)) if v}
-            if now.waits_until is not None:
-                notes["waits"] = f"until {utc_text(now.waits_until)}, {now.waits_for}"
-            draw(now.done, now.total, notes)
+            until = "" if now.waits_until is None else utc_text(now.waits_until)
+            draw(now.done, now.total, notes, (until, now.waits_for))
 
         yield show
 
@@ -68,15 +69,20 @@ def page_progress(progress: bool | None) -> Iterator[Callable[[int, int | None],
             nonlocal read
             read += animals
             if animals:
-                draw(read, total, {})
+                draw(read, total, {}, ("", ""))
 
         yield show
 
 
 @contextmanager
 def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
-    """Give a function that shows how many of how many are done, and notes; it draws from its first call."""
-    kind, bars = surface(progress), list[Any]()
+    """
+    Give a function that shows how many of how many are done, notes, and until when and why it waits.
+
+    It draws from its first call. On a terminal, each reason to wait is a line above the bar, once.
+    """
+    kind, bars, reasons = surface(progress), list[Any](), set[str]()
+    on_a_terminal = kind == "bar" and sys.stderr.isatty()
     with ExitStack() as stack:
 
         def begin(done: int, total: int | None) -> Any:
@@ -94,16 +100,27 @@ def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
                 closing(Bar(total=total, initial=done, unit=unit, desc=what, **options))
             )
 
-        def draw(done: int, total: int | None, notes: Mapping[str, object]) -> None:
+        def draw(done: int, total: int | None, notes: Mapping[str, object], wait: tuple[str, str]) -> None:
             if kind == "none":
                 return
             if not bars:
                 bars.append(begin(done, total))
             bar = bars[0]
             bar.total = total
-            bar.set_postfix(notes, refresh=False)
+            until, why = wait
+            if kind != "lines":
+                bar.bar_format = WAITING if until else None
+            if not until:
+                bar.set_postfix(notes, refresh=False)
+            elif not on_a_terminal:
+                bar.set_postfix_str(f"waits until {until}: {why}", refresh=False)
+            else:
+                bar.set_postfix_str(f"waits until {until}", refresh=False)
+                if why not in reasons:
+                    reasons.add(why)
+                    bar.write(f"Waiting until {until}: {why}.", file=sys.stderr)
             bar.update(done - bar.n)
-            if "waits" in notes and kind != "lines":
+            if until and kind != "lines":
                 bar.refresh()
 
         yield draw

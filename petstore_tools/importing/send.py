@@ -138,6 +138,7 @@ class Sender:
         states = self._journal.states()
         self._counts = Counter({state: states[state] for state in DONE})
         self._total, self._unknown_in_a_row = len(entries) + self._counts.total(), 0
+        self._show()
         try:
             while self._running or (self._queue and not self._stopped):
                 if self._queue and not self._stopped and self._running < (self._connections or 1):

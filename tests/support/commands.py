@@ -49,10 +49,12 @@ def on_a_terminal(*arguments: str, box: Sandbox, cwd: Path, answers: str = "") -
         env={**os.environ, **told},
     )
     os.close(theirs)
-    os.write(ours, answers.encode())
     shown = b""
     with suppress(OSError):  # EIO: the other side is closed
         while more := os.read(ours, 65_536):
             shown += more
+            if answers and shown.endswith(b"]: "):  # typed when the question is there, as a person does
+                os.write(ours, answers.encode())
+                answers = ""
     os.close(ours)
     return process.wait(60), shown.decode()

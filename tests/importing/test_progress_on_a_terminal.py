@@ -1,0 +1,57 @@
+"""The progress of an import on a terminal of 120 columns: where it begins, and what a wait shows."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from commands import on_a_terminal, run
+
+from petstore_tools import Sandbox
+from petstore_tools.testing import Fault
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Four of 12 rows are created before; then one answer is lost, and the import waits for a second."""
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1")
+    rows = "".join(f"Animal {n},{n}\n" for n in range(12))
+    (tmp_path / "pets.csv").write_text(f"name,categoryId\n{rows}")
+    faults = [Fault("drop_after", method="POST", at=(8,)), Fault("slow", method="POST", seconds=0.05)]
+    with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:
+        run("import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path)
+        code, shown = on_a_terminal("import", "pets.csv", box=box, cwd=tmp_path, answers="y\n")
+    assert code == 0
+    return shown
+
+
+def test_the_bar_of_an_import_reads_well(shown: str) -> None:
+    """It begins on a line of its own at four rows; a wait says why once, and the bar stays long."""
+    before, _, after = shown.partition("[y/N]: ")
+    assert "4 created already by this import" in before
+    assert "\r" not in before.replace("\r\n", "")
+    drawn = [frame for frame in after.split("\r") if frame.startswith("import:")]
+    assert after.startswith("y\r\n")
+    assert "| 4/12 [" in drawn[0]
+    assert max(map(len, drawn)) <= 120
+    counts = [int(re.search(r"\| (\d+)/12", frame)[1]) for frame in drawn]  # type: ignore[index]
+    assert counts == sorted(counts)
+    assert counts[-1] == 12
+
+    waiting = [frame for frame in drawn if "waits until 20" in frame]
+    assert waiting
+    assert all(len(re.findall(r"[█▏▎▍▌▋▊▉ ]", frame.split("|")[1])) >= 40 for frame in waiting)
+    reason = r"Waiting until 20.* UTC: a listing that shows what became of 1 row whose answer was lost\."
+    assert len(re.findall(reason, after)) == 1
+    assert "waits" not in drawn[-1]
+
+
+def test_what_became_of_it_stands_below_the_bar(shown: str) -> None:
+    """On a line of its own, too."""
+    assert shown.endswith(
+        "\npets.csv → production: 12 rows: 8 created now, 4 before\r\n  pets.created.csv\r\n"
+    )
