@@ -39,6 +39,9 @@ from petstore_tools.errors import MissingExtraError
     "second are closed; when there are none, new ones are answered with 503.  [default: 512]",
 )
 @click.option("--access-log", is_flag=True, help="Write each answer to stderr as JSON, without keys.")
+@click.option(
+    "--metrics", is_flag=True, help="Show counts for Prometheus at /v1/metrics, which needs no key."
+)
 @DATABASE
 @ENVIRONMENT
 def serve_(
@@ -49,6 +52,7 @@ def serve_(
     environment: str,
     *,
     access_log: bool,
+    metrics: bool,
     **connections: Any,
 ) -> int:
     """
@@ -64,8 +68,6 @@ def serve_(
         from petstore_tools.service import server
     except ImportError as error:
         raise MissingExtraError("server", "the service") from error
-    from petstore_tools.clock import SystemClock
-    from petstore_tools.service.app import Service
     from petstore_tools.service.database import POSTGRES
 
     where = database_address(database, environment)
@@ -76,13 +78,10 @@ def serve_(
         address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
         many = f" with {workers} workers" if workers > 1 else ""
         click.echo(f"Serving {environment} at {address} from {store.name}{many} (Ctrl-C stops it)", err=True)
-        if access_log:
-            os.environ[server.ACCESS_LOG] = "1"  # read by the workers
+        os.environ |= {server.ACCESS_LOG: "1" * access_log, server.METRICS: "1" * metrics}
         if workers > 1:
             store.close()
             server.serve_many(where, listener, workers=workers, **connections)
         else:
-            if access_log:
-                server.log_access()
-            server.serve(Service(store, SystemClock()), listener, **connections)
+            server.serve(server.application(store), listener, **connections)
     return exits.DONE

@@ -166,14 +166,14 @@ class Service:
         return response
 
     def _report(self, request: Request, why: Exception) -> None:
-        """Log a failure with its traceback, unless one of its kind was logged a moment ago."""
+        """Log a failure, one of ours with its traceback, unless one of its kind was logged a moment ago."""
         self._failures += 1
         if time.monotonic() < self._quiet_until.get(type(why), 0.0):
             return
         self._quiet_until[type(why)] = time.monotonic() + REPORT_EVERY_S
         path = ascii(request.path[:MAX_PATH_LOGGED])  # a line break in it begins no line of the log
-        text = "%s %s failed (%d failed since the last such line)"
-        _log.error(text, request.method, path, self._failures, exc_info=why)
+        text, ours = "%s %s failed (%d since the last such line): %s", not isinstance(why, UnavailableError)
+        _log.error(text, request.method, path, self._failures, why, exc_info=why if ours else None)
         self._failures = 0
 
     def _together(self, batch: Sequence[Request], within_s: float) -> list[Response | None]:

@@ -18,7 +18,7 @@ from petstore_tools.service.messages import CLOSE_AFTER_S, COMPLETE, Receive, Re
 MAX_HEAD_BYTES: Final = 64 << 10  # of headers and request line; of what else is no body
 MAX_DROPPED_BYTES: Final = 2 << 20  # of a refused body, before we read no more
 PIECE: Final = 1 << 10  # bytes parsed at once: requests sent ahead wait as bytes, not as objects
-SHUTDOWN_WITHIN_S: Final = 4.0
+SHUTDOWN_WITHIN_S: Final = 4.0  # at the end of the service, a caller completes a request within this time
 WITHIN_S: Final = 10.0  # a request is complete within this time, and some of an answer is read
 STALLED_S: Final = 1.0  # a caller that has kept the service waiting so long makes room for another
 MAX_CONNECTIONS: Final = 512
@@ -146,9 +146,13 @@ class BoundedConnection(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def shutdown(self) -> None:
-        """Finish what is under way, within a few seconds."""
+        """Finish what is under way: a complete request is answered, another is waited for a little."""
         super().shutdown()
-        self.loop.call_later(SHUTDOWN_WITHIN_S, self.transport.abort)
+        self.loop.call_later(SHUTDOWN_WITHIN_S, self._abort_unless_answering)
+
+    def _abort_unless_answering(self) -> None:
+        if not self._answering:
+            self.transport.abort()
 
     def _waited(self) -> float:
         """Return for how many seconds it has been the caller's turn."""

@@ -20,7 +20,6 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_BODY_BYTES: Final = 1 << 20
 COMPLETE: Final = "petstore_tools.complete"  # in a scope: the body came with the head (`connection`)
 CLOSE_AFTER_S: Final = 2.0
-_TYPE: Final = (b"content-type", b"application/json")
 _WITHOUT_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 
 
@@ -68,11 +67,13 @@ class Response:
         status: HTTP status code.
         body: JSON in UTF-8.
         headers: Names in lower case.
+        content_type: Of the body.
     """
 
     status: int
     body: bytes
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
+    content_type: str = "application/json"
 
     def add(self, name: str, value: object) -> Response:
         """Add a header."""
@@ -89,7 +90,8 @@ class Response:
                 is closed. Not at once: closed with unread bytes in it, a connection is reset, and the
                 response may be lost.
         """
-        headers = [_TYPE, (b"content-length", b"%d" % len(self.body)), *self.headers]
+        kind, length = self.content_type.encode(), b"%d" % len(self.body)
+        headers = [(b"content-type", kind), (b"content-length", length), *self.headers]
         headers += [(b"connection", b"close")] if unread else []
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body, "more_body": unread is not None})

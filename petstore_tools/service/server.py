@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import tempfile
 import threading
 import time
 from typing import Any, Self
@@ -15,13 +16,17 @@ import uvicorn
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from petstore_tools import spec
+from petstore_tools.clock import SystemClock
 from petstore_tools.errors import PetstoreError, SettingsError
+from petstore_tools.service.app import Service
 from petstore_tools.service.connection import BoundedConnection
+from petstore_tools.service.database import Database
 from petstore_tools.service.messages import App
 
 STARTS_WITHIN_S = 10.0
 DATABASE_URL = "PETSTORE_DATABASE_URL"
-ACCESS_LOG = "PETSTORE_ACCESS_LOG"
+ACCESS_LOG, METRICS = "PETSTORE_ACCESS_LOG", "PETSTORE_METRICS"  # "1": set by `serve`, read by its workers
+DRAIN_S = 10  # at its end a service answers what is under way for so long: longer than any request waits
 
 
 def config(app: App | str, *, trusted: str = "", **more: Any) -> uvicorn.Config:
@@ -37,7 +42,7 @@ def config(app: App | str, *, trusted: str = "", **more: Any) -> uvicorn.Config:
         forwarded_allow_ips=trusted,
         date_header=False,
         server_header=False,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=DRAIN_S,
         **more,
     )
 
@@ -61,17 +66,23 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
+def application(database: Database) -> App:
+    """Make the service as the variables above want it, with its logs on stderr."""
+    _log("petstore_tools.service", "%(asctime)s %(levelname)s %(message)s", logging.WARNING)
+    if os.environ.get(ACCESS_LOG):
+        _log("petstore_tools.access", "%(message)s", logging.INFO)
+    service = Service(database, SystemClock())
+    if not os.environ.get(METRICS):
+        return service
+    from petstore_tools.service.metrics import Metrics
+
+    return Metrics(service)
+
+
 def worker() -> App:
     """Make the service of one of many worker processes, on the database that its environment names."""
-    from petstore_tools.clock import SystemClock
-    from petstore_tools.service.app import Service
-    from petstore_tools.service.database import Database
-
-    log_errors()
-    if os.environ.get(ACCESS_LOG):
-        log_access()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    return Service(Database(os.environ[DATABASE_URL]), SystemClock())
+    return application(Database(os.environ[DATABASE_URL]))
 
 
 def _end_with_parent() -> None:
@@ -82,20 +93,12 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def log_errors() -> None:
-    """Write the service's own faults to stderr: without this, no record of the package is shown."""
-    assert logging.lastResort is not None
-    logging.getLogger("petstore_tools").addHandler(logging.lastResort)
-
-
-def log_access() -> None:
-    """Write a line of JSON to stderr for each answer; no key is in it."""
-    logger = logging.getLogger("petstore_tools.access")
-    lines = logging.StreamHandler()
-    lines.setFormatter(logging.Formatter("%(message)s"))
-    logger.addHandler(lines)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+def _log(name: str, line: str, level: int) -> None:
+    """Write what a logger says to stderr."""
+    logger, lines = logging.getLogger(name), logging.StreamHandler()
+    lines.setFormatter(logging.Formatter(line))
+    logger.handlers, logger.propagate = [lines], False
+    logger.setLevel(level)
 
 
 def serve(app: App, listener: socket.socket, **more: Any) -> None:
@@ -105,7 +108,6 @@ def serve(app: App, listener: socket.socket, **more: Any) -> None:
     Raises:
         KeyboardInterrupt: Ctrl-C or SIGTERM came.
     """
-    log_errors()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again at its end
     uvicorn.Server(config(app, **more)).run(sockets=[listener])
 
@@ -114,7 +116,18 @@ def serve_many(database: str, listener: socket.socket, *, workers: int, **more: 
     """Serve in so many processes until a signal stops them; one that dies is replaced."""
     os.environ[DATABASE_URL] = database
     settings = config(f"{__name__}:worker", factory=True, workers=workers, **more)
-    Multiprocess(settings, sockets=[listener]).run()
+    with tempfile.TemporaryDirectory(prefix="petstore-metrics-") as folder:
+        if os.environ.get(METRICS):
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # each counts there, and any of them shows all
+        _Supervisor(settings, sockets=[listener]).run()
+
+
+class _Supervisor(Multiprocess):
+    def terminate_all(self) -> None:
+        """Close the port, too: whoever connected to it now would wait for nobody."""
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()
 
 
 class ThreadedServer:

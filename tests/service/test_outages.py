@@ -8,9 +8,9 @@ import socket
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,7 +18,7 @@ import psycopg
 import pytest
 import requests
 from postgres import Postgres, absent, running
-from services import NOON, WIDE, client, post, processes, served, until
+from services import NOON, WIDE, client, locked, post, processes, served, until
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
@@ -27,21 +27,6 @@ from petstore_tools.service import app, postgres_engine
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.limiter import Usage
-
-
-@contextmanager
-def locked(where: str) -> Iterator[None]:
-    """Hold what every request needs, as another program would."""
-    if where.startswith("postgresql"):
-        with psycopg.connect(where) as other:
-            other.execute("LOCK TABLE usage IN EXCLUSIVE MODE")
-            yield
-    else:
-        file = sqlite3.connect(where, isolation_level=None)
-        file.execute("BEGIN IMMEDIATE")
-        yield
-        file.execute("ROLLBACK")
-        file.close()
 
 
 def timed(ask: Callable[[], requests.Response]) -> tuple[requests.Response, float]:

@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 from postgres import Postgres
+from services import locked
 from serving import Serving, read_answer, serving, wait_until
+from tcp_proxy import TcpProxy
+
+from petstore_tools.service.database import Database
+from petstore_tools.service.server import DRAIN_S
 
 REX = b'{"name":"Rex","categoryId":1}'
 
@@ -52,6 +57,63 @@ def test_callers_that_never_finish_do_not_keep_it_from_ending(tmp_path: Path) ->
     assert len(said.splitlines()) == 1
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_request_that_the_database_holds_up_is_answered_before_the_service_ends(
+    request: pytest.FixtureRequest, tmp_path: Path, workers: int
+) -> None:
+    """A whole create is under way at SIGTERM: nobody new is let in, it is answered, then all ends."""
+    where = str(tmp_path / "service.db")
+    if workers > 1:
+        server: Postgres = request.getfixturevalue("postgres")
+        where = server.database()
+    kind, length = "Content-Type: application/json", f"Content-Length: {len(REX)}"
+    with serving(where, *(["--workers", "2"] if workers > 1 else [])) as served:
+        with served.connect() as connection:
+            with locked(where):
+                connection.sendall(served.head("POST /v1/pets", kind, length) + REX)
+                time.sleep(0.3)
+                began_at = time.monotonic()
+                served.process.terminate()
+                wait_until(lambda: _refuses(served.port), 2)
+                time.sleep(1)
+                assert served.process.poll() is None
+            answer = read_answer(connection)
+        served.process.wait(timeout=20)
+        took_s = time.monotonic() - began_at
+    database = Database(where)
+    existing = database.page(after=0, limit=9, status=None)
+    database.close()
+
+    assert (answer.status, answer.headers["connection"]) == (201, "close")
+    assert existing == [(answer.body["id"], "Rex", 1, None)]
+    assert (served.process.returncode, took_s < DRAIN_S) == (0, True)
+
+
+def test_a_silent_database_does_not_keep_a_service_from_ending(postgres: Postgres) -> None:
+    """What waits for it gets its 503, within the ten seconds that the service takes at most."""
+    kind, length = "Content-Type: application/json", f"Content-Length: {len(REX)}"
+    with (
+        TcpProxy(postgres.port) as proxy,
+        serving(proxy.url(postgres.database())) as served,
+        served.connect() as connection,
+    ):
+        proxy.flowing.clear()
+        connection.sendall(served.head("POST /v1/pets", kind, length) + REX)
+        time.sleep(0.3)
+        began_at = time.monotonic()
+        served.process.terminate()
+        answer = read_answer(connection)
+        _, said = served.process.communicate(timeout=30)
+        took_s = time.monotonic() - began_at
+
+    assert (answer.status, answer.body["code"]) == (503, "unavailable")
+    assert (served.process.returncode, took_s < DRAIN_S) == (0, True)
+    assert "Traceback" not in said
+    assert "ERROR POST '/v1/pets' failed" in said
+    assert served.key not in said
+    assert "a-secret-word" not in said
+
+
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Signals) -> None:
     """Ended or killed, `serve --workers 2` leaves nobody on the port; what is under way is answered."""
@@ -68,7 +130,7 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Sign
 
 
 def _refuses(port: int) -> bool:
-    with suppress(ConnectionRefusedError):
+    with suppress(ConnectionError):
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
         return False
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -36,6 +37,23 @@ WORKER: Final = """
     clock = RemoteClock(os.environ["CLOCK"], os.environ["SECRET"])
     serve(app.Service(Database(os.environ["URL"], own_time=False), clock), listener)
 """
+
+
+@contextmanager
+def locked(where: str) -> Iterator[None]:
+    """Hold what every request needs, as another program would."""
+    if where.startswith("postgresql"):
+        import psycopg
+
+        with psycopg.connect(where) as other:
+            other.execute("LOCK TABLE usage IN EXCLUSIVE MODE")
+            yield
+    else:
+        file = sqlite3.connect(where, isolation_level=None)
+        file.execute("BEGIN IMMEDIATE")
+        yield
+        file.execute("ROLLBACK")
+        file.close()
 
 
 @contextmanager
