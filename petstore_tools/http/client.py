@@ -14,7 +14,7 @@ from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.errors import ArgumentError, NotFoundError, TransportError
 from petstore_tools.http import backoff as retry
-from petstore_tools.http.responses import error_body, expect, read_pet, request_line
+from petstore_tools.http.responses import error_body, read_pet
 from petstore_tools.http.transport import Reply, Transport
 from petstore_tools.models import NewPet, Pet, whole
 from petstore_tools.plans import MAX_WAIT_S, Plan
@@ -74,8 +74,7 @@ class Client:
             ApiError: With a status of 500 or more: likewise.
         """
         url = self.base_url + spec.PETS_PATH
-        reply = expect(self.call("POST", url, pet.wire()), HTTPStatus.CREATED, "POST", url)
-        return read_pet(reply, request_line("POST", url))
+        return read_pet(self.call("POST", url, pet.wire()), HTTPStatus.CREATED)
 
     def get(self, pet_id: int) -> Pet:
         """Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is refused."""
@@ -91,9 +90,9 @@ class Client:
                 "",
                 f"the operation was removed as announced for {spec.REMOVAL_OF_GET_PET}; "
                 "use list_pets(status=...) in its place",
-                request_line("GET", url),
+                reply.request_line,
             )
-        return read_pet(expect(reply, HTTPStatus.OK, "GET", url), request_line("GET", url))
+        return read_pet(reply, HTTPStatus.OK)
 
     @property
     def plan(self) -> Plan:
@@ -155,7 +154,7 @@ class Client:
                     failed = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
                     if not failed or failures >= retry.ATTEMPTS or not call_options.may_retry():
                         return reply
-                    why = f"{request_line(method, url)}: the service answered {reply.status}"
+                    why = f"{reply.request_line}: the service answered {reply.status}"
                 pause_s = retry.backoff_s(failures, self._rng)
                 _log.info(
                     "%s. Attempt %d of %d follows in %.1f s.", why, failures + 1, retry.ATTEMPTS, pause_s
@@ -180,7 +179,7 @@ class Client:
             self.gate.failed(token, may_have_left=may_have_left)
             raise
         self._count(call_options)
-        _log.debug("%s: the service answered %d.", request_line(method, url), reply.status)
+        _log.debug("%s: the service answered %d.", reply.request_line, reply.status)
         code = error_body(reply).code if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
         self.gate.answered(token, reply.status, reply.headers, code)
         return reply

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
@@ -14,11 +13,6 @@ from petstore_tools.http.transport import Reply
 from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, first_fault
 
 T = TypeVar("T")
-
-
-def request_line(method: str, url: str) -> str:
-    """Return method and path, as messages name a request."""
-    return f"{method} {urlsplit(url).path}"
 
 
 def error_body(reply: Reply) -> ErrorBody:
@@ -51,7 +45,7 @@ _KINDS: Final[dict[int, type[ApiError]]] = {
 }
 
 
-def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
+def expect(reply: Reply, status: int) -> Reply:
     """
     Return the reply if it has the documented status.
 
@@ -62,32 +56,34 @@ def expect(reply: Reply, status: int, method: str, url: str) -> Reply:
         return reply
     body = error_body(reply)
     kind = _KINDS.get(reply.status, ApiError)
-    raise kind(reply.status, body.code, body.message, request_line(method, url))
+    raise kind(reply.status, body.code, body.message, reply.request_line)
 
 
-def read_pet(reply: Reply, line: str) -> Pet:
+def read_pet(reply: Reply, status: int) -> Pet:
     """
-    Read an animal.
+    Read an animal from a reply that has the documented status.
 
     Raises:
-        ProtocolError: The body is none (§2.2).
+        ApiError: It has another one.
+        ProtocolError: The body is no animal (§2.2).
     """
-    return _read(Pet.model_validate_json, "an animal", reply, line)
+    return _read(Pet.model_validate_json, "an animal", expect(reply, status))
 
 
-def read_rows(reply: Reply, url: str) -> list[PetRow]:
+def read_rows(reply: Reply) -> list[PetRow]:
     """
-    Read a page of animals, asked for at an address.
+    Read a page of animals.
 
     Raises:
-        ProtocolError: The body is none (§2.4).
+        ApiError: The status is not 200.
+        ProtocolError: The body is no page (§2.4).
     """
-    return _read(PET_ROWS.validate_json, "a list of animals", reply, request_line("GET", url))
+    return _read(PET_ROWS.validate_json, "a list of animals", expect(reply, HTTPStatus.OK))
 
 
-def _read(read: Callable[[bytes], T], what: str, reply: Reply, line: str) -> T:
+def _read(read: Callable[[bytes], T], what: str, reply: Reply) -> T:
     try:
         return read(reply.body)
     except ValidationError as error:
         fault = _not_of_the_service(reply) or first_fault(error)
-        raise ProtocolError(f"{line}: the answer is not {what}: {fault}") from error
+        raise ProtocolError(f"{reply.request_line}: the answer is not {what}: {fault}") from error

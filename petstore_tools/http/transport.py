@@ -45,11 +45,13 @@ class Reply:
         status: HTTP status code.
         headers: Case-insensitive.
         body: Bytes.
+        request_line: Method and path of the request, as messages name it.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    request_line: str = ""
 
 
 class KeyAuth(AuthBase):
@@ -165,7 +167,7 @@ class Transport:
         if 300 <= reply.status < 400:
             target = reply.headers.get("Location", "").partition("?")[0] or "nowhere"
             raise ProtocolError(
-                f"{method} {urlsplit(url).path}: the service redirects ({reply.status}) to {target}. "
+                f"{reply.request_line}: the service redirects ({reply.status}) to {target}. "
                 "Redirects are not followed; correct the base address"
             )
         return reply
@@ -185,7 +187,8 @@ class Transport:
                 timeout=TIMEOUT_S,
                 **self._settings,  # type: ignore[arg-type]
             )
-            reply = Reply(response.status_code, response.headers, response.content)
+            line = f"{method} {urlsplit(url).path}"
+            reply = Reply(response.status_code, response.headers, response.content, line)
         except (requests.RequestException, OSError) as error:
             return _translate(error, method, urlsplit(url), first=self.fastest_s is None)
         except BaseException as error:

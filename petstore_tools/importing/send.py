@@ -213,7 +213,7 @@ class Sender:
         outcome = judge(reply.status, reply.body, entry.content)
         self._record(entry, outcome)
         if outcome.state == "unsent":  # our request is wrong, not the row
-            expect(reply, HTTPStatus.CREATED, "POST", url)
+            expect(reply, HTTPStatus.CREATED)
         if self._connections is None:
             self._connections = connections(self._client.plan.per_minute, latency_s)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from petstore_tools.errors import IncompleteListingError, Interrupted, PagingError
 from petstore_tools.listing.checkpoint import Checkpoint, CheckpointExpired, Checkpoints
@@ -19,6 +19,8 @@ from petstore_tools.throttle.quota import read_quota
 if TYPE_CHECKING:
     import pandas as pd
 
+Confirm: TypeAlias = Callable[[int, int], None]
+Show: TypeAlias = Callable[[int, int | None], None]
 GOES_ON_WITHIN_S: Final = 26 * 3_600.0  # a listing that met the day's quota goes on the day after
 KEPT_EVERY_S: Final = 60.0
 
@@ -40,13 +42,7 @@ class Fetcher:
         self.last_partial: pd.DataFrame | None = None
 
     def fetch(
-        self,
-        query: ListQuery,
-        *,
-        wait: bool,
-        resume: bool,
-        confirm: Callable[[int, int], None] | None,
-        show: Callable[[int, int | None], None],
+        self, query: ListQuery, *, wait: bool, resume: bool, confirm: Confirm | None, show: Show
     ) -> pd.DataFrame:
         """
         Read a listing to its end, or on from where the last one was interrupted.
@@ -75,7 +71,7 @@ class Fetcher:
             raise IncompleteListingError(listing)
         return frame
 
-    def _confirm(self, query: ListQuery, kept: int, confirm: Callable[[int, int], None]) -> None:
+    def _confirm(self, query: ListQuery, kept: int, confirm: Confirm) -> None:
         """Ask before the last requests of a day are spent in vain, judged by the last complete listing."""
         animals = self._inventory.learnt.sizes.get(query.status or "")
         left = read_quota(self._client.gate).day.left
@@ -86,16 +82,9 @@ class Fetcher:
         if 0 < left < needed:
             confirm(needed, left)
 
-    def _read(
-        self,
-        query: ListQuery,
-        wait: bool,
-        checkpoint: Checkpoint | None,
-        show: Callable[[int, int | None], None],
-    ) -> pd.DataFrame:
+    def _read(self, query: ListQuery, wait: bool, checkpoint: Checkpoint | None, show: Show) -> pd.DataFrame:
         columns = Columns() if checkpoint is None else Columns.of(checkpoint.frame)
-        call_options = CallOptions(wait=wait)
-        pages = PageIterator(self._inventory, query, call_options, checkpoint)
+        pages = PageIterator(self._inventory, query, CallOptions(wait=wait), checkpoint)
         show(len(columns.ids), pages.size)
         kept_at = self._client.clock.now()
         try:

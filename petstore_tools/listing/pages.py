@@ -13,7 +13,7 @@ from typing import Any, Final
 from petstore_tools import spec
 from petstore_tools.errors import ApiError, SettingsError, TransportError
 from petstore_tools.http.client import Client
-from petstore_tools.http.responses import expect, read_rows
+from petstore_tools.http.responses import read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.checkpoint import Checkpoint, CheckpointExpired
@@ -83,7 +83,7 @@ class Inventory:
 
     def pages(self, query: ListQuery, *, call_options: CallOptions = ALONE) -> Pages:
         """Return a listing that sends its requests while it is iterated (§4.1)."""
-        return Pages(partial(PageIterator, self, query, call_options))
+        return Pages(partial(PageIterator, self, query, call_options, None))
 
     def connections(self) -> int:
         """Return how many pages may be under way at once: as many as the plan and the latency call for."""
@@ -139,11 +139,7 @@ class PageIterator:
     """
 
     def __init__(
-        self,
-        inventory: Inventory,
-        query: ListQuery,
-        call_options: CallOptions = ALONE,
-        checkpoint: Checkpoint | None = None,
+        self, inventory: Inventory, query: ListQuery, call_options: CallOptions, checkpoint: Checkpoint | None
     ) -> None:
         self._inventory, self._client, self._query = inventory, inventory.client, query
         self._learnt = inventory.learnt  # before this listing
@@ -232,7 +228,7 @@ class PageIterator:
                     raise CheckpointExpired
                 self._finish(self._pager.refused())
                 continue
-            rows = read_rows(expect(reply, HTTPStatus.OK, "GET", step.url), step.url)
+            rows = read_rows(reply)
             self._ended_at = self._client.clock.now()
             step = self._pager.feed(Response(step.url, tuple([row["id"] for row in rows]), reply.headers))
             self._note_pause()

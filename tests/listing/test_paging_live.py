@@ -274,6 +274,7 @@ def test_ctrl_c_leaves_within_a_second_while_pages_are_under_way(tmp_path: Path)
     service = PagingService(pets(20_000), "offset", latency_s=0.2, total=True)
     server = ThreadedServer(service).start()
     code = f"""
+        import pandas  # which takes as long as the machine is busy
         from petstore_tools import PetStore, Plan
         told = dict(pagination="offset", state_dir={str(tmp_path)!r}, progress=False)
         store = PetStore(base_url={server.base_url!r}, api_key="k", plan=Plan(100000, 1000000), **told)

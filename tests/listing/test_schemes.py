@@ -321,6 +321,19 @@ def test_a_total_that_the_service_tells_saves_a_request_and_gives_a_cut_away() -
     assert (end.completeness, "counts 250" in end.reason) == ("unproven", True)
 
 
+@pytest.mark.parametrize(("first", "proved"), [((), "unclear"), (tuple(range(200, 299)), schemes.PAGE)])
+def test_page_numbers_are_believed_only_where_they_led_to_other_animals(
+    first: tuple[int, ...], proved: object
+) -> None:
+    """Page 1 is the page in hand also where a service ignores the parameter and another one confused it."""
+    ids = tuple(range(100))
+
+    second = schemes.Probe(ids).judge(first)
+
+    assert isinstance(second, schemes.Probe)
+    assert second.judge(ids[:99]) == proved
+
+
 @pytest.mark.case("P1")
 def test_a_link_that_does_not_speak_of_pages_is_no_sign_of_paging() -> None:
     """A full page with `describedby` may be cut like any other."""
