@@ -17,10 +17,12 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.doctor import show
 from petstore_tools.errors import PetstoreError, SettingsError, UnauthorizedError
 from petstore_tools.http.transport import KeyAuth
+from petstore_tools.importing.categories import read_categories
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file
 
-ENTRIES = ("base_url", "api_key", "plan")
+ENTRIES = ("base_url", "api_key", "plan", "categories")
+NO_FILE = "-"
 T = TypeVar("T")
 
 
@@ -29,9 +31,10 @@ def configure_() -> int:
     """
     Ask for the settings once and keep them.
 
-    Base address, key and plan are checked with one request and kept for this user. Settings that are kept
-    already are shown in brackets, with the key masked; press Enter to keep one. You are asked again when an
-    answer cannot be right.
+    You are asked for the base address, the key, the plan, and a file with the names of the categories if
+    there is one. They are checked with one request and kept for this user. Settings that are kept already
+    are shown in brackets, with the key masked; press Enter to keep one. You are asked again when an answer
+    cannot be right.
 
     \b
     Example:
@@ -61,10 +64,13 @@ def _configure(path: Path) -> int:
                 f"Note: the variable PETSTORE_{name.upper()} is set. It is used instead of what is kept here."
             )
     while True:
-        address, key, plan = (entries.get(name) for name in ENTRIES)
+        address, key, plan, categories = (entries.pop(name, None) for name in ENTRIES)
         entries["base_url"] = _ask("Base address (https://HOST/v1)", settings.check_base_url, address)
         entries["api_key"] = _ask_key(key)
         entries["plan"] = _ask("Plan (free, pro, business, PER_MINUTE/PER_DAY)", _plan, plan or "free")
+        kept = path.parent / categories if categories else NO_FILE
+        if file := _ask("Category file with the columns id and name (- for none)", _category_file, str(kept)):
+            entries["categories"] = file
         error = _check(entries)
         if error is None:
             break
@@ -104,7 +110,7 @@ def _ask(text: str, read: Callable[[str], T], kept: str | None, *, hide: bool = 
     while True:
         try:
             return read(click.prompt(text, kept, hide_input=hide, show_default=not hide, err=True))
-        except SettingsError as error:
+        except PetstoreError as error:
             _say(f"Error: {error}")
 
 
@@ -129,9 +135,18 @@ def _plan(text: str) -> str:
     return text.strip()
 
 
+def _category_file(text: str) -> Path | None:
+    """Read the name of a file that holds categories; `-` is none."""
+    if text.strip() == NO_FILE:
+        return None
+    path = Path(text.strip()).expanduser().resolve()
+    read_categories(path)
+    return path
+
+
 def _check(entries: dict[str, Any]) -> PetstoreError | None:
     """Check the answers with one request, show what is found, and return the first error."""
-    given = {name: entries[name] for name in ENTRIES}
+    given = {name: entries[name] for name in ENTRIES if name != "categories"}
     with PetStore(**given, environment="production", progress=False) as store:
         findings = [show(finding, err=True) for finding in store.examine()]
     return next((finding.error for finding in findings if finding.state == "error"), None)

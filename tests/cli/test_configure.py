@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from commands import run
 
-from petstore_tools import Sandbox
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
 
 
@@ -33,7 +33,7 @@ def kept() -> dict[str, object]:
 
 def test_a_typo_is_asked_again_and_nothing_is_lost(box: Sandbox) -> None:
     """Address, key and plan, each with its own sentence."""
-    done = configure("http://localhost", box.base_url, "two words", box.api_key, "gold", "pro")
+    done = configure("http://localhost", box.base_url, "two words", box.api_key, "gold", "pro", "")
 
     assert done.exit_code == 0
     for said in ("did you mean http://localhost/v1 ?", "cannot be sent", "unknown plan 'gold'"):
@@ -51,7 +51,7 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box: Sandb
         f'base_url = "{box.base_url}"\napi_key = "{box.api_key}"\nplan = "free"\nreconcile_after_s = 5.5\n'
     )
 
-    done = configure("", "", "pro")
+    done = configure("", "", "pro", "")
 
     assert f"[{box.base_url}]" in done.output
     assert "[****]" in done.output
@@ -67,7 +67,7 @@ def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box: Sandb
 
 def test_a_refused_key_is_asked_again_and_not_offered_again(box: Sandbox) -> None:
     """The address that was right is."""
-    done = configure(box.base_url, "psk_wrong", "pro", "", box.api_key, "")
+    done = configure(box.base_url, "psk_wrong", "pro", "", "", box.api_key, "", "")
 
     assert done.exit_code == 0
     assert "Copy the key again" in done.output
@@ -79,12 +79,33 @@ def test_an_address_where_nobody_answers_is_kept_only_on_request(box: Sandbox) -
     """Asked again otherwise, with what was typed as the answer that Enter gives."""
     dead = "http://127.0.0.1:9/v1"
 
-    done = configure(dead, box.api_key, "pro", "n", box.base_url, "", "")
+    done = configure(dead, box.api_key, "pro", "", "n", box.base_url, "", "", "")
     assert (done.exit_code, kept()["base_url"]) == (0, box.base_url)
     assert "no service answers at 127.0.0.1:9" in done.output
 
-    done = configure(dead, "", "", "y")
+    done = configure(dead, "", "", "", "y")
     assert (done.exit_code, kept()["base_url"]) == (0, dead)
+
+
+def test_a_category_file_is_read_before_it_is_kept(
+    box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that cannot be used is asked again; Enter keeps the file, and - takes it out."""
+    monkeypatch.chdir(tmp_path)
+    Path("names.csv").write_text("id,name\n3,Dogs\n")
+    Path("pets.csv").write_text("animal\nRex\n")
+
+    done = configure(box.base_url, box.api_key, "pro", "gone.csv", "pets.csv", "names.csv")
+
+    assert done.exit_code == 0, done.output
+    assert done.output.count("Error: ") == 2
+    assert kept()["categories"] == str(tmp_path / "names.csv")
+    with PetStore() as store:
+        assert store.settings.categories == tmp_path / "names.csv"
+    assert f"[{tmp_path / 'names.csv'}]" in configure("", "", "", "").output
+    assert "categories" in kept()
+    assert configure("", "", "", "-").exit_code == 0
+    assert "categories" not in kept()
 
 
 def test_an_end_in_the_middle_keeps_nothing(box: Sandbox) -> None:
@@ -102,7 +123,7 @@ def test_a_file_that_cannot_be_read_is_set_aside_after_a_question(box: Sandbox) 
 
     assert configure("n").exit_code == 2
     assert path.read_text() == "colour = 'red'\n"
-    done = configure("y", box.base_url, box.api_key, "pro")
+    done = configure("y", box.base_url, box.api_key, "pro", "")
 
     assert done.exit_code == 0
     assert "colour" in done.output
@@ -113,7 +134,7 @@ def test_a_variable_that_wins_over_the_file_is_named(box: Sandbox, monkeypatch: 
     """Else what is kept seems to have no effect; the check is of what was typed."""
     monkeypatch.setenv("PETSTORE_PLAN", "free")
 
-    done = configure(box.base_url, box.api_key, "pro")
+    done = configure(box.base_url, box.api_key, "pro", "")
 
     assert "Note: the variable PETSTORE_PLAN is set. It is used instead of what is kept here." in done.output
     assert kept()["plan"] == "pro"
@@ -126,14 +147,14 @@ def test_the_file_is_for_this_user_alone(box: Sandbox) -> None:
     path.write_text("")
     path.chmod(0o644)
 
-    configure(box.base_url, box.api_key, "pro")
+    configure(box.base_url, box.api_key, "pro", "")
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_a_key_is_needed_and_one_pasted_as_the_plan_is_not_shown(box: Sandbox) -> None:
     """Enter at the first question for it is answered in words."""
-    done = configure(box.base_url, "", box.api_key, box.api_key, "pro")
+    done = configure(box.base_url, "", box.api_key, box.api_key, "pro", "")
 
     assert done.exit_code == 0
     assert "Error: a key is needed" in done.output
