@@ -9,26 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from petstore_tools.errors import ApiError as ApiError
-    from petstore_tools.errors import ArgumentError as ArgumentError
-    from petstore_tools.errors import BadRequestError as BadRequestError
-    from petstore_tools.errors import FrameError as FrameError
-    from petstore_tools.errors import IncompleteListingError as IncompleteListingError
-    from petstore_tools.errors import Interrupted as Interrupted
-    from petstore_tools.errors import JournalError as JournalError
-    from petstore_tools.errors import KeyBannedError as KeyBannedError
-    from petstore_tools.errors import LedgerError as LedgerError
-    from petstore_tools.errors import MissingExtraError as MissingExtraError
-    from petstore_tools.errors import NotFoundError as NotFoundError
-    from petstore_tools.errors import OutputError as OutputError
-    from petstore_tools.errors import PagingError as PagingError
-    from petstore_tools.errors import PetstoreError as PetstoreError
-    from petstore_tools.errors import ProtocolError as ProtocolError
-    from petstore_tools.errors import QuotaError as QuotaError
-    from petstore_tools.errors import SettingsError as SettingsError
-    from petstore_tools.errors import SheetError as SheetError
-    from petstore_tools.errors import TransportError as TransportError
-    from petstore_tools.errors import UnauthorizedError as UnauthorizedError
+    from petstore_tools.errors import *  # noqa: F403
     from petstore_tools.importing.preview import ImportPreview
     from petstore_tools.importing.results import ImportResult
     from petstore_tools.listing.completeness import Listing

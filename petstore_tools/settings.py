@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final, Literal, overload
+from typing import Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import platformdirs
@@ -33,6 +33,11 @@ _FAULTS: Final = {  # pydantic's kinds, in words for people
     "float_parsing": "must be a number of seconds",
     "greater_than_equal": "must be a number of seconds from 0 on",
     "literal_error": 'must be "production" or "staging"',
+}
+_EXAMPLES: Final = {
+    "base_url": ("base address", "https://HOST/v1"),
+    "staging_base_url": ("base address for staging", "https://HOST/v1"),
+    "api_key": ("API key", "YOUR KEY"),
 }
 Variables = Mapping[str, str] | None  # None: those of the process, which no frame should hold: one is the key
 
@@ -87,13 +92,9 @@ class Settings:
     categories: Path | None = None
 
 
-@overload
-def hidden(key: None) -> None: ...
-@overload
-def hidden(key: str | SecretStr) -> SecretStr: ...
-def hidden(key: str | SecretStr | None) -> SecretStr | None:
+def hidden(key: str | SecretStr) -> SecretStr:
     """Return a key so that no traceback shows it; call it first of all."""
-    return key if key is None or isinstance(key, SecretStr) else SecretStr(key)
+    return key if isinstance(key, SecretStr) else SecretStr(key)
 
 
 def config_path(environ: Variables = None) -> Path:
@@ -106,14 +107,12 @@ def state_folder(given: str | Path | None = None, *, environ: Variables = None) 
     """Return the folder of budget, journals and service: as given, as set, or the user's state folder."""
     if given is not None and not isinstance(given, (str, Path)):
         raise SettingsError(f"state_dir must be the path of a folder, not {type(given).__name__}")
-    folder = given or _stored("state_dir", environ)
-    return Path(folder) if folder else platformdirs.user_state_path(APP)
+    return Path(given or _stored(environ).state_dir or platformdirs.user_state_path(APP))
 
 
 def ledger_url(*, environ: Variables = None) -> SecretStr | None:
     """Return the database of a budget that several machines share, None for a file on this machine."""
-    url: SecretStr | None = hidden(_stored("ledger_url", environ))
-    return url
+    return _stored(environ).ledger_url
 
 
 def load(
@@ -132,20 +131,18 @@ def load(
     Raises:
         SettingsError: Base address or key is missing, or something given is wrong.
     """
-    api_key = hidden(api_key)
+    api_key = hidden(api_key) if api_key else None
     given = {"base_url": base_url, "api_key": api_key, "environment": environment, "pagination": pagination}
     check_texts({name: value for name, value in given.items() if value is not None})
     if _variable("PETSTORE_SETTLE_AFTER_S", environ):
         raise SettingsError("PETSTORE_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S")
-    name, stored = address_of(environment, environ=environ)
-    what, entry = "base address", "base_url"
-    if name == "staging":
-        what, entry = "base address for staging", "staging_base_url"
-    if not (address := base_url or stored):
-        raise _missing(what, entry, "https://HOST/v1", environ)
-    key = api_key or hidden(_stored("api_key", environ))
+    stored = _stored(environ)
+    name, named = address_of(environment, environ=environ)
+    if not (address := base_url or named):
+        raise _missing("staging_base_url" if name == "staging" else "base_url", environ)
+    key = api_key or stored.api_key
     if key is None or not key.get_secret_value().strip():
-        raise _missing("API key", "api_key", "YOUR KEY", environ)
+        raise _missing("api_key", environ)
     address = check_base_url(address)
     if name == "sandbox" and not _is_here(urlsplit(address).hostname or ""):
         raise SettingsError("the environment sandbox is for a service on this machine (petstore-tools lab)")
@@ -153,12 +150,12 @@ def load(
         base_url=address,
         environment=name,
         api_key=SecretStr(key.get_secret_value().strip()),
-        plan=plans.parse(_stored("plan", environ) if plan in (None, "") else plan),
+        plan=plans.parse(stored.plan if plan in (None, "") else plan),
         state_dir=state_folder(state_dir, environ=environ),
-        ledger_url=ledger_url(environ=environ),
-        reconcile_after_s=_seconds(_stored("reconcile_after_s", environ)),
-        pagination=pagination or _stored("pagination", environ),
-        categories=_category_file(environ),
+        ledger_url=stored.ledger_url,
+        reconcile_after_s=_seconds(stored.reconcile_after_s),
+        pagination=pagination or stored.pagination,
+        categories=stored.categories and Path(stored.categories),
     )
 
 
@@ -169,24 +166,15 @@ def address_of(environment: str | None = None, *, environ: Variables = None) -> 
     Raises:
         SettingsError: There is no such environment.
     """
-    name = environment or _stored("environment", environ) or "production"
+    stored = _stored(environ)
+    name = environment or stored.environment or "production"
     if name not in ENVIRONMENTS:
         raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
-    return name, _stored("staging_base_url" if name == "staging" else "base_url", environ)
+    return name, stored.staging_base_url if name == "staging" else stored.base_url
 
 
-def _category_file(environ: Variables) -> Path | None:
-    """Return the file of the categories; in the settings file its path counts from that file's folder."""
-    given = _variable("PETSTORE_CATEGORIES", environ)
-    if given:
-        return Path(given)
-    path = config_path(environ)
-    named = read_file(path).categories
-    return named and path.parent / named
-
-
-def _missing(what: str, entry: str, example: str, environ: Variables) -> SettingsError:
-    staging = entry == "staging_base_url"
+def _missing(entry: str, environ: Variables) -> SettingsError:
+    staging, (what, example) = entry == "staging_base_url", _EXAMPLES[entry]
     argument = 'environment="staging", base_url' if staging else entry
     configure = "" if staging else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
     return SettingsError(
@@ -203,9 +191,15 @@ def _variable(name: str, environ: Variables) -> str | None:
     return (os.environ if environ is None else environ).get(name)
 
 
-def _stored(entry: str, environ: Variables) -> Any:
-    """Return what a variable says, else the settings file."""
-    return _variable(f"PETSTORE_{entry.upper()}", environ) or getattr(read_file(config_path(environ)), entry)
+def _stored(environ: Variables) -> SettingsFile:
+    """Return what the settings file says, and in its place what variables say, as text."""
+    path = config_path(environ)
+    stored = read_file(path)
+    stored.categories = stored.categories and path.parent / stored.categories
+    for entry in SettingsFile.model_fields:
+        if found := _variable(f"PETSTORE_{entry.upper()}", environ):
+            setattr(stored, entry, hidden(found) if entry in ("api_key", "ledger_url") else found)
+    return stored
 
 
 def check_texts(given: Mapping[str, object]) -> None:

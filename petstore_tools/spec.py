@@ -39,12 +39,7 @@ ORDERS_PATH: Final = "/store/orders"  # §1: exists; operations not shown
 Status = Literal["available", "pending", "sold"]  # §2.3, exactly these
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 # §2.2: the fields of a Pet, in the order of a listing's columns: whole numbers (int64) and texts
-PET_FIELDS: Final[dict[str, type[int] | type[str]]] = {
-    "id": int,
-    "name": str,
-    "categoryId": int,
-    "status": str,
-}
+PET_FIELDS: Final[dict[str, type]] = {"id": int, "name": str, "categoryId": int, "status": str}
 NEW_PET_FIELDS: Final = ("name", "categoryId", "status")  # §2.1: what a create sends
 REQUIRED: Final = ("name", "categoryId")  # §2.1
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from petstore_tools import settings as settings_
 from petstore_tools import spec
@@ -74,7 +74,7 @@ class PetStore:
         pagination: str | None = None,
         progress: bool | None = None,
     ) -> None:
-        api_key = settings_.hidden(api_key)
+        api_key = settings_.hidden(api_key) if api_key else None
         settings = settings_.load(
             base_url=base_url,
             api_key=api_key,
@@ -83,7 +83,8 @@ class PetStore:
             state_dir=state_dir,
             pagination=pagination,
         )
-        self._open(settings, SystemClock(), session, ledger, max_wait_s, progress=progress)
+        options = {"session": session, "ledger": ledger, "max_wait_s": max_wait_s}
+        self._open(settings, progress, clock=SystemClock(), **options)
         self._prints_previews = progress is not False
 
     @classmethod
@@ -92,19 +93,10 @@ class PetStore:
     ) -> Self:
         """Make a store from settings alone, without a progress bar; no variable and no file is read."""
         store = cls.__new__(cls)
-        store._open(settings, clock or SystemClock(), max_wait_s=max_wait_s)
+        store._open(settings, False, clock=clock or SystemClock(), max_wait_s=max_wait_s)
         return store
 
-    def _open(
-        self,
-        settings: Settings,
-        clock: Clock,
-        session: requests.Session | None = None,
-        ledger: Literal["shared", "memory"] = "shared",
-        max_wait_s: float = MAX_WAIT_S,
-        *,
-        progress: bool | None = False,
-    ) -> None:
+    def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
         from petstore_tools.history.snapshots import SnapshotStore  # the class alone loads in a moment
         from petstore_tools.http.client import Client
         from petstore_tools.listing.fetch import Fetcher
@@ -112,7 +104,7 @@ class PetStore:
         from petstore_tools.listing.remembered import RememberedServices
 
         self.settings, self.progress, self._prints_previews = settings, progress, True
-        self.client = Client(settings, clock=clock, session=session, ledger=ledger, max_wait_s=max_wait_s)
+        self.client = Client(settings, **options)
         remembered = RememberedServices(settings.state_dir / "services.json")
         self.inventory = Inventory(self.client, remembered, settings.pagination)
         self.snapshot_store = SnapshotStore.of(settings.state_dir, settings.environment, settings.base_url)

@@ -96,13 +96,10 @@ class Group(click.Group):
 
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
+            if name in RENAMED:
+                ctx.fail(f"{name!r} is now called {RENAMED[name]!r}.")
             near = get_close_matches(name, self.list_commands(ctx), 1)
-            hint = (
-                f"{name!r} is now called {RENAMED[name]!r}."
-                if name in RENAMED
-                else f"No such command {name!r}."
-            )
-            ctx.fail(hint + "".join(f" Did you mean {other!r}?" for other in near))
+            ctx.fail(f"No such command {name!r}." + "".join(f" Did you mean {other!r}?" for other in near))
         return super().resolve_command(ctx, args)
 
 
@@ -172,14 +169,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with text.at_the_command_line():
             code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
-    except click.NoSuchOption as error:
-        if new := RENAMED.get(error.option_name):
-            error = click.NoSuchOption(
-                error.option_name, f"{error.option_name} is now called {new}.", ctx=error.ctx
-            )
-        error.show()
-        code = exits.USAGE
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and (new := RENAMED.get(error.option_name)):
+            error = click.UsageError(f"{error.option_name} is now called {new}.", error.ctx)
         error.show()
         code = exits.USAGE
     except (click.Abort, KeyboardInterrupt):

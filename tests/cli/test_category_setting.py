@@ -51,7 +51,7 @@ def test_a_listing_on_the_screen_shows_the_names(store: PetStore, monkeypatch: p
     store.create_pet("Rex", category_id=3)
 
     def init(self: PetStore, **_: object) -> None:
-        self._open(store.settings, store.client.clock, None, "shared", 90.0, progress=False)
+        self._open(store.settings, False, clock=store.client.clock)
 
     monkeypatch.setattr(PetStore, "__init__", init)
     listed = CliRunner().invoke(cli, ["list"])
