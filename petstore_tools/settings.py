@@ -155,7 +155,7 @@ def load(
         ledger_url=stored.ledger_url,
         reconcile_after_s=_seconds(stored.reconcile_after_s),
         pagination=pagination or stored.pagination,
-        categories=stored.categories and Path(stored.categories),
+        categories=category_file(environ),
     )
 
 
@@ -171,6 +171,12 @@ def address_of(environment: str | None = None, *, environ: Variables = None) -> 
     if name not in ENVIRONMENTS:
         raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
     return name, stored.staging_base_url if name == "staging" else stored.base_url
+
+
+def category_file(environ: Variables = None) -> Path | None:
+    """Return the file with the names of the categories; where the settings file names it, from its folder."""
+    found = _stored(environ).categories
+    return found and Path(found)
 
 
 def _missing(entry: str, environ: Variables) -> SettingsError:

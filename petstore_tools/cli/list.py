@@ -11,6 +11,7 @@ from petstore_tools.cli import exits, options
 from petstore_tools.importing.options import category_names
 from petstore_tools.listing import export
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import text_dtype
 from petstore_tools.store import PetStore
 from petstore_tools.text import pluralize, text_table, utc_text
 
@@ -49,10 +50,10 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, yes: boo
         frame = store.list_pets(confirm=None if yes else options.confirm_cost, **query)
         from_snapshot = query["max_age"] is not None and not store.client.sent
     listing = Listing.of(frame)
+    if names is not None:
+        frame.insert(3, "category", frame["categoryId"].map(names).astype(text_dtype()))
     if output is None:
         shown = frame.head(options.SHOWN_ROWS).astype("object")
-        if names is not None:
-            shown.insert(3, "category", shown["categoryId"].map(names))
         click.echo(
             text_table(tuple(shown.columns), shown.where(shown.notna(), "").astype(str).to_numpy().tolist())
         )

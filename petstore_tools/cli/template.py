@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from petstore_tools import settings
 from petstore_tools.cli import exits
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.categories import read_categories
@@ -19,7 +20,7 @@ from petstore_tools.tabular.template import template_bytes
     "--categories",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A file with the columns id and name: categories are chosen by name.",
+    help="A file with the columns id and name: a cell offers their names.  [default: as the settings say]",
 )
 def template_(file: Path, categories: Path | None) -> int:
     """
@@ -34,6 +35,7 @@ def template_(file: Path, categories: Path | None) -> int:
     """
     if file.suffix.casefold() != ".xlsx":
         raise SheetError(f"{file.name} cannot be written: a template is an .xlsx file")
+    categories = categories or settings.category_file()
     content = template_bytes(None if categories is None else read_categories(categories))
     if file.exists():
         raise SheetError(f"{file.name} exists already and is not replaced: choose another name")

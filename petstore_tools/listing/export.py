@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.parquet import parquet_bytes
@@ -27,7 +26,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
     Write a listing; `import` reads the CSV and the workbook as they are.
 
     Args:
-        frame: As `list_pets` gave it.
+        frame: As `list_pets` gave it; with a column of names of the categories, where they are known.
         path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's properties
             say whether it is complete; the others have no place for it.
         for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a formula
@@ -42,10 +41,14 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
         case ".csv":
             rows = _cells(frame)
             if for_excel:
-                rows = ([pet_id, escape_formula(name), *rest] for pet_id, name, *rest in rows)
+                of_text = [title in ("name", "category") for title in frame.columns]
+                rows = (
+                    [escape_formula(cell) if text else cell for cell, text in zip(row, of_text, strict=True)]
+                    for row in rows
+                )
             write_csv(
                 path,
-                list(spec.PET_FIELDS),
+                list(frame.columns),
                 rows,
                 encoding="utf-8-sig" if for_excel else "utf-8",
                 line_ending="\r\n" if for_excel else "\n",
@@ -55,7 +58,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
                 raise SheetError(
                     f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
                 )
-            write_xlsx(path, list(spec.PET_FIELDS), _cells(frame), note=str(Listing.of(frame)))
+            write_xlsx(path, list(frame.columns), _cells(frame), note=str(Listing.of(frame)))
         case ".json":
             replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
         case ".parquet":
@@ -67,7 +70,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
 
 
 def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:
-    for values in zip(*(frame[name].tolist() for name in spec.PET_FIELDS), strict=True):
+    for values in zip(*(frame[name].tolist() for name in frame.columns), strict=True):
         yield [_cell(value) for value in values]
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import run
 
 from petstore_tools import PetStore, Sandbox, settings
 from petstore_tools.cli import cli
+from petstore_tools.listing import export
+from petstore_tools.tabular.template import CATEGORY_SHEET
 
 
 @pytest.fixture
@@ -60,3 +66,53 @@ def test_a_listing_on_the_screen_shows_the_names(store: PetStore, monkeypatch: p
     header, _, row = listed.output.splitlines()[:3]
     assert header.split() == ["id", "name", "categoryId", "category", "status"]
     assert row.split()[1:] == ["Rex", "3", "Dogs"]
+
+
+@pytest.mark.parametrize("ending", export.ENDINGS)
+def test_a_listing_in_a_file_has_the_names(
+    store: PetStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
+) -> None:
+    """Beside the ids, none where the file has none; the four columns of the document stay as they are."""
+    store.create_pet("Rex", category_id=3, status="sold")
+    store.create_pet("Tom", category_id=9)
+
+    def init(self: PetStore, **_: object) -> None:
+        self._open(store.settings, False, clock=store.client.clock)
+
+    monkeypatch.setattr(PetStore, "__init__", init)
+    path = tmp_path / f"pets{ending}"
+    done = CliRunner().invoke(cli, ["list", "-o", str(path)])
+
+    assert done.exit_code == 0, done.output
+    read: dict[str, Any] = {
+        ".csv": pd.read_csv,
+        ".xlsx": partial(pd.read_excel, engine="calamine"),
+        ".json": pd.read_json,
+        ".parquet": pd.read_parquet,
+    }
+    found: pd.DataFrame = read[ending](path)
+    assert found.columns[:5].tolist() == ["id", "name", "categoryId", "category", "status"]
+    assert found["category"].fillna("").tolist() == ["Dogs", ""]
+    assert found["categoryId"].tolist() == [3, 9]
+
+
+def test_a_template_offers_the_categories_of_the_settings(tmp_path: Path) -> None:
+    """No key and no base address are needed; `--categories` counts more."""
+    (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n")
+    (tmp_path / "others.csv").write_text("id,name\n4,Cats\n")
+    named = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+
+    told = run("template", "told.xlsx", cwd=tmp_path, **named)
+    given = run("template", "given.xlsx", "--categories", "others.csv", cwd=tmp_path, **named)
+
+    assert (told.returncode, given.returncode) == (0, 0)
+    names = [
+        str(
+            pd.read_excel(
+                tmp_path / f"{name}.xlsx", sheet_name=CATEGORY_SHEET, header=None, engine="calamine"
+            ).to_numpy()
+        )
+        for name in ("told", "given")
+    ]
+    assert ["Dogs" in names[0], "Cats" in names[0]] == [True, False]
+    assert ["Dogs" in names[1], "Cats" in names[1]] == [False, True]
