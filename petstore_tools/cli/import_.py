@@ -21,10 +21,11 @@ from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
 from petstore_tools.notebook import import_progress
 from petstore_tools.store import PetStore
+from petstore_tools.tabular.formats import FORMATS
 from petstore_tools.text import local_text, pluralize, utc_text
 
 
-@click.command("import")
+@click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--columns",
@@ -131,10 +132,9 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a .csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls or .ods file; - is standard input. A create cannot
-    be undone. Every problem of the file is shown before the first request, and you are asked before
-    anything is sent. The same command continues an import that was stopped by the quota of the day, by
-    Ctrl-C or by a crash.
+    FILE is a text or a workbook; - is standard input. A create cannot be undone. Every problem of the file
+    is shown before the first request, and you are asked before anything is sent. The same command continues
+    an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ class ImportOptions:
     What is imported, and how.
 
     Attributes:
-        source: A file (.csv, .tsv, .txt, .xlsx, .xlsm, .xlsb, .xls, .ods), its bytes, an open file or a
+        source: A text such as .csv or a workbook (`tabular.formats.FORMATS`), its bytes, an open file or a
             DataFrame; delimiter, encoding and header row are found.
         name: What bytes or a DataFrame are called: the same name goes on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.

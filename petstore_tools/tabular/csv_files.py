@@ -73,10 +73,9 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
     text, sample = found.text, found.text[:_SAMPLE]
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
-    usual = "\t" if path.suffix.casefold() == ".tsv" else ","
     named = _NAMED.match(text)
-    delimiter = named[1] if named else max((usual, *_DELIMITERS), key=lambda sign: _stability(sample, sign))
-    notes = () if delimiter == usual else (f"cells are separated by {delimiter!r}",)
+    delimiter = named[1] if named else max(_DELIMITERS, key=lambda sign: _stability(sample, sign))
+    notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)
     return [replace(found, delimiter=delimiter, notes=(*found.notes, *notes))]
 
 

@@ -11,8 +11,9 @@ from petstore_tools.tabular.cells import Sheet
 from petstore_tools.tabular.csv_files import read_csv
 from petstore_tools.tabular.workbooks import read_workbook
 
-# by ending: a function of the path and the sheet that is asked for, which gives each sheet that may be meant
-FORMATS: Final[Mapping[str, Callable[[Path, str | None], Sequence[Sheet]]]] = {
+# by ending: a function of the path, and the sheet and the encoding that are asked for, which gives each sheet
+# that may be meant
+FORMATS: Final[Mapping[str, Callable[[Path, str | None, str | None], Sequence[Sheet]]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".txt": read_csv,
@@ -43,10 +44,8 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
     if read is None:
         endings = ", ".join(FORMATS)
         raise SheetError(f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}")
-    if encoding is not None and read is not read_csv:
-        raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
     try:
-        return read_csv(path, sheet, encoding) if read is read_csv else read(path, sheet)
+        return read(path, sheet, encoding)
     except FileNotFoundError as error:
         raise SheetError(f"there is no file {path.name} in the folder {path.absolute().parent}") from error
     except PermissionError as error:

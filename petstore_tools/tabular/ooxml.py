@@ -1,21 +1,20 @@
-"""What only the XML of a workbook (.xlsx, .xlsm) shows: hidden rows, formulas and error cells of a sheet."""
+"""What only the XML of a workbook of Excel shows: hidden rows, formulas and error cells of a sheet."""
 
 from __future__ import annotations
 
 import posixpath
-import re
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 from xml.etree import ElementTree
 
-_BLOCK: Final = 1 << 20  # bytes
+_ROWS: Final = {
+    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}row",
+    "{http://purl.oclc.org/ooxml/spreadsheetml/main}row",
+}
 _LARGEST_INDEX: Final = 1 << 24  # bytes of the list of sheets: no person has more
-_HEAD: Final = re.compile(rb".*?<(\w+:)?worksheet\b.*?<(?:\w+:)?sheetData[^>/]*>", re.DOTALL)
-_SIGNS: Final = (b"<f", b":f", b'hidden="1"', b'hidden="t', b"hidden='1'", b"hidden='t", b't="e"', b"t='e'")
 _BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ElementTree.ParseError)
 
 
@@ -39,23 +38,22 @@ class SheetMarks:
 
 def read_marks(path: Path, sheet: str) -> SheetMarks | None:
     """
-    Read the XML of a sheet once, block by block; nothing outside the file is loaded.
+    Read the XML of a sheet once, row by row; nothing outside the file is loaded.
 
     Args:
-        path: .xlsx or .xlsm.
+        path: Of the workbook.
         sheet: Its name.
 
     Returns:
-        The marks, or None where the XML cannot be read: then nobody knows whether there are any.
+        The marks, or None where there is no such XML: then nobody knows whether there are any.
     """
     marks = SheetMarks()
     try:
         with zipfile.ZipFile(path) as book, book.open(_part(book, sheet)) as xml:
-            for block in _marked_rows(xml):
-                worksheet = ElementTree.fromstring(block)
-                space = worksheet.tag.removesuffix("worksheet")
-                for row in worksheet.iterfind(f"{space}sheetData/{space}row"):
-                    _add_marks(marks, row, space)
+            for _, element in ElementTree.iterparse(xml):
+                if element.tag in _ROWS:
+                    _add_marks(marks, element, element.tag.removesuffix("row"))
+                    element.clear()
     except (*_BROKEN, OSError, LookupError, ValueError):
         return None
     return marks
@@ -71,29 +69,6 @@ def _part(book: zipfile.ZipFile, sheet: str) -> str:
             link = next((value for key, value in entry.items() if key.endswith("}id")), None)
             return posixpath.normpath(posixpath.join("/xl", targets[link])).lstrip("/")
     raise LookupError(sheet)
-
-
-def _marked_rows(xml: IO[bytes]) -> Iterator[bytes]:
-    """Yield the rows that may hold a mark, block by block, each block as a whole sheet: most hold none."""
-    text = xml.read(_BLOCK)
-    if (head := _HEAD.match(text)) is None:  # no row
-        return
-    if b"<!" in head[0]:
-        raise ValueError("no workbook has a document type")
-    prefix, text, more = head[1] or b"", text[head.end() :], b" "
-    end, tail = b"</%srow>" % prefix, b"</%ssheetData></%sworksheet>" % (prefix, prefix)
-    while more:
-        rows, _, rest = text.rpartition(end)
-        if _has_mark(rows):
-            yield head[0] + b"".join(row + end for row in rows.split(end) if _has_mark(row)) + tail
-        more = xml.read(_BLOCK)
-        text = rest + more
-    if tail[:11] not in text:
-        raise ValueError("the sheet is cut off")
-
-
-def _has_mark(rows: bytes) -> bool:
-    return any(sign in rows for sign in _SIGNS)
 
 
 def _add_marks(marks: SheetMarks, row: ElementTree.Element, space: str) -> None:

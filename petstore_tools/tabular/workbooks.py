@@ -80,20 +80,21 @@ def text_of(value: Any, exact: int = EXACT) -> str:
     return NonTextCell(str(value), f"of type {type(value).__name__}")
 
 
-def read_workbook(path: Path, sheet: str | None) -> list[Worksheet]:
+def read_workbook(path: Path, sheet: str | None = None, encoding: str | None = None) -> list[Worksheet]:
     """
     Return the sheets that may be meant: the one named, else all that are visible.
 
     Raises:
-        SheetError: It cannot be opened, or has no such sheet.
+        SheetError: It cannot be opened, or has no such sheet; or an encoding is given.
         OSError: It cannot be read.
     """
     import python_calamine
 
+    if encoding is not None:
+        raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
     try:
         path.open("rb").close()
-        content = path if path.suffix.casefold() != ".ods" else _with_plain_booleans(path)
-        book = python_calamine.CalamineWorkbook.from_object(content)
+        book = python_calamine.CalamineWorkbook.from_object(_with_plain_booleans(path))
     except python_calamine.PasswordError as error:
         raise SheetError(f"{path.name} is protected by a password: save it without one") from error
     except (python_calamine.CalamineError, python_calamine.ZipError) as error:
@@ -114,10 +115,10 @@ def _with_plain_booleans(path: Path) -> Path | io.BytesIO:
     """Write booleans as OpenDocument says: some programs write `value="1"`, which reads as a number."""
     try:
         with zipfile.ZipFile(path) as book:
-            parts = {part: book.read(part) for part in book.namelist()}
-            parts["content.xml"] = _BOOLEAN_CELL.sub(_plain_boolean, parts["content.xml"])
+            cells = _BOOLEAN_CELL.sub(_plain_boolean, book.read("content.xml"))
+            parts = {part: book.read(part) for part in book.namelist()} | {"content.xml": cells}
     except _DAMAGED:
-        return path  # its reader says what is wrong with it
+        return path  # another format; or its reader says what is wrong with it
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as book:
         for part, content in parts.items():
@@ -142,7 +143,7 @@ def _read(book: Any, name: str, every: tuple[str, ...], path: Path) -> Worksheet
     if sheet.merged_cell_ranges:
         notes.append("cells are merged: only the first of them has a value")
     rows = sheet.to_python(skip_empty_area=False)
-    marks = read_marks(path, name) if path.suffix.casefold() in (".xlsx", ".xlsm") else None
+    marks = read_marks(path, name)
     if marks is None:
         notes.append(f"hidden rows, formulas and error cells of {path.suffix} files cannot be seen")
         marks = SheetMarks()

@@ -110,7 +110,7 @@ def test_a_dry_run_prints_each_problem_as_json(command: Command) -> None:
 
     found = json.loads(shown.stdout)
     assert (found["bad_rows"], found["to_send"], len(found["problems"])) == (3, 0, 5)
-    assert found["fixes"][0]["help"] == "--categories FILE"
+    assert found["fixes"][0]["help"] == "name the category file: --categories FILE"
     assert found["forecast"]["requests"] == 0
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from click.testing import CliRunner
 
 from petstore_tools import Sandbox
+from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.csv_files import read_csv
 from petstore_tools.tabular.formats import FORMATS, open_sheets
@@ -29,6 +31,13 @@ def test_a_row_of_the_table_is_enough_for_a_new_format(
     assert result.files[0].read_text() == "name|categoryId|id\nRex|3|1\n"
     with pytest.raises(SheetError, match=r"\.ods, \.psv"):
         open_sheets(tmp_path / "pets.doc")
+
+
+def test_the_help_of_the_import_names_each_ending() -> None:
+    """It takes them from the table."""
+    shown = CliRunner().invoke(cli, ["import", "--help"])
+
+    assert all(f"{ending}," in shown.output or f"{ending}." in shown.output for ending in FORMATS)
 
 
 def test_a_folder_and_a_file_that_is_not_there_are_named(tmp_path: Path) -> None:

@@ -89,15 +89,23 @@ def test_prefixes_and_both_quotes_are_understood(book: Path) -> None:
     assert read_marks(book, "animals") == SheetMarks(hidden={2}, errors={(3, 0): "#REF!"})
 
 
-def test_marks_are_found_across_blocks(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_marks_are_found_in_a_long_sheet(book: Path) -> None:
     """A row may begin in one block of bytes and end in another."""
-    rows = "".join(f'<row r="{n}" hidden="1"><c r="A{n}"><f>1</f><v>1</v></c></row>' for n in range(1, 400))
+    rows = "".join(f'<row r="{n}" hidden="1"><c r="A{n}"><f>1</f><v>1</v></c></row>' for n in range(1, 9_000))
     with_part(book, SHEET, sheet_of(rows))
-    monkeypatch.setattr("petstore_tools.tabular.ooxml._BLOCK", 257)
 
     marks = read_marks(book, "animals")
 
-    assert marks == SheetMarks(hidden=set(range(1, 400)), formulas={0: list(range(1, 400))})
+    assert marks == SheetMarks(hidden=set(range(1, 9_000)), formulas={0: list(range(1, 9_000))})
+
+
+def test_the_place_of_a_button_is_no_row(book: Path) -> None:
+    """It lies in a sheet as an element of the same name, with a number as its text."""
+    button = '<x:row xmlns:x="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing">4</x:row>'
+    content = sheet_of('<row r="2" hidden="1"/>').replace(b"</sheetData>", f"</sheetData>{button}".encode())
+    with_part(book, SHEET, content)
+
+    assert read_marks(book, "animals") == SheetMarks(hidden={2})
 
 
 @pytest.mark.parametrize(

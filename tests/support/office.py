@@ -1,0 +1,62 @@
+"""What a workbook holds beside its cells, and LibreOffice, which opens and saves it where it is installed."""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+LIBREOFFICE = shutil.which("soffice")
+needs_libreoffice = pytest.mark.skipif(not LIBREOFFICE, reason="no LibreOffice (soffice) on this machine")
+
+
+def part(content: bytes | Path, name: str) -> str:
+    """Return a part of a workbook as text."""
+    with zipfile.ZipFile(io.BytesIO(content) if isinstance(content, bytes) else content) as book:
+        return book.read(name).decode()
+
+
+def rules(content: bytes | Path) -> dict[str, str]:
+    """Return kind and list of each rule on the first sheet, by the cells' column."""
+    xml = part(content, "xl/worksheets/sheet1.xml")
+    found = re.findall(r"<dataValidation ([^>]*)><formula1>(.*?)</formula1>", xml)
+    attributes = [(dict(re.findall(r'(\w+)="([^"]*)"', text)), list_) for text, list_ in found]
+    return {
+        a["sqref"][0]: f"{a['type']} {list_}".replace("&quot;", "").replace('"', "")
+        for a, list_ in attributes
+    }
+
+
+def notes(content: bytes | Path) -> dict[str, str]:
+    """Return the notes on cells, by cell."""
+    found = re.findall(
+        r'<comment ref="(\w+)".*?>(.*?)</comment>', part(content, "xl/comments1.xml"), re.DOTALL
+    )
+    return {cell: html.unescape(re.sub(r"<[^>]*>", "", text)).strip() for cell, text in found}
+
+
+def libreoffice(path: Path, ending: str) -> Path:
+    """Open a file in LibreOffice and save it in a folder beside it."""
+    folder = path.parent / "saved"
+    profile = f"-env:UserInstallation={(path.parent / 'profile').as_uri()}"
+    command = [
+        str(LIBREOFFICE),
+        profile,
+        "--headless",
+        "--convert-to",
+        ending,
+        "--outdir",
+        str(folder),
+        str(path),
+    ]
+    subprocess.run(
+        command, check=True, capture_output=True, timeout=90, env={**os.environ, "HOME": str(path.parent)}
+    )
+    return folder / f"{path.stem}.{ending}"
