@@ -3,8 +3,8 @@ Checking a million rows offline beside what people would use.
 
 Categories are names, statuses are other words, both to be matched with a table, and 1 % of the rows are bad.
 
-Each runs in a process of its own; seconds of the processor, memory beyond the imports, and rows that were called bad. A peer
-that is not installed prints `not run`.
+Each runs in a process of its own; seconds of the processor, memory beyond the imports, and rows that were
+called bad. A peer that is not installed prints `not run`.
 
 Run: python tests/benchmarks/import/preflight.py
 """
