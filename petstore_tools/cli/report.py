@@ -9,7 +9,7 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
-from petstore_tools.reporting.thresholds import Threshold
+from petstore_tools.reporting.thresholds import parse
 from petstore_tools.store import PetStore
 
 WRITERS = {
@@ -75,7 +75,7 @@ def report_(
       petstore-tools report --fail-if "unset > 5%"
     """
     for text in fail_if:
-        Threshold.parse(text)  # before the first request
+        parse(text)  # before the first request
     mailed = output is not None and output.suffix.casefold() == ".eml"
     if (to or subject) and not mailed:
         raise click.UsageError("--to and --subject are for -o FILE.eml")

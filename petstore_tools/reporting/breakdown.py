@@ -46,20 +46,13 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     return table
 
 
-def changes(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
-    """Compare two breakdowns: `before`, `now`, `change` (int64), a row for each status of either."""
-    index = _index([*now.index, *before.index])
-    table = pd.DataFrame({"before": before["count"], "now": now["count"]}, index=index)
-    table = table.fillna(0).astype("int64")
-    table["change"] = table["now"] - table["before"]
-    return table
-
-
-def changes_by_category(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
-    """Compare two tables of `by_category`: index `categoryId`, `before`, `now`, `change` (int64)."""
-    table = pd.DataFrame({"before": before["total"], "now": now["total"]}).fillna(0).astype("int64")
-    table["change"] = table["now"] - table["before"]
-    return table.rename_axis("categoryId")
+def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
+    """Compare two counts by status or category: `before`, `now`, `change` (int64), the rows of both."""
+    index = now.index.union(before.index)
+    if index.name == "status":
+        index = _index([*now.index, *before.index])
+    table = pd.DataFrame({"before": before, "now": now}, index=index).fillna(0).astype("int64")
+    return table.assign(change=table["now"] - table["before"])
 
 
 def summary(now: int, before: int, moved: pd.DataFrame) -> pd.DataFrame:
@@ -107,8 +100,9 @@ def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.
     """Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status."""
     index = _index([*spec.STATUSES, *(name for _, counts in listings for name in counts)])
     times = pd.to_datetime([int(at * 1e6) for at, _ in listings], unit="us", utc=True).as_unit("us")
-    rows = [[counts.get(name, 0) for name in index] for _, counts in listings]
-    return pd.DataFrame(rows, index=times.rename("as_of"), columns=index.tolist()).astype("int64")
+    names = index.tolist()
+    rows = [[counts.get(name, 0) for name in names] for _, counts in listings]
+    return pd.DataFrame(rows, index=times.rename("as_of"), columns=names, dtype="int64")
 
 
 def _names(pets: pd.DataFrame) -> pd.Series:

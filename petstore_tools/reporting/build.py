@@ -106,8 +106,10 @@ def _compared(report: StatusReport, pets: pd.DataFrame, since: pd.DataFrame) -> 
         report,
         since=older,
         summary=counting.summary(listing.rows, older.rows, moved),
-        changes=counting.changes(counting.breakdown(since), report.breakdown),
-        changes_by_category=counting.changes_by_category(counting.by_category(since, {}), report.by_category),
+        changes=counting.changes(counting.breakdown(since)["count"], report.breakdown["count"]),
+        changes_by_category=counting.changes(
+            counting.by_category(since, {})["total"], report.by_category["total"]
+        ),
         moved=moved,
         flow=movement.flow(moved),
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from petstore_tools.reporting.tables import IDS, TITLES, TOTAL, colour
+from petstore_tools.reporting.tables import IDS, TITLES, TOTAL, WORDS, colour
 from petstore_tools.tabular.excel import excel_writer, sheet_cells
 
 DAYS: Final = "#,##0.0"
@@ -21,6 +21,7 @@ FORMATS: Final = {
 }
 FRONT: Final = "Report"
 SHEETS: Final = {
+    "summary": FRONT,
     "breakdown": FRONT,
     "changes_by_category": "Change by category",
     "moved": "Moved",
@@ -38,6 +39,8 @@ def workbook(
     *,
     zone: tzinfo | None,
     complete: bool,
+    since: str = "",
+    end: Sequence[str] = (),
 ) -> bytes:
     """
     Return a workbook: a front sheet with facts, breakdown and chart, and a sheet for each further table.
@@ -48,36 +51,59 @@ def workbook(
         tables: By name, without an index.
         zone: Times are written in it, None for that of this machine; Excel knows no zones, so titles name it.
         complete: The headline is no warning.
+        since: With what is compared, in words.
+        end: How it was made, below the chart of the front sheet.
     """
-    memory, top = io.BytesIO(), len(facts) + 2
+    memory, row = io.BytesIO(), len(facts) + 3
     with excel_writer(memory) as writer:
-        front_first = sorted(tables.items(), key=lambda item: item[0] != "breakdown")
+        front_first = sorted(tables.items(), key=lambda item: SHEETS.get(item[0]) != FRONT)
         for key, table in front_first:
-            name = SHEETS.get(key, TITLES.get(key, key).format(since=""))
-            start = top if name == FRONT else 0
-            cells = sheet_cells(table, zone)
-            cells.to_excel(writer, sheet_name=name, index=False, startrow=start, freeze_panes=(start + 1, 1))
+            name = SHEETS.get(key, TITLES.get(key, key))
+            front = name == FRONT
+            cells = sheet_cells(table.rename(columns=WORDS), zone)
+            start, freeze = (row, None) if front else (0, (1, 1))
+            cells.to_excel(writer, sheet_name=name, index=False, startrow=start, freeze_panes=freeze)
             sheet = writer.sheets[name]
             sheet.autofit()
-            sheet.set_row(start, None, writer.book.add_format({"bold": True, "bottom": 1}))
-            for at, column in enumerate(cells):
-                if pd.api.types.is_numeric_dtype(cells[column]):
-                    style = writer.book.add_format({"num_format": FORMATS.get(str(column), "#,##0")})
-                    sheet.set_column(at, at, 14, style)
-                elif pd.api.types.is_datetime64_dtype(cells[column]):
-                    sheet.set_column(at, at, 22)
-            if name != FRONT:
+            _columns(writer, sheet, table, cells, start)
+            if front:
+                heading = TITLES[key].format(since=since)
+                sheet.write_string(start - 1, 0, heading, writer.book.add_format({"bold": True}))
+                row += len(cells) + 3
+            else:
                 sheet.autofilter(0, 0, max(len(cells), 1), len(cells.columns) - 1)
+            if key == "breakdown":
+                _front(writer, title, facts, table, start, end, complete=complete)
+            if key == "counts":
+                _over_time(writer, table)
             sheet.set_landscape()
             sheet.fit_to_pages(1, 0)
-        _front(writer, title, facts, tables["breakdown"], top, complete=complete)
-        if "counts" in tables:
-            _over_time(writer, tables["counts"])
     return memory.getvalue()
 
 
+def _columns(writer: Any, sheet: Any, table: pd.DataFrame, cells: pd.DataFrame, start: int) -> None:
+    """Give the columns of a sheet their titles, widths and number formats; numbers stand at the right."""
+    for at, (name, title) in enumerate(zip(table, map(str, cells), strict=True)):
+        column = cells.iloc[:, at]
+        number = pd.api.types.is_numeric_dtype(column)
+        style = {"align": "right" if number and name not in IDS else "left"}
+        sheet.write_string(start, at, title, writer.book.add_format(style | {"bold": True, "bottom": 1}))
+        if number:
+            shown = {"num_format": FORMATS.get(str(name), "#,##0")}
+            sheet.set_column(at, at, max(14, len(title) + 2), writer.book.add_format(style | shown))
+        elif pd.api.types.is_datetime64_dtype(column):
+            sheet.set_column(at, at, 22)
+
+
 def _front(
-    writer: Any, title: str, facts: Sequence[str], table: pd.DataFrame, top: int, *, complete: bool
+    writer: Any,
+    title: str,
+    facts: Sequence[str],
+    table: pd.DataFrame,
+    top: int,
+    end: Sequence[str],
+    *,
+    complete: bool,
 ) -> None:
     book, sheet = writer.book, writer.sheets[FRONT]
     warning = None if complete else book.add_format({"bold": True, "font_color": "#8a4b00"})
@@ -100,6 +126,8 @@ def _front(
     chart.set_y_axis({"reverse": True})
     sheet.insert_chart(last + 4, 0, chart)
     sheet.set_column(0, 0, 28)
+    for at, sentence in enumerate(["How this was made", *end] if end else (), last + 21):
+        sheet.write_string(at, 0, sentence)
 
 
 def _over_time(writer: Any, counts: pd.DataFrame) -> None:

@@ -15,9 +15,8 @@ import pandas as pd
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.tables import for_people
-from petstore_tools.text import cell_text
+from petstore_tools.text import html_table
 
-_CELL = "padding:4px 10px;border-bottom:1px solid #d9dee6;text-align:{}"
 _KINDS = {
     ".html": ("text", "html"),
     ".xlsx": ("application", "vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
@@ -30,7 +29,8 @@ def mail(
     subject: str,
     text: str,
     facts: Sequence[str],
-    tables: Mapping[str, pd.DataFrame],
+    tables: Sequence[tuple[str, pd.DataFrame]],
+    end: Sequence[str],
     attachments: Mapping[str, bytes],
 ) -> bytes:
     """
@@ -41,7 +41,8 @@ def mail(
         subject: One line.
         text: The body for readers without HTML.
         facts: Paragraphs above the tables.
-        tables: By title.
+        tables: With their titles.
+        end: Sentences below them.
         attachments: Content of the files by name (`.html` or `.xlsx`).
 
     Raises:
@@ -57,7 +58,7 @@ def mail(
     message["Message-ID"] = make_msgid(domain=host)
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
     message.set_content(text)
-    message.add_alternative(_body(subject, facts, tables), subtype="html")
+    message.add_alternative(_body(subject, facts, tables, end), subtype="html")
     for name, content in attachments.items():
         kind, subtype = _KINDS[PurePath(name).suffix]
         params = {"charset": "utf-8"} if kind == "text" else None
@@ -85,25 +86,12 @@ def _address(given: str) -> str:
     return formataddr((name, address))
 
 
-def _body(title: str, facts: Sequence[str], tables: Mapping[str, pd.DataFrame]) -> str:
+def _body(
+    title: str, facts: Sequence[str], tables: Sequence[tuple[str, pd.DataFrame]], end: Sequence[str]
+) -> str:
     """Return HTML with inline styles only: mail programs drop style sheets."""
     parts = [f"<h1 style='font-size:20px'>{escape(title)}</h1>"]
     parts += [f"<p>{escape(fact)}</p>" for fact in facts]
-    for heading, table in tables.items():
-        parts.append(f"<h2 style='font-size:16px'>{escape(heading)}</h2>{_table(table)}")
-    return f"<div style='font-family:sans-serif;font-size:14px;color:#1c2430'>{''.join(parts)}</div>"
-
-
-def _table(table: pd.DataFrame) -> str:
-    header, rows = for_people(table)
-    numeric = [bool(rows) and not isinstance(value, str) for value in (rows[0] if rows else header)]
-
-    def line(tag: str, values: Sequence[object]) -> str:
-        cells = (
-            f"<{tag} style='{_CELL.format('right' if number else 'left')}'>{escape(cell_text(value))}</{tag}>"
-            for value, number in zip(values, numeric, strict=True)
-        )
-        return f"<tr>{''.join(cells)}</tr>"
-
-    lines = [line("th", header), *(line("td", row) for row in rows)]
-    return f"<table style='border-collapse:collapse'>{''.join(lines)}</table>"
+    parts += [html_table(heading, *for_people(table)) for heading, table in tables]
+    parts.append(f"<p><small>{escape(' '.join(end))}</small></p>")
+    return f"<div style='font-family:sans-serif;font-size:14px'>{''.join(parts)}</div>"

@@ -8,7 +8,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from petstore_tools._version import __version__
-from petstore_tools.reporting.tables import COLOURS, LONG, TITLES, TOP, for_people
+from petstore_tools.reporting.tables import COLOURS, for_people, up
 from petstore_tools.text import cell_text
 
 
@@ -21,9 +21,14 @@ def page(**values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": cell_text, "for_people": for_people, "css": css, "areas": areas}
-    constants = {"version": __version__, "titles": TITLES, "long": LONG, "most": TOP}
-    return environment.get_template("report.html").render(**constants, **values)
+    environment.filters |= {
+        "shown": cell_text,
+        "up": up,
+        "for_people": for_people,
+        "css": css,
+        "areas": areas,
+    }
+    return environment.get_template("report.html").render(version=__version__, **values)
 
 
 def css(status: str) -> str:

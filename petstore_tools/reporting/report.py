@@ -17,8 +17,8 @@ from petstore_tools.reporting.chart import figure
 from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.page import page
-from petstore_tools.reporting.tables import LONG, TITLES, TOP, for_people, named, plain_times, shown
-from petstore_tools.reporting.thresholds import Threshold, failures
+from petstore_tools.reporting.tables import LONG, TITLES, cut, for_people, named, plain_times, shown
+from petstore_tools.reporting.thresholds import failure
 from petstore_tools.tabular.atomic import write_output
 
 if TYPE_CHECKING:
@@ -134,6 +134,10 @@ class StatusReport:
         as_of = f"As of {self.when(self.listing.ended_at)}"
         return [self.headline, as_of, *filter(None, [self.note]), *self.notes]
 
+    @property
+    def _since_text(self) -> str:
+        return "" if self.since is None else f" since {self.when(self.since.ended_at)}"
+
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return its tables by the names of its attributes, without an index: those that there are."""
         tables = {name: getattr(self, name) for name in TITLES}
@@ -149,8 +153,7 @@ class StatusReport:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
-        times = [] if self.counts is None else [self.when(at.timestamp()) for at in self.counts.index]
-        return self._write_text(path, page(report=self, tables=self._plain(), times=times))
+        return self._write_text(path, page(report=self, sections=self._sections()))
 
     def to_excel(self, path: str | Path) -> None:
         """Write a workbook: real numbers, native charts, text that no spreadsheet runs; or nothing."""
@@ -159,7 +162,7 @@ class StatusReport:
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return Markdown; write it whole where asked."""
         parts = [f"# {text.markdown_text(self.title)}", "  \n".join(map(text.markdown_text, self._facts))]
-        for title, table in self._sections():
+        for title, table in self._read_tables():
             parts += [f"## {text.markdown_text(title)}", text.markdown_table(*for_people(table))]
         parts += ["## How this was made", text.markdown_text(" ".join(self.made))]
         return self._write_text(path, "\n\n".join(parts) + "\n")
@@ -194,9 +197,10 @@ class StatusReport:
         content = mail(
             to=to,
             subject=subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}",
-            text=self.to_text(),
+            text=f"{self.to_text()}\n\n{' '.join(self.made)}",
             facts=self._facts,
-            tables=dict(self._sections()),
+            tables=self._read_tables(),
+            end=self.made,
             attachments={"report.html": self.to_html().encode(), "report.xlsx": self._workbook()},
         )
         if path is not None:
@@ -215,7 +219,7 @@ class StatusReport:
     def to_text(self) -> str:
         """Return the report for a terminal, without its long tables."""
         parts = ["\n".join([self.title, *self._facts])]
-        for title, table in self._sections(long=False):
+        for title, table in self._read_tables(long=False):
             parts += [f"{title}:", text.text_table(*for_people(table))]
         return "\n\n".join(parts)
 
@@ -237,7 +241,7 @@ class StatusReport:
             before["total"] = sum(before.values())
             for side, name in (("from", "new"), ("to", "gone")):
                 now[name] = int((self.moved[side] == name).sum())
-        return failures([Threshold.parse(given) for given in thresholds], now, before)
+        return [why for given in thresholds if (why := failure(given, now, before))]
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{status} {count:,}" for status, count in self.breakdown["count"].items())
@@ -253,22 +257,29 @@ class StatusReport:
     def _workbook(self) -> bytes:
         animals = self.animals.assign(status=self.animals["status"].astype("object").fillna("unset"))
         tables = self.for_people() | {"animals": named(animals, self.categories)}
-        facts = [*self._facts, *self.made]
-        return workbook(self.title, facts, tables, zone=self.timezone, complete=self.listing.complete)
+        return workbook(
+            self.title,
+            self._facts,
+            tables,
+            zone=self.timezone,
+            complete=self.listing.complete,
+            since=self._since_text,
+            end=self.made,
+        )
 
-    def _plain(self) -> dict[str, pd.DataFrame]:
-        return {name: plain_times(table, self.when) for name, table in self.for_people().items()}
-
-    def _sections(self, *, long: bool = True) -> list[tuple[str, pd.DataFrame]]:
-        """Return the tables for people under their titles; long ones cut, and left out unless `long`."""
+    def _sections(self) -> list[tuple[str, str, pd.DataFrame]]:
+        """Return name, title and table of each section of a page; long tables are cut."""
         sections = []
-        for name, table in self._plain().items():
-            if name == "counts" or (name in LONG and not long):
-                continue
-            since = "" if self.since is None else f" since {self.when(self.since.ended_at)}"
-            cut = f", the first {TOP} of {len(table):,}" if name in LONG and len(table) > TOP else ""
-            sections.append((f"{TITLES[name].format(since=since)}{cut}", table.head(TOP) if cut else table))
+        for name, whole in self.for_people().items():
+            more, table = cut(name, whole)
+            title = TITLES[name].format(since=self._since_text) + more
+            sections.append((name, title, table if name == "counts" else plain_times(table, self.when)))
         return sections
+
+    def _read_tables(self, *, long: bool = True) -> list[tuple[str, pd.DataFrame]]:
+        """Return titles and tables where nothing is drawn; long ones are left out unless `long`."""
+        left_out = ("counts",) if long else ("counts", *LONG)
+        return [(title, table) for name, title, table in self._sections() if name not in left_out]
 
     def _write_text(self, path: str | Path | None, content: str) -> str:
         if path is not None:

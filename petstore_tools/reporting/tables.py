@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -17,21 +17,31 @@ TOP: Final = 20  # rows of a long table that a page shows
 TITLES: Final = {  # in the order of a page
     "summary": "At a glance{since}",
     "breakdown": "By status",
-    "changes": "Change by status{since}",
-    "changes_by_category": "Change by category{since}",
-    "flow": "From which status to which{since}",
-    "moved": "Animals that moved{since}",
+    "changes": "Change by status",
+    "changes_by_category": "Change by category",
+    "flow": "From which status to which",
+    "moved": "Animals that moved",
     "counts": "Over time",
     "time_in_status": "Days in a status, of what ended in the last 30 days",
-    "time_in_status_by_category": "The same by category",
+    "time_in_status_by_category": "Days in a status by category",
     "longest_available": "Available for longest",
     "pending": "Pending animals",
     "by_category": "By category",
 }
-LONG: Final = (
-    *("changes_by_category", "moved", "time_in_status_by_category", "longest_available", "pending"),
-    "by_category",
-)
+WORDS: Final = {  # titles of columns, as people read them
+    "what": "",
+    "count": "animals",
+    "as_of": "as of",
+    "first_seen": "first seen",
+    "median_days": "half of them, up to",
+    "days_90": "90 % of them, up to",
+}
+_LARGEST_FIRST: Final = {
+    "by_category": TOTAL,
+    "changes_by_category": "now",
+    "time_in_status_by_category": "animals",
+}
+LONG: Final = (*_LARGEST_FIRST, "moved", "longest_available", "pending")
 _WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
 
 
@@ -42,21 +52,30 @@ class Change(int):
         return int.__format__(self, f"+{style}" if self else style)
 
 
+def up(share: float) -> float:
+    """Return a share that is rounded as a spreadsheet rounds it: 61 of 400 is 15.3 %."""
+    return share + 1e-9
+
+
 class Days(float):
-    """A number of days, which is written with one decimal."""
+    """A number of days, which is written with one decimal; a half goes up, as in a spreadsheet."""
 
     def __format__(self, style: str) -> str:
-        return float.__format__(self, ",.1f")
+        return float.__format__(up(self), ",.1f")
 
 
 def for_people(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     """Return the header and the rows of a table: ids as text, changes with their sign, days, shares."""
-    kinds = {"change": Change, "days": Days, "median_days": Days, "days_90": Days, **dict.fromkeys(IDS, str)}
+    kinds: dict[str, Callable[[Any], object]] = dict.fromkeys(IDS, str) | dict.fromkeys(
+        ("days", "median_days", "days_90"), Days
+    )
+    kinds |= {"change": Change, "share": up}
     columns = [
         [kinds[name](value) for value in values] if name in kinds else values
         for name, values in table.to_dict("list").items()
     ]
-    return list(map(str, table.columns)), [list(row) for row in zip(*columns, strict=True)]
+    header = [WORDS.get(name, name) for name in map(str, table.columns)]
+    return header, [list(row) for row in zip(*columns, strict=True)]
 
 
 def named(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
@@ -74,15 +93,15 @@ def shown(
     """
     Return the tables that have rows, as every writer shows them.
 
-    Categories have their names, totals come first, the last row holds the sums, and a report on one status
-    has no rows and columns of zeros.
+    Categories have their names and the largest comes first, totals come first, the last row holds the sums,
+    and a report on one status has no rows and columns of zeros.
     """
     found = {}
     for name, table in tables.items():
         if not len(table):
             continue
-        if name == "by_category":
-            table = table.sort_values(TOTAL, ascending=False, kind="stable", ignore_index=True)
+        if name in _LARGEST_FIRST:
+            table = table.sort_values(_LARGEST_FIRST[name], ascending=False, kind="stable", ignore_index=True)
         if TOTAL in table:  # next to the name, where a phone shows it
             front = [column for column in ("categoryId", "label", "from", TOTAL) if column in table]
             table = table[[*front, *(column for column in table if column not in front)]]
@@ -91,6 +110,14 @@ def shown(
         table = named(table, labels)
         found[name] = with_total(table) if name in _WITH_TOTAL else table
     return found
+
+
+def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+    """Return what to add to the title of a table, and its first rows where it is long; its sums stay."""
+    rows = len(table) - (name in _WITH_TOTAL)
+    if name not in LONG or rows <= TOP:
+        return "", table
+    return f", the first {TOP} of {rows:,}", pd.concat([table.head(TOP), table[rows:]])
 
 
 def plain_times(table: pd.DataFrame, when: Callable[[float], str]) -> pd.DataFrame:

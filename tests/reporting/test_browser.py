@@ -8,12 +8,14 @@ import shutil
 import struct
 import subprocess
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from petstore_tools import Sandbox
+from petstore_tools.reporting.tables import COLOURS
 from petstore_tools.sandbox import samples
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -82,6 +84,39 @@ def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
     assert len(set(light)) > 50
     assert (light[1:4].hex(), dark[1:4].hex()) == ("ffffff", "161b22")  # the corner: paper by day, by night
     assert phone != light
+
+
+def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) -> None:
+    """Swatches, bar, legend and areas of each status; and no table that must be opened first."""
+    made = tmp_path / "report.pdf"
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer")
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    subprocess.run(
+        [str(CHROMIUM), *options, profile, f"--print-to-pdf={made}", report.as_uri()],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+
+    drawn = b""
+    for part in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", made.read_bytes(), re.DOTALL):
+        with suppress(zlib.error):
+            drawn += zlib.decompress(part)
+
+    for colour in COLOURS.values():
+        shares = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        found = [
+            fill
+            for fill in re.findall(rb"([\d.]+) ([\d.]+) ([\d.]+) rg", drawn)
+            if [float(share) for share in fill] == pytest.approx(shares, abs=0.003)
+        ]
+        assert len(found) >= 3, colour
+    page = report.read_text("utf-8")
+    assert "<details" not in page
+    assert (
+        "* { box-sizing: border-box; print-color-adjust: exact;" in page
+    )  # Chromium's command line draws all
+    assert "section { break-inside: avoid; }" in page.split("@media print")[1]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -7,7 +7,6 @@ import email.policy
 import re
 from collections.abc import Iterator
 from email.message import EmailMessage
-from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -58,8 +57,8 @@ def test_a_mail_has_the_headers_that_sendmail_and_mail_programs_need(report: Sta
     assert all(mail[name] for name in ("From", "Date", "Message-ID"))
 
 
-def test_a_mail_has_the_same_numbers_as_the_report(report: StatusReport) -> None:
-    """In plain text, in tables without a style sheet, in the page and in the workbook."""
+def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
+    """Its tables need no style sheet; how it was made stands at its end; nothing from outside is markup."""
     mail = parsed(report.to_mail())
     text, html = mail.get_body(("plain",)), mail.get_body(("html",))
     assert text is not None
@@ -68,14 +67,12 @@ def test_a_mail_has_the_same_numbers_as_the_report(report: StatusReport) -> None
 
     for status, count in report.breakdown["count"].items():
         assert re.search(rf"^{status} +{count:,} ", text.get_content(), re.M)
-        assert re.search(rf">{status}</td><td [^>]*>{count:,}</td>", html.get_content())
-    assert page.get_filename() == "report.html"
+    assert (page.get_filename(), book.get_filename()) == ("report.html", "report.xlsx")
     assert page.get_content() == report.to_html()
-    sheet = python_calamine.CalamineWorkbook.from_filelike(BytesIO(book.get_content())).get_sheet_by_index(0)
-    found = {row[0]: row[1] for row in sheet.to_python() if row[0] in report.breakdown.index}
-    assert found == report.breakdown["count"].to_dict()
     assert "<style" not in html.get_content()
     assert "<b>Newcomer" not in html.get_content()
+    for body in (text, html):
+        assert "only the times of those two listings are known" in body.get_content().split("spent")[1]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +111,7 @@ def test_times_are_in_the_zone_of_the_reader_in_every_format(tmp_path: Path) -> 
 
     for text in (report.to_html(), report.to_markdown(), report.to_text(), repr(report)):
         assert "2026-01-06 04:00:00 EST" in text
-    assert over_time[0][0] == "as_of (EST)"
+    assert over_time[0][0] == "as of (EST)"
     assert [str(row[0]) for row in over_time[1:]] == ["2026-01-05 04:00:00", "2026-01-06 04:00:00"]
     assert '"as_of": "2026-01-06 09:00:00 UTC"' in report.to_json()
 
