@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,46 +14,9 @@ from proxy import FaultProxy, reply
 from serving import free_port
 
 from petstore_tools import Sandbox
-from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def box() -> Iterator[Sandbox]:
-    with Sandbox(plan=Plan(10_000, 100_000), clock="system", animals=25) as found:
-        yield found
-
-
-@pytest.fixture
-def run(box: Sandbox, tmp_path: Path) -> Run:
-    """Run a command in a folder of its own, with the sandbox as its service."""
-
-    def call(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        given = {
-            **os.environ,
-            "PETSTORE_BASE_URL": box.base_url,
-            "PETSTORE_API_KEY": box.api_key,
-            "PETSTORE_PLAN": "10000/100000",
-            **environ,
-        }
-        done = subprocess.run(
-            [sys.executable, "-m", "petstore_tools", *arguments],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            cwd=tmp_path,
-            env=given,
-            stdin=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        assert box.api_key not in done.stdout + done.stderr
-        return done
-
-    return call
 
 
 def test_list_shows_twenty_rows_and_their_completeness(run: Run) -> None:

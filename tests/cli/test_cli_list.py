@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -17,45 +17,9 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ArgumentError, QuotaError
-from petstore_tools.plans import Plan
 from petstore_tools.sandbox.faults import Fault
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def box() -> Iterator[Sandbox]:
-    with Sandbox(plan=Plan(10_000, 100_000), clock="system", animals=25) as found:
-        yield found
-
-
-@pytest.fixture
-def run(box: Sandbox, tmp_path: Path) -> Run:
-    """Run Python or a command in a folder of its own, with the sandbox as its service."""
-
-    def call(
-        *arguments: str, code: str | None = None, stdin: int = subprocess.DEVNULL, **environ: str
-    ) -> subprocess.CompletedProcess[str]:
-        given = {
-            **os.environ,
-            "PETSTORE_BASE_URL": box.base_url,
-            "PETSTORE_API_KEY": box.api_key,
-            "PETSTORE_PLAN": "10000/100000",
-            **environ,
-        }
-        what = ["-m", "petstore_tools", *arguments] if code is None else ["-c", code]
-        return subprocess.run(
-            [sys.executable, *what],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=given,
-            stdin=stdin,
-            timeout=60,
-            check=False,
-        )
-
-    return call
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGALRM")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -58,13 +57,7 @@ LIBRARY = """if True:
 """
 
 
-@pytest.fixture
-def box() -> Iterator[Sandbox]:
-    with Sandbox(animals=25) as found:
-        yield found
-
-
-def run(code: str, box: Sandbox, folder: Path, encoding: str, *arguments: str) -> tuple[int, str]:
+def on_console(code: str, box: Sandbox, folder: Path, encoding: str, *arguments: str) -> tuple[int, str]:
     """Run a program whose console has an encoding, and return its exit code and what it wrote."""
     (folder / "pets.csv").write_text(PETS, encoding="utf-8")
     environ = {
@@ -91,7 +84,7 @@ def run(code: str, box: Sandbox, folder: Path, encoding: str, *arguments: str) -
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 def test_every_command_writes_what_it_has_to_say(box: Sandbox, tmp_path: Path, encoding: str) -> None:
     """Polish names, arrows and frogs: each command ends with a code of the table."""
-    code, text = run(EVERY + CALLS, box, tmp_path, encoding)
+    code, text = on_console(EVERY + CALLS, box, tmp_path, encoding)
 
     assert code == 0, text
     assert "Traceback" not in text
@@ -103,7 +96,7 @@ def test_every_command_writes_what_it_has_to_say(box: Sandbox, tmp_path: Path, e
 
 def test_every_help_is_written_on_a_console_with_few_letters(box: Sandbox, tmp_path: Path) -> None:
     """The help of all commands."""
-    code, text = run(EVERY + HELP, box, tmp_path, "ascii", *COMMANDS)
+    code, text = on_console(EVERY + HELP, box, tmp_path, "ascii", *COMMANDS)
 
     assert (code, text.count("exit 0"), "Traceback" in text) == (0, len(COMMANDS), False), text
 
@@ -113,7 +106,7 @@ def test_a_script_whose_output_goes_to_a_file_is_not_stopped_by_a_preview(
     box: Sandbox, tmp_path: Path, encoding: str
 ) -> None:
     """What the encoding lacks is spelt out: an import that prints its preview sends its rows all the same."""
-    code, text = run(LIBRARY, box, tmp_path, encoding)
+    code, text = on_console(LIBRARY, box, tmp_path, encoding)
 
     assert (code, "Traceback" in text) == (0, False), text
     assert len(box.store.list_pets()) == 26

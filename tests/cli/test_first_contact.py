@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import run
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import Interrupted
 
 ROOT = Path(__file__).parents[2]
-
-
-def run(*arguments: str, box: Sandbox | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of ours, on a sandbox where one is given."""
-    told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key} if box else {}
-    command = [sys.executable, "-m", "petstore_tools", *arguments]
-    environment = {**os.environ, **told, **env}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
 
 
 def test_doctor_finds_all_well_and_says_what_it_looked_at() -> None:

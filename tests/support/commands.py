@@ -12,18 +12,23 @@ from petstore_tools import Sandbox
 
 
 def run(
-    *arguments: str, box: Sandbox | None = None, cwd: Path | None = None, stdin: str = "", **env: str
+    *arguments: str,
+    code: str | None = None,
+    box: Sandbox | None = None,
+    cwd: Path | None = None,
+    stdin: str | int = "",
+    **env: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command of ours to its end; it never shows a traceback or the key."""
+    """Run a command of ours, or Python code, to its end; it never shows a traceback or the key."""
     told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key} if box else {}
     done = subprocess.run(
-        [sys.executable, "-m", "petstore_tools", *arguments],
+        [sys.executable, *(["-m", "petstore_tools", *arguments] if code is None else ["-c", code])],
         capture_output=True,
         text=True,
         encoding="utf-8",
         cwd=cwd,
         env={**os.environ, **told, **env},
-        input=stdin,
+        **({"input": stdin} if isinstance(stdin, str) else {"stdin": stdin}),  # type: ignore[call-overload]
         timeout=60,
         check=False,
     )
