@@ -59,7 +59,7 @@ class Finding:
 def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     """Check everything, with one request; yields the findings as they come."""
     yield _folder(settings.state_dir)
-    plan = settings.plan or "plan learnt from headers"
+    plan = settings.plan or "plan learnt from the service's answers"
     yield Finding("settings", "ok", f"{settings.environment} at {client.host}, {plan}")
     try:
         client.gate.read()
@@ -137,7 +137,7 @@ def _clock(date: str, now: float) -> Finding:
 def _plan(header: str, plan: Plan | None) -> Finding:
     if not header.isdecimal() or len(header) > 15:
         advice = "Set the plan, such as PETSTORE_PLAN=pro."
-        return Finding("plan", "note", "the service sends no rate headers", advice)
+        return Finding("plan", "note", "the service does not say how many requests are left", advice)
     limit = int(header)
     if plan is None:
         fits = [p.name for p in plans.DOCUMENTED if limit in (p.per_minute, p.per_day)]

@@ -15,11 +15,22 @@ from petstore_tools.errors import ArgumentError
 # not blank (our choice, §2.6 shows no rule); spelt out, since engines disagree on what a space is
 NOT_BLANK: Final = r"[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 Int64 = Annotated[int, Field(ge=spec.INT64_MIN, le=spec.INT64_MAX)]
+_FAULTS: Final = {  # pydantic's kinds, in words for people
+    "greater_than_equal": "must be a whole number of 64 bits",
+    "int_from_float": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_type": "must be a whole number",
+    "less_than_equal": "must be a whole number of 64 bits",
+    "literal_error": f"must be one of {', '.join(spec.STATUSES)}",
+    "missing": "is missing",
+    "string_pattern_mismatch": "must not be blank",
+    "string_type": "must be text",
+}
 
 
 def fault_text(fault: ErrorDetails) -> str:
-    """Say in words what is wrong with a value; a pattern would not be words."""
-    return "must not be blank" if fault["type"] == "string_pattern_mismatch" else fault["msg"]
+    """Say in words what is wrong with a value."""
+    return _FAULTS.get(fault["type"], fault["msg"])
 
 
 def first_fault(error: ValidationError) -> str:

@@ -248,7 +248,7 @@ def check_base_url(address: str) -> str:
         raise SettingsError("the base address must look like https://HOST/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise SettingsError(
-            f"the base address holds more than host and path; use {parts.scheme}://{host}{spec.PATH_PREFIX}"
+            f"the base address must hold no user name, password or query: use {parts.scheme}://{host}{spec.PATH_PREFIX}"
         )
     if not parts.path.endswith(spec.PATH_PREFIX):
         root = _A_VERSION.split(text, maxsplit=1)[0]

@@ -331,12 +331,12 @@ class PetStore:
         self.close()
 
     def _repr_html_(self) -> str:
-        plan = str(self.settings.plan or "learnt from headers")
+        plan = str(self.settings.plan or "learnt from the service's answers")
         row = (self.settings.environment, self.client.host, plan, self.client.ledger.shared)
         return html_table("PetStore", ("environment", "service", "plan", "budget counted"), [row])
 
     def __repr__(self) -> str:
         if not hasattr(self, "client"):  # a traceback of its making
             return "PetStore(not opened)"
-        plan = self.settings.plan or "plan learnt from headers"
+        plan = self.settings.plan or "plan learnt from the service's answers"
         return f"PetStore({self.settings.environment}, {self.client.host}, {plan})"

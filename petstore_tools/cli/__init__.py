@@ -73,7 +73,7 @@ VERBOSE = click.Option(
     count=True,
     expose_value=False,
     callback=_begin_logging,
-    help="Write waits, retries and refusals to stderr; -vv each request.",
+    help="Show waits, retries and refusals; -vv shows each request, too.",
 )
 
 

@@ -79,7 +79,7 @@ def _kept(environment: str | None) -> SnapshotStore:
 @click.pass_obj
 def compact(environment: str | None, *, yes: bool) -> int:
     """
-    Delete the snapshot files of version 0.1 that are part of the history now.
+    Delete the snapshot files of 0.1 that the history holds.
 
     Before you are asked, each file is compared with the listing that the history holds.
     """

@@ -155,7 +155,7 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
 @options.YES
 def forget(import_id: str, *, yes: bool) -> int:
     """
-    Delete the journal of import ID, so that its file counts as new.
+    Delete the journal of import ID: its file counts as new.
 
     The next run of the file creates every row again, except those that match animals that already exist.
     """

@@ -62,7 +62,9 @@ def output(*endings: str) -> Callable[[Command], Command]:
 
     kinds = f"{', '.join(endings[:-1])} or {endings[-1]}"
     path = click.Path(path_type=Path)
-    return click.option("-o", "--output", type=path, callback=check, help=f"Write a file: {kinds}.")
+    return click.option(
+        "-o", "--output", type=path, metavar="FILE", callback=check, help=f"Write a file: {kinds}."
+    )
 
 
 def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was sent") -> bool:
@@ -104,6 +106,6 @@ def pairs_of(_: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -
     for pair in pairs:
         key, _equals, value = pair.rpartition("=")
         if not key:
-            raise click.BadParameter(f"{pair!r} is not {param.make_metavar(_)}", param=param)
+            raise click.BadParameter(f"{pair!r} must be written as {param.make_metavar(_)}", param=param)
         found[key] = value
     return found or None

@@ -34,7 +34,7 @@ def template_(file: Path, categories: Path | None) -> int:
       petstore-tools template animals.xlsx --categories categories.csv
     """
     if file.suffix.casefold() != ".xlsx":
-        raise SheetError(f"{file.name} cannot be written: a template is an .xlsx file")
+        raise SheetError(f"{file.name} cannot be written: the name of a template ends in .xlsx")
     categories = categories or settings.category_file()
     content = template_bytes(None if categories is None else read_categories(categories))
     if file.exists():

@@ -58,4 +58,4 @@ def test_a_file_that_exists_is_not_replaced(tmp_path: Path) -> None:
     again = run("template", "animals.xlsx", cwd=tmp_path)
     assert (again.returncode, "exists already and is not replaced" in again.stderr) == (2, True)
     assert (tmp_path / "animals.xlsx").read_bytes() == before
-    assert "a template is an .xlsx file" in run("template", "animals.csv", cwd=tmp_path).stderr
+    assert "the name of a template ends in .xlsx" in run("template", "animals.csv", cwd=tmp_path).stderr
