@@ -24,81 +24,43 @@ from petstore_tools.store import PetStore
 from petstore_tools.tabular.formats import FORMATS
 from petstore_tools.text import local_text, pluralize, utc_text
 
+COUNT, FILE = click.IntRange(min=1), click.Path(path_type=Path)
+
 
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@click.option(
-    "--columns",
-    multiple=True,
-    callback=options.pairs_of,
-    metavar='"TITLE=FIELD"',
-    help="Which column holds name, categoryId or status; repeat it for each.",
-)
+@options.pairs("--columns", "TITLE=FIELD", help="Which column holds name, categoryId or status; repeat it.")
 @click.option(
     "--categories",
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
-    help="A file with the columns id and name: a cell may hold the name of a category.",
+    help="A file of categories, with id and name: cells may be names.",
 )
-@click.option(
-    "--status-word",
-    "statuses",
-    multiple=True,
-    callback=options.pairs_of,
-    metavar='"WORD=STATUS"',
-    help='Which status a word of the file means, such as "verkauft=sold"; repeat it for each.',
+@options.pairs(
+    "--status-word", "WORD=STATUS", "statuses", help="What a word means, such as verkauft=sold; repeat it."
 )
-@click.option(
-    "--default",
-    "defaults",
-    multiple=True,
-    callback=options.pairs_of,
-    metavar='"FIELD=VALUE"',
-    help="The status or categoryId for rows that have none, such as status=available.",
+@options.pairs(
+    "--default", "FIELD=VALUE", "defaults", help="For rows without a value, such as status=available."
 )
 @click.option("--encoding", metavar="NAME", help="Encoding of a text file.  [default: found]")
 @click.option("--trim", is_flag=True, help="Take blanks off both ends of names.")
+@click.option("--thousands", default="", metavar="SIGN", help='The sign between digits: "." in 1.000.')
 @click.option(
-    "--thousands", default="", metavar="SIGN", help='The thousands separator, such as "." in 1.000.'
+    "--recipe", metavar="FILE|ID", help="Read the file as a recipe says, or as this import was read."
 )
-@click.option(
-    "--recipe",
-    type=click.Path(path_type=Path),
-    metavar="FILE|ID",
-    help="Read the file as this recipe says, or as the import with this ID was read; an option on the "
-    "command line wins over it.",
-)
-@click.option(
-    "--save-recipe",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write a recipe file that says how this file is read.",
-)
-@click.option(
-    "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the visible one with the columns]"
-)
-@click.option(
-    "--name", metavar="NAME", help="The name of what standard input holds; the same name continues it."
-)
+@click.option("--save-recipe", type=FILE, metavar="FILE", help="Write a recipe: how this file is read.")
+@click.option("--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the one with the columns]")
+@click.option("--name", metavar="NAME", help="What standard input is called; the same name continues it.")
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
 @click.option("--allow-totals", is_flag=True, help="Also send rows whose name means a total, such as Summe.")
 @click.option(
-    "--first",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Send N rows and stop. Run it again without this to send the rest.",
+    "--first", type=COUNT, metavar="N", help="Send N rows and stop. Without it, the same command goes on."
 )
 @click.option("--hidden", is_flag=True, help="Also send the rows that the spreadsheet does not show.")
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
-@click.option(
-    "--allow-bad", is_flag=True, help="Send the good rows although over half of the rows have problems."
-)
+@click.option("--allow-bad", is_flag=True, help="Send the good rows although most rows have problems.")
 @click.option("--send-edited", is_flag=True, help="Send rows edited after creation, as further animals.")
-@click.option(
-    "--drop-duplicates",
-    is_flag=True,
-    help="Send only one of several rows with the same name, category and status.",
-)
+@click.option("--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one.")
 @options.EXISTING
 @click.option(
     "--baseline/--no-baseline",
@@ -106,13 +68,9 @@ from petstore_tools.text import local_text, pluralize, utc_text
     help="List first which animals exist already.  [default: where that takes few requests]",
 )
 @click.option(
-    "--resend/--no-resend",
-    default=True,
-    help="Send an unknown row again when a listing shows that it was not created.",
+    "--resend/--no-resend", default=True, help="Send an unknown row again that a listing does not show."
 )
-@click.option(
-    "--reserve", type=click.IntRange(min=0), metavar="N", help="Keep N requests of each day for others."
-)
+@click.option("--reserve", type=int, metavar="N", help="Keep N requests of each day for others.")
 @options.WAIT
 @options.YES
 @options.JSON

@@ -100,12 +100,13 @@ def confirm_cost(needed: int, left: int) -> None:
         raise click.exceptions.Exit(exits.DONE)
 
 
-def pairs_of(_: click.Context, param: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str] | None:
-    """Read pairs such as `TITLE=FIELD` into a mapping, None where there are none."""
-    found = {}
-    for pair in pairs:
-        key, _equals, value = pair.rpartition("=")
-        if not key:
-            raise click.BadParameter(f"{pair!r} must be written as {param.make_metavar(_)}", param=param)
-        found[key] = value
-    return found or None
+def pairs(flag: str, what: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
+    """Return an option that may be given again and again, such as `TITLE=FIELD`: a mapping, None for none."""
+
+    def read(_: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str] | None:
+        for pair in given:
+            if not pair.rpartition("=")[0]:
+                raise click.BadParameter(f'{pair!r} must be written as "{what}"', param=param)
+        return {pair.rpartition("=")[0]: pair.rpartition("=")[2] for pair in given} or None
+
+    return click.option(flag, *name, multiple=True, callback=read, metavar=f'"{what}"', help=help)

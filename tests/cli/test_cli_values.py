@@ -50,7 +50,7 @@ def command(box: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Co
 
 def _as_sandbox(box: Sandbox) -> object:
     def init(self: PetStore, **_: object) -> None:
-        self._open(box.store.settings, box.clock, None, "shared", 90.0, progress=False)
+        self._open(box.store.settings, False, clock=box.clock)
 
     return init
 

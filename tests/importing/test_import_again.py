@@ -28,7 +28,7 @@ def sheets(fast: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ca
     """Write a workbook and import all its sheets with the command line."""
 
     def init(self: PetStore, **_: object) -> None:
-        self._open(fast.store.settings, fast.clock, None, "shared", 90.0, progress=False)
+        self._open(fast.store.settings, False, clock=fast.clock)
 
     monkeypatch.setattr(PetStore, "__init__", init)
     monkeypatch.setenv("PETSTORE_STATE_DIR", str(fast.state_dir))
