@@ -133,3 +133,19 @@ def test_an_interrupted_state_that_cannot_be_read_is_begun_anew(
 
         assert len(second.list_pets()) == 450
     assert len(service.asked) == 5
+
+
+@pytest.mark.case("P10")
+def test_a_listing_that_cannot_be_gone_on_with_is_tried_once(service: PagingService, tmp_path: Path) -> None:
+    """Its last page has changed; the next listing is bounded, and the one after that asks no page twice."""
+    with stores(service, tmp_path, 1) as (store,), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        interrupt(store, service)
+        service.rows.pop(0)
+        store.list_pets(max_requests=3)
+
+        service.asked = []
+        frame = store.list_pets()
+
+    assert frame["id"].tolist() == list(range(2, 451))
+    assert len(service.asked) == 5
