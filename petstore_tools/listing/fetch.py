@@ -85,7 +85,7 @@ class Fetcher:
     def _read(self, query: ListQuery, wait: bool, checkpoint: Checkpoint | None, show: Show) -> pd.DataFrame:
         columns = Columns() if checkpoint is None else Columns.of(checkpoint.frame)
         pages = PageIterator(self._inventory, query, CallOptions(wait=wait), checkpoint)
-        show(len(columns.ids), pages.size)
+        show(len(columns), pages.size)
         kept_at = self._client.clock.now()
         try:
             for page in pages:
@@ -101,7 +101,7 @@ class Fetcher:
             if not isinstance(error, PagingError):
                 self._keep(columns, pages, query)
             if isinstance(error, KeyboardInterrupt):
-                kept = pluralize(len(columns.ids), "animal")
+                kept = pluralize(len(columns), "animal")
                 raise Interrupted(
                     f"{kept} so far, in last_partial; the same call goes on from there."
                 ) from None
@@ -113,7 +113,7 @@ class Fetcher:
 
     def _keep(self, columns: Columns, pages: PageIterator, query: ListQuery) -> None:
         state, listing = pages.state(), pages.listing
-        if state is not None and query.first is None and listing.rows == len(columns.ids):
+        if state is not None and query.first is None and listing.rows == len(columns):
             self._checkpoints.keep(Checkpoint(columns.to_frame(listing), state))
 
     def _checkpoint(self, query: ListQuery) -> Checkpoint | None:

@@ -31,11 +31,9 @@ class Columns:
             name: array("q") if kind is int else [] for name, kind in spec.PET_FIELDS.items()
         }
 
-    @property
-    def ids(self) -> Sequence[int]:
-        """The ids, in the order they came."""
-        ids: Sequence[int] = self._values["id"]
-        return ids
+    def __len__(self) -> int:
+        """Return how many animals came whole: Ctrl-C may have come between two columns of a page."""
+        return min(map(len, self._values.values()))
 
     @classmethod
     def of(cls, frame: pd.DataFrame) -> Self:
@@ -66,17 +64,18 @@ class Columns:
         import numpy as np
         import pandas as pd
 
-        others = sorted({s for s in self._values["status"] if s is not None} - set(spec.STATUSES))
+        columns = {name: values[: len(self)] for name, values in self._values.items()}
+        others = sorted({s for s in columns["status"] if s is not None} - set(spec.STATUSES))
         dtypes = {"status": pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)}
         frame = pd.DataFrame(
             {
                 name: np.array(values, dtype="int64")
                 if isinstance(values, array)
                 else pd.array(values, dtype=dtypes.get(name, text_dtype()))
-                for name, values in self._values.items()
+                for name, values in columns.items()
             }
         )
-        own = digest(*self._values.values())
+        own = digest(*columns.values())
         frame.attrs["listing"] = replace(listing, rows=len(frame), digest=own).to_dict()
         return frame
 

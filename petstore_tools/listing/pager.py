@@ -341,7 +341,7 @@ class Pager:
         self.received.add(ids)
         self.received.last = tuple(state["last"])
         self.pages, self._turned = state["pages"], state["turned"]
-        self.scheme = state["scheme"] and schemes.parse(state["scheme"])
+        self.scheme = schemes.parse(state["scheme"])
         self._asked = {state["at"]: None}
         self.next = NextPage(state["next"], trial=True, overlap=state["overlap"])
         if self.scheme is None or self.scheme.counts not in ("rows", "id"):  # those show by themselves

@@ -73,8 +73,7 @@ class Inventory:
     pagination: str | None = None
 
     def __post_init__(self) -> None:
-        if self.pagination is not None:
-            schemes.parse(self.pagination)
+        schemes.parse(self.pagination)
 
     @property
     def learnt(self) -> Learnt:
@@ -151,12 +150,11 @@ class PageIterator:
             on_sent=self._tally.count,
             may_retry=self._tally.may_retry,
         )
-        scheme = inventory.pagination or self._learnt.known_scheme
         self._pager = Pager(
             f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
             limit=query.page_size,
             first=query.first,
-            scheme=None if scheme is None else schemes.parse(scheme),
+            scheme=schemes.parse(inventory.pagination or self._learnt.known_scheme),
             fixed=inventory.pagination is not None,
         )
         self._end = End("cut", "the listing was not read to its end")

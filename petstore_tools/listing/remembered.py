@@ -31,7 +31,7 @@ class Learnt(BaseModel):
     def known_scheme(self) -> str | None:
         """The scheme, where this version knows it: another one may have written the file."""
         try:
-            return self.scheme if self.scheme and schemes.parse(self.scheme) else None
+            return self.scheme if schemes.parse(self.scheme) else None
         except SettingsError:
             return None
 

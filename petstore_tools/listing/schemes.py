@@ -70,14 +70,14 @@ CURSOR_HEADERS: Final = (  # with the parameters that may take what it holds
 TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total")
 
 
-def parse(name: str) -> Scheme | None:
+def parse(name: str | None) -> Scheme | None:
     """
-    Return the scheme that `pagination=` names; None for `none`, which never tries.
+    Return the scheme that `pagination=` names; None for `none`, which never tries, and for no name.
 
     Raises:
         SettingsError: There is no such scheme.
     """
-    if name == NEVER:
+    if name is None or name == NEVER:
         return None
     parameter = name.removeprefix(_CURSOR)
     if name != parameter != "":

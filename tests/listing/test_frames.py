@@ -128,3 +128,25 @@ def test_a_frame_that_cannot_be_reported_on_says_why(broken: object, message: st
     """Columns, dtypes, and where it came from."""
     with pytest.raises(FrameError, match=message):
         status_report(broken(frame(animals(4))))  # type: ignore[operator]
+
+
+@pytest.mark.case("P10")
+@pytest.mark.parametrize("instant", ["id", "name", "categoryId", "status"])
+def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
+    """It came between two columns: the frame has the pages before, and no column is longer than another."""
+
+    class Row(dict[str, object]):
+        def get(self, name: str, default: object = None) -> object:
+            if name == instant:
+                raise KeyboardInterrupt
+            return super().get(name, default)
+
+    row = {"id": 1, "name": "Rex", "categoryId": 3, "status": "sold"}
+    columns = Columns()
+    columns.add([row])  # type: ignore[list-item]
+
+    with pytest.raises(KeyboardInterrupt):
+        columns.add([Row(row | {"id": 2})])  # type: ignore[list-item]
+
+    assert len(columns) == 1
+    assert columns.to_frame(Listing.as_listed(frame([])))["id"].tolist() == [1]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from paging_server import PagingService, pets
@@ -17,6 +19,7 @@ from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.service.server import ThreadedServer
 
+STRIDE = 5  # every which instant is tried; 1 takes a minute
 AMPLE = Plan(1_000_000, 100_000_000)
 
 
@@ -149,3 +152,83 @@ def test_a_listing_that_cannot_be_gone_on_with_is_tried_once(service: PagingServ
 
     assert frame["id"].tolist() == list(range(2, 451))
     assert len(service.asked) == 5
+
+
+@pytest.mark.case("P10")
+@pytest.mark.parametrize("speaks", ["link", "offset"])
+def test_ctrl_c_at_any_instant_loses_no_page(speaks: str, tmp_path: Path) -> None:
+    """Wherever it falls in the work on a page: the next call has each animal once."""
+    calls = 0
+
+    def at(number: int) -> Callable[[FrameType, str, object], None]:
+        """Return what counts the calls of functions that list, and interrupts one of them."""
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            nonlocal calls
+            code = frame.f_code  # Python itself loses an interrupt of a generator that it closes
+            listing = Path(code.co_filename).parent.name == "listing" and code.co_name != "<genexpr>"
+            if event == "call" and listing:
+                calls += 1
+                if calls == number:
+                    raise KeyboardInterrupt
+
+        return note
+
+    service = PagingService(pets(250), speaks)
+    with stores(service, tmp_path, 1) as (store,), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of the pause
+        store.list_pets()
+        sys.setprofile(at(0))
+        store.list_pets()
+        sys.setprofile(None)
+        total, whole = calls, 0
+
+        for number in range(1, total, STRIDE):
+            calls = 0
+            sys.setprofile(at(number))
+            with suppress(KeyboardInterrupt):
+                store.list_pets()
+                whole += 1
+            sys.setprofile(None)
+
+            frame = store.list_pets()
+            assert (number, frame["id"].tolist()) == (number, list(range(1, 251)))
+            assert Listing.of(frame).complete
+
+    assert total > 100
+    assert whole < total / STRIDE / 5
+
+
+@pytest.mark.case("P10")
+def test_another_process_goes_on_with_a_listing_of_the_same_filter_only(
+    service: PagingService, tmp_path: Path
+) -> None:
+    """What a listing of the sold animals has is no part of a listing of all."""
+    with stores(service, tmp_path, 2) as (store, second), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        service.rows = pets(1_200)
+        interrupt(store, service, status="sold")
+
+        everything, sold = second.list_pets(), second.list_pets(status="sold")
+
+    assert everything["id"].tolist() == list(range(1, 1_201))
+    assert Listing.of(everything).notes == ()
+    assert "went on after a pause" in Listing.of(sold).notes[0]
+
+
+@pytest.mark.case("P10")
+def test_without_the_extra_parquet_the_pages_stay_in_memory(
+    service: PagingService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same store goes on; another process, which finds no file, begins anew."""
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with stores(service, tmp_path, 2) as (store, second), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        interrupt(store, service)
+        here = store.list_pets()
+        interrupt(store, service)
+        there = second.list_pets()
+
+    assert "went on after a pause" in Listing.of(here).notes[0]
+    assert Listing.of(there).notes == ()
+    assert len(here) == len(there) == 450
