@@ -14,14 +14,14 @@ from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.plans import Window
 from petstore_tools.service import bodies, messages, openapi
 from petstore_tools.service.batches import Batches, elapsed
-from petstore_tools.service.database import Caller, Database, digest_of, subject_of
+from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
 from petstore_tools.service.messages import Receive, Request, Response, Scope, Send
@@ -179,18 +179,14 @@ class Service:
     def _together(self, batch: Sequence[Request], within_s: float) -> list[Response | None]:
         """Count requests and answer them; all that they change is committed together."""
         creates = any(request.method == "POST" and request.body is not None for request in batch)
-        asked = [
-            (digest_of(request.key) if request.key else "", subject_of(request.address)) for request in batch
-        ]
-        counted = (pair for pair, request in zip(asked, batch, strict=True) if request.path != HEALTH_PATH)
+        asked = [(digest_of(one.key) if one.key else "", subject_of(one.address)) for one in batch]
         responses: list[Response | None] = []
         try:
-            with self._database.transaction(counted, durable=creates, within_s=within_s) as standing:
+            with self._database.transaction(asked, durable=creates, within_s=within_s) as standing:
                 now = self._clock.now() if standing.time is None else standing.time
                 self._operations.begin(standing.changes, standing.newest)
                 for request, pair in zip(batch, asked, strict=True):
-                    caller = standing.callers.get(pair)
-                    responses.append(self._count(request, caller, standing.usages, now))
+                    responses.append(self._count(request, standing.callers[pair], standing.usages, now))
                 new = [pet for pet, _ in self._operations.new]
                 self._operations.created(self._database.save(standing.usages, now, new))
                 if creates and elapsed() - min(request.since for request in batch) > LATEST_S:
@@ -210,15 +206,15 @@ class Service:
         return responses
 
     def _count(
-        self, request: Request, caller: Caller | None, usages: dict[str, Usage], now: float
+        self, request: Request, caller: tuple[Any, ...], usages: dict[str, Usage], now: float
     ) -> Response | None:
         """Count a request in `usages` and answer it; None: it comes again with its body, and counts then."""
-        if request.path == HEALTH_PATH or caller is None:
-            self._database.try_writing()
+        if request.path == HEALTH_PATH:  # not counted; that counters are written shows that they can be
             response = Response(200, bodies.dump({"status": "ok", "database": "ok"}))
             return self._finish(response, now, None)
-        subject, request.key_id, plan = caller
-        usage, decision = consume(usages[subject], *(plan or self._without_key), now)
+        subject, request.key_id, *plan = caller
+        allowed = windows(*plan) if request.key_id else self._without_key
+        usage, decision = consume(usages[subject], *allowed, now)
         counted = self._judge(request, decision, now)
         if counted is None:
             return None

@@ -8,19 +8,19 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic import SecretStr
 
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import MissingExtraError, SettingsError
-from petstore_tools.plans import Plan, Window
+from petstore_tools.plans import Plan
 from petstore_tools.service.engine import Engine, NewPet, Rows, Statement
-from petstore_tools.service.limiter import Usage, windows
+from petstore_tools.service.limiter import Usage
 from petstore_tools.service.schema import USAGE_COLUMNS
 from petstore_tools.service.sqlite_engine import SqliteEngine
 
@@ -30,8 +30,8 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of 
 _KEYWORDS = re.compile(r"(?:^|\s)(host|hostaddr|port|dbname|user|password|service)\s*=")
 # by key where it is valid, else by address
 _CALLERS: Final = (
-    "WITH asked (digest, address) AS (VALUES {marks}), caller AS (SELECT asked.digest, address, id,"
-    " per_minute, per_day, coalesce('key ' || id, address) AS subject FROM asked LEFT JOIN key"
+    "WITH asked (digest, address) AS (VALUES {marks}), caller AS (SELECT asked.digest, address,"
+    " coalesce('key ' || id, address) AS subject, id, per_minute, per_day FROM asked LEFT JOIN key"
     " ON revoked_at IS NULL AND key.digest = asked.digest) "
 )
 _FIND: Final = f"{_CALLERS}SELECT * FROM caller"
@@ -48,34 +48,20 @@ _PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
 
 
-class Caller(NamedTuple):
-    """
-    Who sent a request.
-
-    Attributes:
-        subject: Under what name it is counted.
-        key_id: Of a valid key, else None.
-        windows: Of its plan; None: it has none.
-    """
-
-    subject: str
-    key_id: str | None
-    windows: tuple[Window, Window] | None
-
-
 class Standing(NamedTuple):
     """
     What a transaction begins with, held until it ends.
 
     Attributes:
-        callers: By digest of the key and address.
+        callers: By digest of the key and address: under what name it is counted, and of a valid key the id
+            and its requests a minute and a day.
         usages: What subjects have used.
         changes: A number that grows with each change of an animal that existed already.
         newest: The newest id.
         time: Unix seconds of the database where it is the clock of all, else None.
     """
 
-    callers: dict[tuple[str, str], Caller]
+    callers: dict[tuple[str, str], tuple[Any, ...]]
     usages: dict[str, Usage]
     changes: int
     newest: int
@@ -151,6 +137,9 @@ class Database:
         durability: SQLite: what an acknowledged create survives (`sqlite.connect`).
         own_time: PostgreSQL: its clock counts.
 
+    Attributes:
+        name: The file, or host and database.
+
     Raises:
         SettingsError: It cannot be used, or is of a newer version.
     """
@@ -159,13 +148,8 @@ class Database:
         self, where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True
     ) -> None:
         self._db = open_engine(where, durability=durability, own_time=own_time)
-        self._in_use = threading.Lock()
+        self.name, self._in_use = self._db.name, threading.Lock()
         self._addresses = 0
-
-    @property
-    def name(self) -> str:
-        """The file, or host and database."""
-        return self._db.name
 
     @property
     def local(self) -> bool:
@@ -188,17 +172,16 @@ class Database:
             UnavailableError: The database cannot be used.
         """
         pairs = sorted(set(asked))
-        marks, values = _rows(pairs)
-        hold = (_HOLD.format(marks=marks) + self._db.row_lock, values)
         state = (
             f"SELECT changes, (SELECT coalesce(max(id), 0) FROM pet), {self._db.clock} FROM inventory",
             (),
         )
-        first = [(_FIND.format(marks=marks), values), hold, state] if pairs else [state]
+        hold = _with_rows(_HOLD, pairs, self._db.row_lock)
+        first = [_with_rows(_FIND, pairs), hold, state] if pairs else [state]
         with self._in_use, self._db.transaction(*first, durable=durable, within_s=within_s) as read:
-            callers = {row[:2]: _caller(*row[2:]) for row in read[0]} if pairs else {}
+            callers = {row[:2]: row[2:] for row in read[0]} if pairs else {}
             known = {row[0] for row in read[1]} if pairs else set()
-            if new := sorted({caller.subject for caller in callers.values()} - known):
+            if new := sorted({subject for subject, *_ in callers.values()} - known):
                 read = self._db.execute(self._saving(dict.fromkeys(new, Usage()), " NOTHING"), hold, state)
                 self._addresses += len(new)
             usages = {subject: Usage(*used) for subject, *used in read[1]} if pairs else {}
@@ -208,10 +191,6 @@ class Database:
         """Close it, once what is under way in another thread has ended."""
         with self._in_use:
             self._db.close()
-
-    def try_writing(self) -> None:
-        """Write nothing: a database that is read-only refuses that, too."""
-        self._rows("UPDATE inventory SET changes = 0 WHERE changes < 0")
 
     def save(self, usages: Mapping[str, Usage], now: float, pets: Iterable[NewPet] = ()) -> list[int]:
         """
@@ -247,11 +226,11 @@ class Database:
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""
         where, values = ("status = ? AND ", (status,)) if status is not None else ("", ())
-        return self._named(self._rows(f"{_PET}{where}id > ? ORDER BY id LIMIT ?", *values, after, limit))
+        return self._rows(f"{_PET}{where}id > ? ORDER BY id LIMIT ?", *values, after, limit)
 
     def pet(self, pet_id: int) -> StoredPet | None:
         """Return one animal."""
-        found = self._named(self._rows(f"{_PET}id = ?", pet_id))
+        found = self._rows(f"{_PET}id = ?", pet_id)
         return found[0] if found else None
 
     def change(self, pet_id: int, status: str | None) -> bool:
@@ -295,19 +274,16 @@ class Database:
         return self._db.execute((statement, values))[0]
 
     def _saving(self, usages: Mapping[str, Usage], else_: str) -> Statement:
-        marks, values = _rows([(subject, *astuple(usages[subject])) for subject in sorted(usages)])
-        return _SAVE_USAGE.format(marks=marks) + else_, values
-
-    def _named(self, rows: Rows) -> list[StoredPet]:
-        return [(r[0], r[1].decode(), r[2], r[3]) for r in rows] if self._db.bytes_for_names else rows
+        return _with_rows(_SAVE_USAGE, [(subject, *usages[subject]) for subject in sorted(usages)], else_)
 
 
-def _caller(key_id: str | None, per_minute: int | None, per_day: int | None, subject: str) -> Caller:
-    plan = None if per_minute is None or per_day is None else windows(per_minute, per_day)
-    return Caller(subject, key_id, plan)
+def _with_rows(statement: str, rows: Sequence[Sequence[object]], end: str = "") -> Statement:
+    """Return a statement with rows behind its VALUES."""
+    return _marked(statement, len(rows), len(rows[0]) if rows else 0) + end, [
+        value for row in rows for value in row
+    ]
 
 
-def _rows(rows: Sequence[Sequence[object]]) -> tuple[str, list[object]]:
-    """Return the marks of rows behind VALUES, and their values."""
-    marks = f"({', '.join('?' * len(rows[0]))})" if rows else ""
-    return ", ".join([marks] * len(rows)), [value for row in rows for value in row]
+@lru_cache(maxsize=1_000)
+def _marked(statement: str, rows: int, width: int) -> str:
+    return statement.format(marks=", ".join([f"({', '.join('?' * width)})"] * rows))

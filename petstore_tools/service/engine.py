@@ -40,13 +40,11 @@ class Engine(ABC):
         name: What it is called in messages: a file, or host and database; never a password.
         row_lock: What makes a SELECT hold its rows.
         clock: What reads its Unix seconds, so that workers on many machines agree; NULL: the service's clock.
-        bytes_for_names: Names are stored as UTF-8, since its text cannot hold a NUL.
     """
 
     name: str
     row_lock = ""
     clock = "NULL"
-    bytes_for_names = False
     _db_errors: tuple[type[Exception], ...]
     _db: Any = None
 

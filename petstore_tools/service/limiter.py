@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from math import ceil, floor
-from typing import Final
+from typing import Final, NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.plans import Window
@@ -14,8 +13,7 @@ GRACE_S: Final = 2.0  # what was in flight when the 429 left is not counted
 BAN_S: Final = 900.0
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """
     What a caller has used; Unix seconds of the service's clock.
 
@@ -37,8 +35,7 @@ class Usage:
     banned_until: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """
     Whether a request is answered, and the numbers of the headers (§8.3).
 
@@ -68,7 +65,7 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
     left = (minute.limit - usage.minute_used, day.limit - usage.day_used)
     if now >= usage.banned_until and min(left) > 0:
         minute_used, day_used = usage.minute_used + 1, usage.day_used + 1
-        usage = replace(usage, minute_used=minute_used, day_used=day_used, retries_during_block=0)
+        usage = usage._replace(minute_used=minute_used, day_used=day_used, retries_during_block=0)
         return usage, _decide(usage, minute, day)
     ends = (usage.minute_start + minute.period_s, usage.day_start + day.period_s)
     closed_until = max((end for end, requests in zip(ends, left, strict=True) if requests <= 0), default=0)
@@ -76,7 +73,7 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
         usage = _retry_during_block(usage, closed_until, now)
     wait_s = max(1, ceil(max(usage.banned_until, closed_until) - now))
     decision = _decide(usage, minute, day)
-    return usage, replace(decision, allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until)
+    return usage, decision._replace(allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until)
 
 
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
@@ -84,8 +81,7 @@ def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
     minute_start, day_start = _start(usage.minute_start, minute, now), _start(usage.day_start, day, now)
     if (minute_start, day_start) == (usage.minute_start, usage.day_start) and not usage.banned_until:
         return usage
-    return replace(
-        usage,
+    return usage._replace(
         minute_start=minute_start,
         minute_used=usage.minute_used if minute_start <= usage.minute_start else 0,
         day_start=day_start,
@@ -105,12 +101,12 @@ def _start(start: int, window: Window, now: float) -> int:
 def _retry_during_block(usage: Usage, closed_until: float, now: float) -> Usage:
     """Count a request that came while its window was closed; too many are a ban (§8.4.3)."""
     if not usage.refused_at <= now < usage.refused_until:
-        return replace(usage, refused_at=now, refused_until=closed_until, retries_during_block=0)
+        return usage._replace(refused_at=now, refused_until=closed_until, retries_during_block=0)
     if now - usage.refused_at < GRACE_S:
         return usage
     if usage.retries_during_block + 1 < RETRIES_BEFORE_BAN:
-        return replace(usage, retries_during_block=usage.retries_during_block + 1)
-    return replace(usage, retries_during_block=0, banned_until=now + BAN_S)
+        return usage._replace(retries_during_block=usage.retries_during_block + 1)
+    return usage._replace(retries_during_block=0, banned_until=now + BAN_S)
 
 
 def _decide(usage: Usage, minute: Window, day: Window) -> Decision:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import errors
 from psycopg.pq import TransactionStatus
+from psycopg.types.string import ByteaLoader
 from pydantic import SecretStr
 
 from petstore_tools.service import schema
@@ -33,6 +34,13 @@ _ADD: Final = (
 )
 
 
+class _Name(ByteaLoader):
+    """Reads a name, which is stored as UTF-8: text of PostgreSQL cannot hold a NUL."""
+
+    def load(self, data: Any) -> Any:
+        return super().load(bytes(data)).decode()
+
+
 class _Connection(psycopg.Connection[Any]):
     """A connection that gives up at a time, though the server or the network is silent."""
 
@@ -46,6 +54,7 @@ class _Connection(psycopg.Connection[Any]):
         For as long as it is open: where a pipeline ends, psycopg sends a Flush behind the Sync, and then the
         server no longer counts for how long a transaction is idle.
         """
+        self.adapters.register_loader("bytea", _Name)
         self._queued = ExitStack()
         self.queue = self._queued.enter_context(self.pipeline())
 
@@ -85,7 +94,6 @@ class PostgresEngine(Engine):
     """
 
     row_lock = " FOR UPDATE"
-    bytes_for_names = True
     _db_errors = (psycopg.Error, OSError)
     _db: _Connection | None
     _opening: list[Statement] = []  # noqa: RUF012 - replaced, never changed
@@ -100,10 +108,8 @@ class PostgresEngine(Engine):
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
         """One for all."""
-        columns = [
-            list(column) for column in zip(*((name.encode(), *rest) for name, *rest in pets), strict=True)
-        ]
-        return [(_ADD, columns)] if columns else []
+        rows = [(name.encode(), *rest) for name, *rest in pets]
+        return [(_ADD, [list(column) for column in zip(*rows, strict=True)])] if rows else []
 
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
         db, opening, self._opening = self._connection(), self._opening, []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import fields
 from typing import Final
 
 from petstore_tools.errors import SettingsError
@@ -15,8 +14,8 @@ APPLICATION_ID: Final = 0x50455453  # "PETS", in the header of an SQLite file
 LAST_UNMARKED: Final = 2  # files of version 0.1 do not bear it
 TABLES: Final = frozenset({"pet", "key", "usage"})  # of every version
 _AS_IN_0_1: Final = {"retries_during_block": "knocks"}  # a column is called as version 0.1 called it
-_TYPES: Final = {"int": "BIGINT", "float": "DOUBLE PRECISION"}
-_USAGE: Final = {_AS_IN_0_1.get(field.name, field.name): _TYPES[str(field.type)] for field in fields(Usage)}
+_TYPES: Final = {int: "BIGINT", float: "DOUBLE PRECISION"}
+_USAGE: Final = {_AS_IN_0_1.get(name, name): _TYPES[type(zero)] for name, zero in Usage()._asdict().items()}
 USAGE_COLUMNS: Final = tuple(_USAGE)
 
 

@@ -143,8 +143,8 @@ def test_a_connection_that_went_bad_is_renewed(where: str) -> None:
 def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres: Postgres) -> None:
     """As `keys list` beside a service: the time that the last transaction had is over, and does not count."""
     database = Database(postgres.database())
-    with database.transaction(within_s=0.2):
-        database.try_writing()
+    with database.transaction([("", "address 192.0.2.1")], within_s=0.2):
+        pass
     time.sleep(0.3)
 
     assert database.page(after=0, limit=1, status=None) == database.list_keys() == []
