@@ -62,7 +62,7 @@ class Service:
         self._database, self._clock, self._on_response = database, clock, on_response
         self._without_key = without_key or windows(*spec.PLANS["free"])
         self._batches = Batches(
-            self._respond_to, self._failed, without=self._without_database, local=lambda: database.local
+            self._respond_to, self._failed, without=self._without_database, local=database.local
         )
         self._operations = Operations(database)
         self._decisions: dict[str, tuple[float, Decision]] = {}  # the last of each key, and when
@@ -215,9 +215,16 @@ class Service:
         subject, request.key_id, *plan = caller
         allowed = windows(*plan) if request.key_id else self._without_key
         usage, decision = consume(usages[subject], *allowed, now)
-        counted = self._judge(request, decision, now)
-        if counted is None:
+        if not decision.allowed:
+            response = messages.too_many(decision.banned, decision.retry_after_s)
+        elif request.key_id is None:
+            response = messages.unauthorized()
+        elif request.length > messages.MAX_BODY_BYTES:
+            response = messages.too_large()
+        elif request.body is None:
             return None
+        else:
+            response = self._operations.respond(request, now)
         usages[subject] = usage
         if request.key_id is None:
             self._decisions.pop(request.key, None)
@@ -225,7 +232,7 @@ class Service:
             if len(self._decisions) >= MAX_DECISIONS:
                 self._decisions.clear()
             self._decisions[request.key] = now, decision
-        return self._finish(counted, now, decision)
+        return self._finish(response, now, decision)
 
     def _record(self, request: Request, response: Response, now: float) -> None:
         """Log a response: after the commit, since until then another may take its place."""
@@ -243,18 +250,6 @@ class Service:
             response.add(spec.HEADER_REMAINING, decision.remaining)
             response.add(spec.HEADER_RESET, decision.reset)
         return response
-
-    def _judge(self, request: Request, decision: Decision, now: float) -> Response | None:
-        """Answer a request that was counted; None: its body has to be read for that."""
-        if not decision.allowed:
-            return messages.too_many(decision.banned, decision.retry_after_s)
-        if request.key_id is None:
-            return messages.unauthorized()
-        if request.length > messages.MAX_BODY_BYTES:
-            return messages.too_large()
-        if request.body is None:
-            return None
-        return self._operations.respond(request, now)
 
 
 def _failure(why: Exception) -> Response:

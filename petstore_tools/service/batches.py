@@ -40,7 +40,7 @@ class Batches:
             returns None where another program holds the database up.
         refuse: Answers one that could not wait longer, and why.
         without: Answers one that does not need the database; None: it does.
-        local: Says whether nothing but another program and a slow disk hold the database up, so that quick
+        local: Nothing but another program and a slow disk holds the database up: quick
             batches are answered without the thread, which takes a fifth more of the processor.
     """
 
@@ -52,7 +52,7 @@ class Batches:
         refuse: Callable[[Request, UnavailableError], Response],
         *,
         without: Callable[[Request], Response | None],
-        local: Callable[[], bool],
+        local: bool,
     ) -> None:
         self._work, self._refuse, self._without, self._local = work, refuse, without, local
         self._pending: list[Request] = []
@@ -89,7 +89,7 @@ class Batches:
         self._under_way, self._pending = waiting[:MAX_AT_ONCE], waiting[MAX_AT_ONCE:]
         if not self._under_way:
             return
-        if self._local() and self._took_s < QUICK_S:
+        if self._local and self._took_s < QUICK_S:
             responses = self._attempt(self._under_way, here=True)
             if responses is not None:
                 self._done(self._under_way, responses)

@@ -139,6 +139,7 @@ class Database:
 
     Attributes:
         name: The file, or host and database.
+        local: Only other programs and a slow disk can hold it up.
 
     Raises:
         SettingsError: It cannot be used, or is of a newer version.
@@ -148,13 +149,8 @@ class Database:
         self, where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True
     ) -> None:
         self._db = open_engine(where, durability=durability, own_time=own_time)
-        self.name, self._in_use = self._db.name, threading.Lock()
+        self.name, self.local, self._in_use = self._db.name, self._db.local, threading.Lock()
         self._addresses = 0
-
-    @property
-    def local(self) -> bool:
-        """Whether only other programs and a slow disk can hold it up (`Engine.local`)."""
-        return self._db.local
 
     @contextmanager
     def transaction(

@@ -39,19 +39,16 @@ class Engine(ABC):
     Attributes:
         name: What it is called in messages: a file, or host and database; never a password.
         row_lock: What makes a SELECT hold its rows.
+        local: It is in this process: only other programs and a slow disk can hold it up.
         clock: What reads its Unix seconds, so that workers on many machines agree; NULL: the service's clock.
     """
 
     name: str
-    row_lock = ""
+    row_lock, local = "", False
     clock = "NULL"
     _db_errors: tuple[type[Exception], ...]
+    _wrong: tuple[type[Exception], ...]  # of them, those of a statement that is wrong
     _db: Any = None
-
-    @property
-    def local(self) -> bool:
-        """Whether it is in this process and open: only other programs and a slow disk can hold it up."""
-        return False
 
     def execute(self, *statements: Statement) -> list[Rows]:
         """Execute statements one after the other, in one round trip, and return the rows of each."""
@@ -88,7 +85,7 @@ class Engine(ABC):
         except self._db_errors as error:
             self.close()
             unknown = not self._is_undone(error)
-            raise UnavailableError(self._reason(error) or type(error).__name__, unknown=unknown) from error
+            raise UnavailableError(self._reason(error), unknown=unknown) from error
 
     def _opened(self, first: Sequence[Statement], durable: bool, within_s: float | None) -> list[Rows]:
         self._call(self._begin, durable, within_s)
@@ -128,8 +125,8 @@ class Engine(ABC):
         """Make sure that a commit would be kept."""
 
     @abstractmethod
-    def _reason(self, error: Exception) -> str | None:
-        """Say why the database cannot be used; None where the statement is wrong."""
+    def _reason(self, error: Exception) -> str:
+        """Say why the database cannot be used."""
 
     @abstractmethod
     def _is_undone(self, error: Exception) -> bool:
@@ -140,9 +137,9 @@ class Engine(ABC):
         try:
             return action(*values)
         except self._db_errors as error:
-            reason = self._reason(error)
-            if reason is None:
+            if isinstance(error, self._wrong):
                 raise
+            reason = self._reason(error)
             if reason != LOCKED:
                 self.close()
             raise UnavailableError(reason) from error
@@ -152,13 +149,9 @@ class Engine(ABC):
         """Say at the start that a database cannot be used, and close it."""
         try:
             yield
-        except BaseException as error:
+        except Exception as error:
             self.close()
-            why = None
-            if isinstance(error, UnavailableError):
-                why = error.reason
-            elif isinstance(error, self._db_errors):
-                why = self._reason(error) or f"cannot be used ({type(error).__name__})"
-            if why is None:
+            if not isinstance(error, (UnavailableError, *self._db_errors)):
                 raise
+            why = error.reason if isinstance(error, UnavailableError) else self._reason(error)
             raise SettingsError(f"the service's database {name} {why}{advice}") from error

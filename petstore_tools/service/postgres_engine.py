@@ -95,6 +95,7 @@ class PostgresEngine(Engine):
 
     row_lock = " FOR UPDATE"
     _db_errors = (psycopg.Error, OSError)
+    _wrong = (errors.DataError, errors.IntegrityError, errors.ProgrammingError)
     _db: _Connection | None
     _opening: list[Statement] = []  # noqa: RUF012 - replaced, never changed
 
@@ -115,7 +116,12 @@ class PostgresEngine(Engine):
         db, opening, self._opening = self._connection(), self._opening, []
         if db.info.transaction_status == TransactionStatus.IDLE and not opening:
             db.until = math.inf  # that of the last transaction has passed
-        cursors = [db.execute(_percent(text), values) for text, values in (*opening, *statements)]
+        try:
+            cursors = [db.execute(_percent(text), values) for text, values in (*opening, *statements)]
+        except psycopg.Error:  # of an earlier one: none behind it runs before the server has seen a sync
+            with suppress(psycopg.Error):
+                db.queue.sync()
+            raise
         db.queue.sync()
         rows = [cursor.fetchall() if cursor.description else [] for cursor in cursors[len(opening) :]]
         reported = (b"default_transaction_read_only", b"in_hot_standby")
@@ -128,9 +134,7 @@ class PostgresEngine(Engine):
         self._connection().until = until
         self._opening = _BEGIN if durable else _BEGIN_LOOSELY
 
-    def _reason(self, error: Exception) -> str | None:
-        if isinstance(error, (errors.DataError, errors.IntegrityError, errors.ProgrammingError)):
-            return None
+    def _reason(self, error: Exception) -> str:
         reasons: dict[type[Exception], str] = {
             errors.LockNotAvailable: LOCKED,
             errors.QueryCanceled: SILENT,
@@ -142,9 +146,8 @@ class PostgresEngine(Engine):
         return reasons.get(type(error), f"cannot be used ({state})" if state else "cannot be reached")
 
     def _is_undone(self, error: Exception) -> bool:
-        if isinstance(error, errors.IdleInTransactionSessionTimeout):
-            return True
-        return isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR"
+        idle = isinstance(error, errors.IdleInTransactionSessionTimeout)
+        return idle or (isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR")
 
     def _connection(self) -> _Connection:
         if self._db is None:

@@ -33,7 +33,9 @@ class SqliteEngine(Engine):
         SettingsError: It is no database of this service, was emptied, or is of a newer version.
     """
 
+    local = True
     _db_errors = (sqlite3.Error, OSError)
+    _wrong = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError)
     _db: sqlite3.Connection | None
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
@@ -53,11 +55,6 @@ class SqliteEngine(Engine):
             with self.transaction(durable=True):
                 _bring_up_to_date(self._connection(), path.name)
 
-    @property
-    def local(self) -> bool:
-        """Whether it is open."""
-        return self._db is not None
-
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
         """One a pet: as many as there are."""
         return [(_ADD, pet) for pet in pets]
@@ -67,6 +64,8 @@ class SqliteEngine(Engine):
         return [db.execute(*statement).fetchall() for statement in statements]
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
+        if self._db is None and within_s == 0:
+            raise UnavailableError(LOCKED)  # for all we know: to open it may take long
         db = self._connection()
         if durable != self._now_durable and self._durability == "FULL":
             db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -82,9 +81,7 @@ class SqliteEngine(Engine):
         if not same:
             raise UnavailableError(GONE)
 
-    def _reason(self, error: Exception) -> str | None:
-        if isinstance(error, (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError)):
-            return None
+    def _reason(self, error: Exception) -> str:
         reasons = {
             sqlite3.SQLITE_BUSY: LOCKED,
             sqlite3.SQLITE_READONLY: READ_ONLY,

@@ -28,7 +28,7 @@ def without(request: Request) -> Response | None:
 
 
 def over(work: Work, *, local: bool) -> Batches:
-    return Batches(work, refuse, without=without, local=lambda: local)
+    return Batches(work, refuse, without=without, local=local)
 
 
 def run(made: Batches, *methods: str) -> list[int]:
@@ -140,7 +140,7 @@ def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(caplog: pytes
             raise failures.pop()
         return work(batch, here)
 
-    made = Batches(fails, refuse, without=without, local=lambda: True)
+    made = Batches(fails, refuse, without=without, local=True)
 
     assert run(made, "GET", "POST") == [500, 500]
     assert run(made, "GET") == [200]
