@@ -100,9 +100,10 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
         if given and not mark:
             raise SheetError(f"{path.name} is not text in {given}") from error
     else:
-        # result files are marked, so that they are read alike with and without the option
-        kept = "utf-16" if "16" in encoding else "utf-8-sig" if given or mark else encoding
-        notes = ("read as UTF-16",) if "16" in encoding else ()
+        if given and not mark:  # result files are marked, so that they are read alike without the option
+            return CsvSource(text=text, encoding="utf-8-sig", suffix=path.suffix)
+        wide = encoding.startswith("utf-16")
+        kept, notes = ("utf-16", ("read as UTF-16",)) if wide else (encoding, ())
         return CsvSource(text=text, encoding=kept, suffix=path.suffix, notes=notes)
     lines: list[str] = []
     guessed: dict[int, str] = {}
@@ -151,11 +152,8 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
                 yield number, cells
             return
         except csv.Error as error:
-            why = (
-                "has a quotation mark that is never closed"
-                if "end of data" in str(error)
-                else "cannot be split"
-            )
+            is_open = "end of data" in str(error)
+            why = "has a quotation mark that is never closed" if is_open else "cannot be split"
             file.seek(end)
             line, end, number = file.readline(), file.tell(), number + 1
             yield number, MalformedLine(line.rstrip("\r\n"), why)
