@@ -34,11 +34,6 @@ _FAULTS: Final = {  # pydantic's kinds, in words for people
     "greater_than_equal": "must be a number of seconds from 0 on",
     "literal_error": 'must be "production" or "staging"',
 }
-_EXAMPLES: Final = {
-    "base_url": ("base address", "https://HOST/v1"),
-    "staging_base_url": ("base address for staging", "https://HOST/v1"),
-    "api_key": ("API key", "YOUR KEY"),
-}
 Variables = Mapping[str, str] | None  # None: those of the process, which no frame should hold: one is the key
 
 
@@ -180,7 +175,9 @@ def category_file(environ: Variables = None) -> Path | None:
 
 
 def _missing(entry: str, environ: Variables) -> SettingsError:
-    staging, (what, example) = entry == "staging_base_url", _EXAMPLES[entry]
+    staging = entry == "staging_base_url"
+    what, example = ("API key", "YOUR KEY") if entry == "api_key" else ("base address", "https://HOST/v1")
+    what += " for staging" if staging else ""
     argument = 'environment="staging", base_url' if staging else entry
     configure = "" if staging else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
     return SettingsError(
