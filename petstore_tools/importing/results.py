@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_OUTCOMES: Final = ("created", "rejected", "unknown", "unsent", "held", "skipped")
+OUTCOMES: Final = ("created", "rejected", "unknown", "unsent", "held", "skipped")
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class ImportResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
-        counts: dict[str, Any] = {name: getattr(self, name) for name in ("rows", *_OUTCOMES)}
+        counts: dict[str, Any] = {name: getattr(self, name) for name in ("rows", *OUTCOMES)}
         resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
         written = {"journal": self.journal, "not_written": list(self.not_written)}
         return {**counts, "resumes_at": resumes_at, **written}
@@ -162,7 +162,7 @@ class ImportResult:
 
     def _counts(self) -> list[tuple[str, int]]:
         """Return the outcomes of its rows, and how many have each; created ones always."""
-        counts = [(name, getattr(self, name)) for name in _OUTCOMES]
+        counts = [(name, getattr(self, name)) for name in OUTCOMES]
         return [(name, count) for name, count in counts if count or name == "created"]
 
     def _repr_html_(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.journals import OtherImports, other_imports
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Opened
-from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.results import OUTCOMES, ImportResult
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
 from petstore_tools.listing.pages import Inventory
@@ -66,113 +66,115 @@ def run(
         preview = check(inventory, opened, journal.entries(), others)
         if announce(preview) is False:
             return None
-        if preview.refusal:
-            raise SheetError(preview.refusal)
-        if preview.to_send:
-            result_files.check_folder(options.path)
-        tally, sender = Tally(), Sender(client, journal, progress, preview.to_send)
-        calls = CallOptions(bulk=True, wait=options.wait, on_wait=sender.show_wait, on_sent=tally.count)
-        steps = _Steps(inventory, folder, options, journal, sender, calls)
-        stopped, to_compare = None, preview.to_send and options.baseline is not False and journal.is_new
-        if to_compare and preview.forecast.baseline:
-            most = None if options.baseline else preview.forecast.baseline
-            preview, stopped = steps.compare(opened, others, most)
-        steps.add_rows(preview)
-        created_before = journal.states()["created"]
-        stopped = stopped or steps.send_and_reconcile()
-        journal.mark_lost(now=client.clock.now())
-        result = replace(
-            steps.result(preview, stopped),
-            created_now=journal.states()["created"] - created_before,
-            requests=tally.sent,
-            not_compared=bool(to_compare) and stopped is None and journal.baseline is None,
-        )
-    if stopped is not None and stopped.error is not None:
+        this_run = _Run(inventory, folder, journal, preview, progress)
+        this_run.compare(opened, others)
+        this_run.add_rows()
+        this_run.send()
+        result = this_run.result()
+    if (stopped := result.stopped) is not None and stopped.error is not None:
         raise stopped.error
     if stopped is not None and stopped.kind == "interrupted":
         raise Interrupted(f"{result}; the same call goes on", result=result)
     return result
 
 
-@dataclass(frozen=True)
-class _Steps:
-    """The steps of one run, in their order, and what they share."""
+class _Run:
+    """The steps of one run, in their order; each leaves what it found for the next."""
 
-    inventory: Inventory
-    folder: Path
-    options: ImportOptions
-    journal: Journal
-    sender: Sender
-    call_options: CallOptions
+    def __init__(
+        self,
+        inventory: Inventory,
+        folder: Path,
+        journal: Journal,
+        preview: ImportPreview,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        if preview.refusal:
+            raise SheetError(preview.refusal)
+        if preview.to_send:
+            result_files.check_folder(preview.options.path)
+        self._inventory, self._client, self._folder = inventory, inventory.client, folder
+        self._journal, self._preview, self._options = journal, preview, preview.options
+        self._tally, self._sender = Tally(), Sender(self._client, journal, progress, preview.to_send)
+        self._calls = CallOptions(
+            bulk=True, wait=self._options.wait, on_wait=self._sender.show_wait, on_sent=self._tally.count
+        )
+        self._stopped: Stopped | None = None
+        self._not_compared = False
 
     @property
-    def reserving(self) -> CallOptions:
+    def _reserving(self) -> CallOptions:
         """Options of calls that leave some requests of each day, as many as the plan in force says."""
-        plan, _ = self.inventory.client.gate.read()
-        return replace(self.call_options, reserve_per_day=reserve_per_day(plan, self.options.reserve))
+        plan, _ = self._client.gate.read()
+        return replace(self._calls, reserve_per_day=reserve_per_day(plan, self._options.reserve))
 
-    def compare(
-        self, opened: Opened, others: OtherImports, max_requests: int | None
-    ) -> tuple[ImportPreview, Stopped | None]:
+    def compare(self, opened: Opened, others: OtherImports) -> None:
         """
-        List the baseline, and check the file once more against the animals that exist.
-
-        Returns:
-            The checked file, and what stopped the listing.
+        Before the first create, list the baseline, and check the file against the animals that exist.
 
         Raises:
             SheetError: Rows of the file exist already, and nothing was said of such rows.
         """
-        animals, stopped = None, None
+        most, asked = self._preview.forecast.baseline, self._options.baseline
+        if not self._preview.to_send or asked is False or not self._journal.is_new:
+            return
+        animals = None
         try:  # some requests are left to reconcile, too
-            animals = lookup.list_inventory(self.inventory, self.reserving, max_requests=max_requests)
+            if most:
+                animals = lookup.list_inventory(
+                    self._inventory, self._reserving, max_requests=None if asked else most
+                )
         except STOPS as error:
-            stopped = Stopped.of(error)
-        ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
-        existing = Counter(content for pet_id, content in animals or () if pet_id not in ours)
-        preview = check(self.inventory, opened, self.journal.entries(), others, existing)
-        if preview.refusal:
-            raise SheetError(preview.refusal)
+            self._stopped = Stopped.of(error)
+        self._not_compared = animals is None and self._stopped is None
         if animals is not None:
-            now = self.inventory.client.clock.now()
-            self.journal.keep_baseline((pet_id for pet_id, _ in animals), now=now)
-        return preview, stopped
+            ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
+            existing = Counter(content for pet_id, content in animals if pet_id not in ours)
+            self._preview = check(self._inventory, opened, self._journal.entries(), others, existing)
+            if self._preview.refusal:
+                raise SheetError(self._preview.refusal)
+            self._journal.keep_baseline((pet_id for pet_id, _ in animals), now=self._client.clock.now())
 
-    def add_rows(self, preview: ImportPreview) -> None:
-        """Add the rows of a checked file to the journal, with how it is read and what was left out."""
-        table, options, about = preview.table, self.options, {}
+    def add_rows(self) -> None:
+        """Add the rows of the file to the journal, with how it is read and what was left out."""
+        table, options, about = self._preview.table, self._options, {}
         if not table.rejects_of and options.from_journal is None:
-            facts = {"reading": options.reading, "header": table.titles, "bad_rows": preview.bad_rows}
+            facts = {"reading": options.reading, "header": table.titles, "bad_rows": self._preview.bad_rows}
             about = {name: json.dumps(value) for name, value in facts.items()} | {"sheet": table.source.name}
-        self.journal.add_rows(
-            preview.merged,
-            now=self.inventory.client.clock.now(),
+        self._journal.add_rows(
+            self._preview.merged,
+            now=self._client.clock.now(),
             titles=table.titles,
             about=about,
             partial=bool(table.rejects_of),
             send_skipped=options.existing == "send",
         )
 
-    def send_and_reconcile(self) -> Stopped | None:
+    def send(self) -> None:
+        """Send what is unsent, and reconcile what is unknown; what is lost in the end is unknown."""
+        self._stopped = self._stopped or self._send_and_reconcile()
+        self._journal.mark_lost(now=self._client.clock.now())
+
+    def _send_and_reconcile(self) -> Stopped | None:
         """Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist."""
         chosen: set[int] = set()
         fruitless = 0
         try:
             while fruitless < MAX_FRUITLESS_ROUNDS:
-                created = self.journal.states()["created"]
-                stopped = self.sender.run(self._unsent(chosen), self.reserving)
+                created = self._journal.states()["created"]
+                stopped = self._sender.run(self._unsent(chosen), self._reserving)
                 if stopped is not None and not stopped.may_recover:
                     return stopped
                 if too_early := self._too_early():
                     return stopped or too_early
                 outcomes = lookup.reconcile_unknown(
-                    self.inventory, self.folder, self.journal, self.call_options, resend=self.options.resend
+                    self._inventory, self._folder, self._journal, self._calls, resend=self._options.resend
                 )
-                states = self.journal.states()
+                states = self._journal.states()
                 if not states["unsent"]:
                     return None
                 if not self._unsent(chosen):
-                    first = option(f"first={self.options.first}")
+                    first = option(f"first={self._options.first}")
                     return Stopped(
                         "first rows",
                         f"the first rows were sent; run it again without {first} to send the rest",
@@ -188,18 +190,18 @@ class _Steps:
 
     def _unsent(self, chosen: set[int]) -> list[Entry]:
         """Return the rows to send; where only the first are wanted, they are the chosen keys."""
-        unsent = [entry for entry in self.journal.entries(wanted=2) if entry.state == "unsent"]
-        if self.options.first is None:
+        unsent = [entry for entry in self._journal.entries(wanted=2) if entry.state == "unsent"]
+        if self._options.first is None:
             return unsent
         others = [entry.key for entry in unsent if entry.key not in chosen]
-        chosen.update(others[: self.options.first - len(chosen)])
+        chosen.update(others[: self._options.first - len(chosen)])
         return [entry for entry in unsent if entry.key in chosen]
 
     def _too_early(self) -> Stopped | None:
         """Say that unknown rows are left to a later call, where the wait is longer than a call may wait."""
-        client = self.inventory.client
-        at = lookup.reconcilable_at(client, self.journal.entries())
-        if self.options.wait or at - client.clock.now() <= client.max_wait_s:
+        client = self._client
+        at = lookup.reconcilable_at(client, self._journal.entries())
+        if self._options.wait or at - client.clock.now() <= client.max_wait_s:
             return None
         why = (
             f"what became of the unknown rows can be found out from {utc_text(at)} on; run the same call "
@@ -207,32 +209,30 @@ class _Steps:
         )
         return Stopped("unknown rows", why, at)
 
-    def result(self, preview: ImportPreview, stopped: Stopped | None) -> ImportResult:
-        """Write the result files, and say what became of every row; what this run did comes later."""
-        entries = tuple(self.journal.entries(wanted=2))
+    def result(self) -> ImportResult:
+        """Write the result files, and say what became of every row."""
+        preview = self._preview
+        entries = tuple(self._journal.entries(wanted=2))
         if any(isinstance(row.number, FrameRow) for row in preview.good[:1]):
             numbers = {row.number: row.number for row in preview.good}  # with their labels
             entries = tuple(replace(e, number=numbers.get(e.number, e.number)) for e in entries)
-        files, not_written = result_files.write(preview, self.journal)
-        counts = Counter(entry.state for entry in entries)
-        kept = self.options.from_journal
+        files, not_written = result_files.write(preview, self._journal)
+        kept = self._options.from_journal
         bad_rows = preview.bad_rows if kept is None else kept.bad_rows
+        counts = Counter(rejected=bad_rows, held=len(preview.held), skipped=preview.dropped)
+        counts.update(entry.state for entry in entries)
         return ImportResult(
             file=preview.file,
             environment=preview.environment,
             rows=len(preview.good) + bad_rows + preview.dropped,
-            created=counts["created"],
-            rejected=counts["rejected"] + bad_rows,
-            unknown=counts["unknown"],
+            **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(bool(entry.candidates) for entry in entries),
-            unsent=counts["unsent"],
-            held=len(preview.held),
-            skipped=counts["skipped"] + preview.dropped,
-            created_now=0,
-            requests=0,
-            stopped=stopped,
-            journal=self.journal.id,
+            created_now=counts["created"] - preview.created,
+            requests=self._tally.sent,
+            stopped=self._stopped,
+            journal=self._journal.id,
             files=files,
+            not_compared=self._not_compared,
             not_written=not_written,
             entries=entries,
             bad=preview.bad,
