@@ -155,7 +155,7 @@ class PetStore:
         listing = Listing.as_listed(frame)
         notes = [] if listing.complete or first is not None else [listing.shortfall]
         notes += listing.notes
-        if age is not None and listing.complete and (note := self.snapshot_store.try_keep(frame)[1]):
+        if age is not None and listing.complete and (note := self.snapshot_store.try_keep(frame)):
             notes.append(note)
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)

@@ -14,6 +14,8 @@ from petstore_tools.history.of_0_1 import folded_in
 from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.text import pluralize, text_table
 
+MINUTE = "%Y-%m-%d %H:%M"
+
 
 @click.group("history", cls=Group, invoke_without_command=True)
 @click.option("--id", "pet_id", type=int, metavar="N", help="Only the animal with this id.")
@@ -55,8 +57,12 @@ def history_(
         return exits.DONE
     shown = history.head(options.SHOWN_ROWS)
     rows = [
-        (*values, f"{first_seen:%Y-%m-%d %H:%M}", _ended(ended_between))
-        for *values, first_seen, _, ended_between in shown.itertuples(index=False)
+        (
+            *values,
+            f"{first_seen:{MINUTE}}",
+            f"{ended.left:{MINUTE}} and {ended.right:{MINUTE}}" if ended == ended else "",
+        )
+        for *values, first_seen, _, ended in shown.itertuples(index=False)
     ]
     titles = (*spec.PET_FIELDS, "first seen (UTC)", "ended between (UTC)")
     click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
@@ -94,11 +100,3 @@ def compact(environment: str | None, *, yes: bool) -> int:
             path.unlink()
         click.echo(f"{pluralize(len(files), 'file')} deleted; the history holds their listings.")
     return exits.DONE
-
-
-def _ended(between: object) -> str:
-    """Write the two listings between which something ended, on one line."""
-    left, right = getattr(between, "left", None), getattr(between, "right", None)
-    if left is None or right is None:
-        return ""
-    return f"{left:%Y-%m-%d %H:%M} and {right:%Y-%m-%d %H:%M}"

@@ -11,13 +11,13 @@ Only complete listings of the whole inventory are kept. A listing with a filter 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, Self
 
 from petstore_tools import spec
 from petstore_tools.errors import (
@@ -81,33 +81,26 @@ class Snapshot:
         return f"Snapshot({utc_text(self.listing.ended_at)}, {pluralize(self.listing.rows, 'animal')}{of})"
 
 
-class Snapshots(Sequence[Snapshot]):
+class Snapshots(tuple[Snapshot, ...]):
     """
     The kept listings of one service, oldest first.
 
-    Args:
+    Attributes:
         folder: Where the stays lie, as Parquet files: `open/*.parquet` and `closed/day=*/*.parquet`.
-        found: The snapshots.
     """
 
-    def __init__(self, folder: Path, found: Sequence[Snapshot]) -> None:
-        self.folder, self._found = folder, tuple(found)
+    folder: Path
 
-    @overload
-    def __getitem__(self, at: int) -> Snapshot: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Snapshot]: ...
-    def __getitem__(self, at: int | slice) -> Snapshot | Sequence[Snapshot]:
-        """Return one by its place, -1 the newest."""
-        return self._found[at]
-
-    def __len__(self) -> int:
-        return len(self._found)
+    def __new__(cls, folder: Path, found: Iterable[Snapshot]) -> Self:
+        """Make it of a folder and what was found there."""
+        self = super().__new__(cls, found)
+        self.folder = folder
+        return self
 
     def __repr__(self) -> str:
-        if not self._found:
+        if not self:
             return "no snapshots yet"
-        first, last = self._found[0].listing, self._found[-1].listing
+        first, last = self[0].listing, self[-1].listing
         span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
         return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {pluralize(last.rows, 'animal')}"
 
@@ -198,19 +191,19 @@ class SnapshotStore:
             kept = self.storage.add(frame)
         return Snapshot(listing, kept, self.storage)
 
-    def try_keep(self, frame: pd.DataFrame) -> tuple[Snapshot | None, str]:
-        """Keep a complete listing of all animals where that is possible, and say what was in the way."""
-        if Listing.as_listed(frame).status is not None:
-            return None, ""
+    def try_keep(self, frame: pd.DataFrame) -> str:
+        """Keep a complete listing of all animals where that is possible; say what was in the way, else ""."""
+        why = ""
         try:
-            return self.keep(frame), ""
+            if Listing.as_listed(frame).status is None:
+                self.keep(frame)
         except MissingExtraError:
-            return None, ""
+            pass
         except OSError as error:
-            why = (error.strerror or str(error)).casefold()
-            return None, f"this listing was not kept as a snapshot: its folder cannot be written ({why})"
+            why = f"its folder cannot be written ({(error.strerror or str(error)).casefold()})"
         except FrameError as error:
-            return None, f"this listing was not kept as a snapshot: {error}"
+            why = str(error)
+        return why and f"this listing was not kept as a snapshot: {why}"
 
     def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
         """Return the newest listing that is not older than `age`, as a frame; None where there is none."""
@@ -239,21 +232,14 @@ class SnapshotStore:
         until = None if _is_last(given) else instant(given, now)
         try:
             kept = [s for s in self.all(status) if until is None or s.listing.ended_at < now]
-        except FrameError as error:
-            return None, (f"not compared with an earlier listing: {error}",)
-        if not kept:
-            return None, ("no earlier snapshot to compare with",)
-        if until is None:
-            until = self._reported_at(status)
-            chosen, note = (
-                kept[-1],
-                "no report was written to a file before: compared with the newest snapshot",
-            )
-        else:
+            if not kept:
+                return None, ("no earlier snapshot to compare with",)
             chosen, note = kept[0], f"no snapshot is as old as {given}: compared with the oldest"
-        if until is not None and (suitable := [s for s in kept if s.listing.ended_at <= until]):
-            chosen, note = suitable[-1], ""
-        try:
+            if until is None:
+                until, chosen = self._reported_at(status), kept[-1]
+                note = "no report was written to a file before: compared with the newest snapshot"
+            if until is not None and (suitable := [s for s in kept if s.listing.ended_at <= until]):
+                chosen, note = suitable[-1], ""
             return chosen.frame(), (note,) if note else ()
         except FrameError as error:
             return None, (f"not compared with an earlier listing: {error}",)
@@ -288,10 +274,8 @@ class SnapshotStore:
         others = sorted(set(stays["status"].dropna()) - set(spec.STATUSES))
         statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
         last_seen = stays["last_seen"].where(stays["gone_by"].notna())
-        return stays[list(spec.PET_FIELDS)].assign(
+        return stays[[*spec.PET_FIELDS, "first_seen", "last_seen"]].assign(
             status=stays["status"].astype("object").astype(statuses),
-            first_seen=stays["first_seen"],
-            last_seen=stays["last_seen"],
             ended_between=pd.arrays.IntervalArray.from_arrays(last_seen, stays["gone_by"], closed="both"),
         )
 

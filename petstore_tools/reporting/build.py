@@ -142,15 +142,11 @@ def report_and_keep(
     listing = frames.listing_of(pets)
     older, notes = since or (None, ())
     if not listing.complete:
-        notes = (
-            ()
-            if since is None
-            else ("this listing is not complete, so it is not compared with an earlier one",)
-        )
-        return replace(status_report(pets, partial=partial, **options), notes=notes)
+        notes = ("this listing is not complete, so it is not compared with an earlier one",)
+        report = status_report(pets, partial=partial, **options)
+        return report if since is None else replace(report, notes=notes)
     report = status_report(pets, since=older, **options)
-    _, note = snapshots.try_keep(pets)
-    notes += (note,) if note else ()
+    notes += tuple(filter(None, [snapshots.try_keep(pets)]))
     over_time: dict[str, Any] = {}
     with suppress(MissingExtraError, FrameError, OSError):  # the report holds without them
         over_time = _over_time(snapshots, listing)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import getpass
+import re
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, formataddr, localtime, make_msgid, parseaddr
 from html import escape
-from pathlib import PurePath
 
 import pandas as pd
 
@@ -17,10 +17,7 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.tables import for_people
 from petstore_tools.text import html_table
 
-_KINDS = {
-    ".html": ("text", "html"),
-    ".xlsx": ("application", "vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-}
+_XLSX = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def mail(
@@ -31,7 +28,8 @@ def mail(
     facts: Sequence[str],
     tables: Sequence[tuple[str, pd.DataFrame]],
     end: Sequence[str],
-    attachments: Mapping[str, bytes],
+    page: str,
+    workbook: bytes,
 ) -> bytes:
     """
     Return a mail that `sendmail -t` sends, and that a mail program opens as a draft.
@@ -43,14 +41,15 @@ def mail(
         facts: Paragraphs above the tables.
         tables: With their titles.
         end: Sentences below them.
-        attachments: Content of the files by name (`.html` or `.xlsx`).
+        page: The report as HTML, which is attached.
+        workbook: The report as a workbook, which is attached.
 
     Raises:
         ArgumentError: An address or the subject cannot stand in a mail.
     """
     message = EmailMessage(policy=SMTP)
     host = socket.gethostname() or "localhost"
-    message["From"] = f"{getpass.getuser()}@{host}"
+    message["From"] = f"{_user()}@{host}"
     if to:
         message["To"] = ", ".join(map(_address, to))
     message["Subject"] = one_line(subject, "the subject")
@@ -59,11 +58,20 @@ def mail(
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
     message.set_content(text)
     message.add_alternative(_body(subject, facts, tables, end), subtype="html")
-    for name, content in attachments.items():
-        kind, subtype = _KINDS[PurePath(name).suffix]
-        params = {"charset": "utf-8"} if kind == "text" else None
-        message.add_attachment(content, maintype=kind, subtype=subtype, filename=name, params=params)
+    params = {"charset": "utf-8"}
+    message.add_attachment(
+        page.encode(), maintype="text", subtype="html", filename="report.html", params=params
+    )
+    message.add_attachment(workbook, maintype="application", subtype=_XLSX, filename="report.xlsx")
     return message.as_bytes()
+
+
+def _user() -> str:
+    """Return the name of the user as an address may hold it; an account without a name has one, too."""
+    try:
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", getpass.getuser())
+    except (KeyError, OSError):
+        return "petstore-tools"
 
 
 def one_line(text: str, what: str) -> str:

@@ -201,7 +201,8 @@ class StatusReport:
             facts=self._facts,
             tables=self._read_tables(),
             end=self.made,
-            attachments={"report.html": self.to_html().encode(), "report.xlsx": self._workbook()},
+            page=self.to_html(),
+            workbook=self._workbook(),
         )
         if path is not None:
             self._write(path, content)

@@ -57,6 +57,23 @@ def test_a_mail_has_the_headers_that_sendmail_and_mail_programs_need(report: Sta
     assert all(mail[name] for name in ("From", "Date", "Message-ID"))
 
 
+@pytest.mark.parametrize(
+    ("name", "sender"),
+    [("Ann Müller", "Ann-M-ller"), ("OFFICE\\ann", "OFFICE-ann"), (None, "petstore-tools")],
+)
+def test_a_mail_has_a_sender_whatever_the_account_is_called(
+    report: StatusReport, monkeypatch: pytest.MonkeyPatch, name: str | None, sender: str
+) -> None:
+    """A name that is no address, and an account of a container that has none."""
+
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found")
+
+    monkeypatch.setattr("getpass.getuser", nobody if name is None else lambda: name)
+
+    assert parsed(report.to_mail())["From"].addresses[0].username == sender
+
+
 def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     """Its tables need no style sheet; how it was made stands at its end; nothing from outside is markup."""
     mail = parsed(report.to_mail())
