@@ -55,20 +55,22 @@ def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
     return table.assign(change=table["now"] - table["before"])
 
 
-def summary(now: int, before: int, moved: pd.DataFrame) -> pd.DataFrame:
+def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> pd.DataFrame:
     """
     Count what is asked first: how many animals, how many came, were sold, are gone.
+
+    Listings of one status cannot tell an animal that is new from one that had another status before.
 
     Returns:
         Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1).
     """
-    counts = {
-        "animals before": before,
-        "new": int((moved["from"] == NEW).sum()),
-        "sold": int(((moved["to"] == "sold") & (moved["from"] != NEW)).sum()),
-        "gone": int((moved["to"] == GONE).sum()),
-        "animals now": now,
-    }
+    new, gone = int((moved["from"] == NEW).sum()), int((moved["to"] == GONE).sum())
+    sold = int(((moved["to"] == "sold") & (moved["from"] != NEW)).sum())
+    if status is None:
+        between = {"new": new, "sold": sold, "gone": gone}
+    else:
+        between = {f"became {status} or new": new, f"no longer {status} or gone": gone}
+    counts = {"animals before": before, **between, "animals now": now}
     table = pd.DataFrame({"what": list(counts), "animals": list(counts.values())})
     return table.assign(share=table["animals"] / max(before, 1))
 

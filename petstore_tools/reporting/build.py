@@ -105,7 +105,7 @@ def _compared(report: StatusReport, pets: pd.DataFrame, since: pd.DataFrame) -> 
     return replace(
         report,
         since=older,
-        summary=counting.summary(listing.rows, older.rows, moved),
+        summary=counting.summary(listing.rows, older.rows, moved, listing.status),
         changes=counting.changes(counting.breakdown(since)["count"], report.breakdown["count"]),
         changes_by_category=counting.changes(
             counting.by_category(since, {})["total"], report.by_category["total"]

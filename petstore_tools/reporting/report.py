@@ -30,6 +30,11 @@ _UNCERTAIN: Final = (
     "status are counted only for what began and ended while listings were kept."
 )
 
+_ONE_STATUS: Final = (
+    "In a report on one status, an animal that is new may have had another status before, and one that is gone "
+    "may have another one now."
+)
+
 
 @dataclass(frozen=True)
 class StatusReport:
@@ -116,6 +121,8 @@ class StatusReport:
         times = f"from {self.when(listing.started_at)} to {self.when(listing.ended_at)}"
         uncertain = [_UNCERTAIN] if self.since is not None or self.counts is not None else []
         unset = "Animals without a status are counted as unset."
+        if self.since is not None and listing.status is not None:
+            uncertain.append(_ONE_STATUS)
         return [
             f"{reason[:1].upper()}{reason[1:]}.",
             f"Read {times}, {self.cost_text}.",

@@ -143,6 +143,22 @@ def test_a_report_on_one_status_has_no_rows_of_zeros() -> None:
     assert "available" not in text.split("## By category")[1]
 
 
+def test_a_report_on_one_status_does_not_say_that_nothing_was_sold() -> None:
+    """An animal that became sold is not in the older listing of what is sold: it may be a new one as well."""
+    with Sandbox(animals=60) as box:
+        box.store.snapshot()
+        box.advance(days=1)
+        box.change(2, status="sold")
+        report = box.store.status_report(status="sold", since="1d")
+
+    assert report.summary is not None
+    assert report.summary.set_index("what")["animals"].iloc[1:3].to_dict() == {
+        "became sold or new": 1,
+        "no longer sold or gone": 0,
+    }
+    assert "may have had another status before" in report.to_html()
+
+
 def test_the_face_has_no_word_of_paging_or_requests(report: StatusReport) -> None:
     """They stand at the end."""
     front, end = report.to_html().split("How this was made")
