@@ -34,8 +34,9 @@ def time_in_status(
         The columns of `by`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no longer).
     """
     times = _named(history)
-    began, ended = _middle_of_begin(times, listed_at), _middle_of_end(times)
-    times = times.assign(days=(ended - began).dt.total_seconds() / DAY_S).dropna(subset=["days"])
+    ended = pd.arrays.IntervalArray(times["ended_between"]).mid
+    days = (ended - _middle_of_begin(times, listed_at)).dt.total_seconds() / DAY_S
+    times = times.assign(days=days).dropna(subset=["days"])
     groups = times.groupby(list(by), observed=True, sort=True)["days"]
     table = groups.agg(animals="size", median_days="median", days_90=lambda days: days.quantile(0.9))
     return table.reset_index()
@@ -71,12 +72,6 @@ def flow(moved: pd.DataFrame) -> pd.DataFrame:
 
 def _named(history: pd.DataFrame) -> pd.DataFrame:
     return history.assign(status=history["status"].astype("object").fillna(UNSET))
-
-
-def _middle_of_end(history: pd.DataFrame) -> pd.Series:
-    between = pd.arrays.IntervalArray(history["ended_between"])
-    left = pd.Series(between.left, index=history.index)
-    return left + (pd.Series(between.right, index=history.index) - left) / 2
 
 
 def _middle_of_begin(history: pd.DataFrame, listed_at: Sequence[datetime]) -> pd.Series:

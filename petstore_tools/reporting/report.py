@@ -31,8 +31,8 @@ _UNCERTAIN: Final = (
 )
 
 _ONE_STATUS: Final = (
-    "In a report on one status, an animal that is new may have had another status before, and one that is gone "
-    "may have another one now."
+    "In a report on one status, an animal that is new may have had another status before, and one that is "
+    "gone may have another one now."
 )
 
 
