@@ -152,7 +152,7 @@ class PageIterator:
         )
         self._pager = Pager(
             f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
-            limit=query.page_size,
+            limit=query.limit,
             first=query.first,
             scheme=schemes.parse(inventory.pagination or self._learnt.known_scheme),
             fixed=inventory.pagination is not None,

@@ -50,15 +50,10 @@ class ListQuery:
             raise ArgumentError(f"require must be 'complete' or None, not {self.require!r}")
 
     @property
-    def page_size(self) -> int:
-        """The `limit` of each request."""
-        return self.limit if self.first is None else min(self.limit, self.first)
-
-    @property
     def query(self) -> str:
         """The query of the first page."""
         status = {} if self.status is None else {"status": self.status}
-        return urlencode({"limit": self.page_size, **status})
+        return urlencode({"limit": self.limit, **status})
 
 
 def check_status(status: str | None) -> None:

@@ -17,7 +17,7 @@ import pytest
 from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan
-from petstore_tools.errors import IncompleteListingError, PagingError, TransportError
+from petstore_tools.errors import IncompleteListingError, PagingError, ProtocolError, TransportError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 from petstore_tools.listing.schemes import SCHEMES
@@ -26,6 +26,7 @@ from petstore_tools.service.server import ThreadedServer
 
 EVERY = ("link", *(scheme.name for scheme in SCHEMES), "X-Next-Cursor=cursor")
 AMPLE = Plan(1_000_000, 100_000_000)
+REFUSED, FAILS = str(11 * 99), str(13 * 99)  # offsets of the pages 12 and 14: each repeats an animal
 
 
 @contextmanager
@@ -300,3 +301,27 @@ def test_ctrl_c_leaves_within_a_second_while_pages_are_under_way(tmp_path: Path)
     assert said.endswith("interrupted\n")
     assert int(said.split()[0]) >= 100
     assert took_s < 2  # a second, and the interpreter's own end
+
+
+def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None:
+    """Page 12 is a redirect while page 14 waits for another try: nothing more is sent."""
+    service = PagingService(pets(5_000), "offset", total=True)
+    answer = service.answer
+
+    def refusing(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if query.get("offset") == REFUSED:
+            return 302, {"Location": "https://elsewhere.example/v1"}, b""
+        return (503, {"Retry-After": "1"}, b"") if query.get("offset") == FAILS else answer(query)
+
+    def wait_longer(_: int) -> None:
+        service.latency_s = 0.4 if service.asked[-1].get("offset") == REFUSED else 0.02
+
+    service.answer, service.before = refusing, wait_longer  # type: ignore[method-assign]
+    with store_of(service, tmp_path, pagination="offset") as store:
+        with pytest.raises(ProtocolError, match="elsewhere"):
+            store.list_pets()
+        asked = [query.get("offset") for query in service.asked]
+        time.sleep(2.5)
+
+    assert asked.count(FAILS) == 1
+    assert len(service.asked) == len(asked)
