@@ -110,9 +110,17 @@ class Storage:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep other writers out, of this machine, until the block ends."""
+        """
+        Keep other writers out until the block ends.
+
+        Raises:
+            FrameError: Another machine uses the folder, which is on a network file system.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
-        connection = sqlite.connect(self.folder / "lock.db", durability="OFF")
+        try:
+            connection = sqlite.connect(self.folder / "lock.db", durability="OFF")
+        except sqlite.InUseError as error:
+            raise FrameError(f"the kept listings cannot be written: {error}") from error
         try:
             sqlite.begin(connection, wait_s=_WAIT_S)
             yield

@@ -209,7 +209,7 @@ class Sender:
         except ProtocolError as error:
             self._record(entry, Outcome("unknown", detail=str(error)))
             raise
-        latency_s = time.perf_counter() - left_at
+        latency_s = time.perf_counter() - left_at + self._client.ledger.takes_s
         outcome = judge(reply.status, reply.body, entry.content)
         self._record(entry, outcome)
         if outcome.state == "unsent":  # our request is wrong, not the row

@@ -104,7 +104,7 @@ class Gate:
         while True:
             if call_options.cancelled():
                 raise CallCancelled
-            decision = self._update(lambda throttle, now: throttle.ask(now, requester))
+            decision = self._update(lambda throttle, now: throttle.ask(now, requester), late=True)
             match decision:
                 case Go(token):
                     if waited:
@@ -182,16 +182,18 @@ class Gate:
     def _record(self, change: Callable[[Throttle, float], None]) -> None:
         # an error of the ledger must not cost the answer that is in hand: the next `acquire` meets the error,
         # and until then the request counts as in flight
+        def work(budget: Budget) -> None:
+            self._change(budget, change)
+            self._clock.poke()
+
         with suppress(LedgerError):
-            self._update(change)
-        self._clock.poke()
+            self.ledger.post(work)
 
-    def _update(self, change: Callable[[Throttle, float], T]) -> T:
+    def _update(self, change: Callable[[Throttle, float], T], *, late: bool = False) -> T:
+        return self.ledger.update(lambda budget: self._change(budget, change), late=late)
+
+    def _change(self, budget: Budget, change: Callable[[Throttle, float], T]) -> T:
         """Let `change` work on the budget; the time is read while the budget is held, not before."""
-
-        def work(budget: Budget) -> T:
-            now = self.now()
-            budget.follow(now, (_HOST, time.monotonic()) if isinstance(self._clock, SystemClock) else None)
-            return change(Throttle(self._plan, budget), now)
-
-        return self.ledger.update(work)
+        now = self.now()
+        budget.follow(now, (_HOST, time.monotonic()) if isinstance(self._clock, SystemClock) else None)
+        return change(Throttle(self._plan, budget), now)

@@ -1,29 +1,28 @@
 """
 The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database.
 
-Each of the three gives one caller at a time the budget (`update`), keeps what the caller made of it, says
-in words who shares it (`shared`), and how far its clock is ahead of this machine's (`ahead_s`): the times in
-a budget are the ledger's.
+Each of the three gives one caller at a time the budget (`update`, or `post` for what needs no answer), keeps
+what the caller made of it, says in words who shares it (`shared`), how far its clock is ahead of this
+machine's (`ahead_s`: the times in a budget are the ledger's), and what an update takes where that is felt
+(`takes_s`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
 
-from pydantic import SecretStr, TypeAdapter
+from pydantic import SecretStr
 
 from petstore_tools import sqlite
-from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError, without_frames
-from petstore_tools.throttle.budget import Budget, from_0_1
+from petstore_tools.errors import MissingExtraError, SettingsError, without_frames
+from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.turns import DatabaseLedger, Job
 
 if TYPE_CHECKING:
     import psycopg
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
 
-_BUDGET: Final = TypeAdapter(Budget)
 # the second: how long the database waits for a machine that vanished inside a transaction
 _BEGIN: Final = "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'"
 
@@ -70,107 +68,29 @@ class MemoryLedger:
     """A budget for the threads of this process only; forgotten with it."""
 
     shared = "in this process only: other processes on the same key are not counted"
-    ahead_s = 0.0
+    ahead_s = takes_s = 0.0
 
     def __init__(self) -> None:
         self._budget, self._lock = Budget(), threading.Lock()
 
-    def update(self, change: Callable[[Budget], T]) -> T:
+    def update(self, change: Callable[[Budget], T], *, late: bool = False) -> T:  # noqa: ARG002
         """Let `change` work on the budget alone."""
         with self._lock:
             return change(self._budget)
 
+    def post(self, change: Callable[[Budget], None]) -> None:
+        """Do as `update` does."""
+        self.update(change)
+
     def close(self) -> None:
         """Do nothing."""
-
-
-def _decoded(state: bytes) -> Budget:
-    """Return a budget as it was kept; no bytes are no budget yet."""
-    if b'"unspoken"' in state:
-        return _BUDGET.validate_python(from_0_1(json.loads(state)))
-    return _BUDGET.validate_json(state) if state else Budget()
-
-
-class _Database(ABC):
-    """
-    What the ledgers that processes share have in common: one transaction serves all threads that wait for it.
-
-    A thread queues what it wants to change and waits for its turn. Whoever has the turn takes the budget, and
-    then changes it for all that are queued by then; the others find their work done.
-
-    Args:
-        subject: Which budget (`subject`).
-    """
-
-    ahead_s = 0.0
-    _unusable: tuple[type[Exception], ...] = (OSError, ValueError)
-
-    def __init__(self, subject: str) -> None:
-        self._subject, self._turn = subject, threading.Lock()
-        self._queue: dict[Future[Any], Callable[[Budget], Any]] = {}
-        self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(self._open)
-
-    def update(self, change: Callable[[Budget], T]) -> T:
-        """Let `change` work on the budget alone, in one transaction with the others that wait for it."""
-        done: Future[T] = Future()
-        self._queue[done] = change
-        try:
-            with self._turn:
-                if not done.done():
-                    self._serve()
-            return done.result()
-        finally:
-            del self._queue[done]
-
-    def close(self) -> None:
-        """Close the connection."""
-        with self._turn:
-            self._connection.close()
-
-    def _waiting(self) -> dict[Future[Any], Callable[[Budget], Any]]:
-        return {done: change for done, change in self._queue.copy().items() if not done.done()}
-
-    def _serve(self) -> None:
-        """Change the budget for all that wait; where it cannot be used, all of them get the error."""
-        results: dict[Future[Any], Any] = {}
-
-        def changed(state: bytes) -> bytes:
-            budget = _decoded(state)
-            results.update({done: change(budget) for done, change in self._waiting().items()})
-            return _BUDGET.dump_json(budget)
-
-        try:
-            self._transact(changed)
-        except BaseException as error:
-            self._connection.close()
-            if not isinstance(error, self._unusable):
-                raise
-            failure = LedgerError(self._message(error))
-            failure.__cause__ = error
-            for done in self._waiting():
-                done.set_exception(failure)
-        else:
-            for done, result in results.items():
-                done.set_result(result)
-
-    @abstractmethod
-    def _open(self) -> sqlite.Closable:
-        """Return a connection; the table is there."""
-
-    @abstractmethod
-    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
-        """Replace the budget by what `changed` makes of it, in one transaction; nobody else can have it."""
-
-    @abstractmethod
-    def _message(self, error: BaseException) -> str:
-        """Say why the budget cannot be used, and what helps."""
 
 
 def _reason(error: BaseException, otherwise: str) -> str:
     return "its content is damaged" if isinstance(error, ValueError) else otherwise
 
 
-class SqliteLedger(_Database):
+class SqliteLedger(DatabaseLedger):
     """
     A budget as JSON in a file: exact under threads and processes, kept over restarts and kill -9.
 
@@ -183,10 +103,9 @@ class SqliteLedger(_Database):
     """
 
     shared = "with all processes of this user on this machine"
-    _unusable = (sqlite3.Error, OSError, ValueError)
 
     def __init__(self, path: Path, subject: str) -> None:
-        super().__init__(subject)
+        super().__init__(subject, self._open, sqlite3.Error)
         self.path = path
 
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
@@ -219,7 +138,7 @@ class SqliteLedger(_Database):
         return connection
 
 
-class PostgresLedger(_Database):
+class PostgresLedger(DatabaseLedger):
     """
     A budget in a PostgreSQL database, for a team on many machines; the database's clock is everybody's.
 
@@ -246,11 +165,24 @@ class PostgresLedger(_Database):
             import psycopg
         except ImportError as error:
             raise MissingExtraError("postgres", "a ledger on PostgreSQL") from error
-        super().__init__(subject)
+        super().__init__(subject, self._open, psycopg.Error)
         self._wall, self._url, self._psycopg = wall, url, psycopg
-        self._unusable = (psycopg.Error, OSError, ValueError)
+
+    def post(self, change: Callable[[Budget], None]) -> None:
+        """
+        Do as `update` does, but do not wait for it: the caller need not know that a far database has it.
+
+        The next request of this process shares the transaction. A process that ends waits for it.
+        """
+        job = Job(change, late=False)
+        self._queue.append(job)
+        try:
+            threading.Thread(target=self._wait_for, args=(job,), name="ledger").start()
+        except RuntimeError:  # the process is ending already
+            self._wait_for(job)
 
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+        began_at = time.monotonic()
         db: psycopg.Connection = self._connection.get()
         try:
             state = self._take_row(db)
@@ -262,6 +194,7 @@ class PostgresLedger(_Database):
             state = self._take_row(db)
         query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
         db.execute(query, (changed(state).decode(), self._subject))
+        self.takes_s = time.monotonic() - began_at
 
     def _take_row(self, db: psycopg.Connection) -> bytes:
         """Begin a transaction that holds the budget, and read the database's clock."""
@@ -273,8 +206,8 @@ class PostgresLedger(_Database):
         )
         while held.nextset():
             pass
-        row = held.fetchone()
-        assert row is not None
+        if (row := held.fetchone()) is None:
+            raise ValueError("the row is gone")
         self.ahead_s = row[1] - self._wall()
         state: str = row[0]
         return state.encode()

@@ -55,7 +55,7 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
     one, two = gates
     token = one.acquire()
 
-    def fail(_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise LedgerError("the disk is full")
 
     with monkeypatch.context() as broken:

@@ -16,7 +16,9 @@ import pytest
 
 from petstore_tools import PetStore, Sandbox, sqlite
 from petstore_tools.doctor import examine
-from petstore_tools.errors import LedgerError
+from petstore_tools.errors import FrameError, JournalError, LedgerError
+from petstore_tools.history.storage import Storage
+from petstore_tools.importing.run_lock import run_lock
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import SqliteLedger
 
@@ -169,6 +171,21 @@ def test_a_machine_that_was_silent_for_two_minutes_has_given_the_folder_up(
     assert two.update(lambda budget: budget.granted) == 7
     one.close()
     two.close()
+
+
+def test_a_state_folder_is_claimed_as_a_whole(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who counts requests in it keeps others from its imports and its snapshots too, in words of each."""
+    become("pod-a", monkeypatch)
+    ledger = SqliteLedger(home / "budget.db", "key")
+    ledger.update(lambda budget: None)
+    ledger.close()
+    (home / "imports").mkdir()
+
+    become("pod-b", monkeypatch)
+    with pytest.raises(JournalError, match="pod-a"), run_lock(home / "imports", "one"):
+        pass
+    with pytest.raises(FrameError, match="pod-a"), Storage(home / "snapshots" / "sandbox-1").writing():
+        pass
 
 
 def test_a_claim_that_died_half_way_is_taken_over(home: Path) -> None:

@@ -5,7 +5,7 @@ An acquire asks for one request and records its answer, two transactions in all,
 back, as fast as the processes can; the bare lock beside it does nothing under the lock. CPU is compared on
 one thread against a service in another process. A peer that is not installed prints `not run`.
 
-Run: python tests/benchmarks/ledger.py
+Run: python tests/benchmarks/ledger/contention.py
 """
 
 from __future__ import annotations
