@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
+from petstore_tools.tabular.cells import MalformedLine, Sheet
 from petstore_tools.tabular.formats import open_sheets
 from petstore_tools.tabular.frames import FrameSource
 
@@ -64,18 +64,13 @@ def _from_sheets(sheets: Iterable[Sheet], where: str) -> Iterator[tuple[str, str
             titles = [cell.strip().casefold() for cell in header]
             found = [[at for at, title in enumerate(titles) if title in known] for known in _TITLES]
             if [len(places) for places in found] == [1, 1]:
-                yield from _pairs(records, found[0][0], found[1][0])
+                (at_id,), (at_name,) = found
+                for number, cells in records:
+                    padded = [*cells, *[""] * len(titles)]
+                    if any(cell.strip() for cell in cells) or isinstance(cells, MalformedLine):
+                        yield f" row {number}", getattr(cells, "line", padded[at_id]), padded[at_name]
                 return
     raise ArgumentError(f"categories: {where} has no columns id and name; give {_WHAT}")
-
-
-def _pairs(records: Iterable[Record], at_id: int, at_name: int) -> Iterator[tuple[str, str, str]]:
-    for number, cells in records:
-        if isinstance(cells, MalformedLine):
-            yield f" row {number}", cells.line, ""
-        elif any(cell.strip() for cell in cells):
-            padded = cells + [""] * (max(at_id, at_name) + 1 - len(cells))
-            yield f" row {number}", padded[at_id], padded[at_name]
 
 
 def _by_id(pairs: Iterable[tuple[str, str, str]], where: str) -> dict[int, str]:

@@ -104,11 +104,9 @@ def read_titles(
     """
     titles = [cell.strip() for cell in header]
     chosen = {_position(key.strip(), titles, name): name for key, name in (given or {}).items()}
-    found: dict[str, list[int]] = {name: [at for at in chosen if chosen[at] == name] for name in FIELDS}
-    for at, title in enumerate(titles):
-        name = _EXACT.get(re.sub(r"[\s_-]", "", title).casefold(), "")
-        if name and at not in chosen and name not in chosen.values():
-            found[name].append(at)
+    exact = [_EXACT.get(re.sub(r"[\s_-]", "", title).casefold()) for title in titles]
+    named = {at: name for at, name in enumerate(exact) if name not in chosen.values()} | chosen
+    found = {name: [at for at in named if named[at] == name] for name in FIELDS}
     for name, places in found.items():
         if len(places) > 1:
             listed = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)

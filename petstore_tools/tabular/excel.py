@@ -7,18 +7,12 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools.tabular.cells import EXACT
-from petstore_tools.tabular.template import LONGEST_CELL
+from petstore_tools.tabular.template import LONGEST_CELL, WRITER_OPTIONS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS: Final = 1_048_000  # of a sheet
-_OPTIONS: Final = {
-    "in_memory": True,
-    "strings_to_formulas": False,
-    "strings_to_numbers": False,
-    "strings_to_urls": False,
-}
 
 
 def excel_writer(sink: BytesIO) -> pd.ExcelWriter[Any]:
@@ -26,7 +20,10 @@ def excel_writer(sink: BytesIO) -> pd.ExcelWriter[Any]:
     import pandas as pd
 
     return pd.ExcelWriter(
-        sink, engine="xlsxwriter", datetime_format="yyyy-mm-dd hh:mm:ss", engine_kwargs={"options": _OPTIONS}
+        sink,
+        engine="xlsxwriter",
+        datetime_format="yyyy-mm-dd hh:mm:ss",
+        engine_kwargs={"options": WRITER_OPTIONS},
     )
 
 

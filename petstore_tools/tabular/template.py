@@ -24,7 +24,7 @@ _EXAMPLES: Final = {
     "categoryId": "The id of the animal's category: a whole number; it must not be empty.\nExample: 3",
     "status": f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available",
 }
-_OPTIONS: Final = {
+WRITER_OPTIONS: Final = {  # text is never a formula or a link
     "in_memory": True,
     "default_date_format": "yyyy-mm-dd",
     "strings_to_formulas": False,
@@ -77,7 +77,7 @@ def rejects_bytes(
     import xlsxwriter
 
     memory, lines = io.BytesIO(), list(rows)
-    with xlsxwriter.Workbook(memory, _OPTIONS) as book:
+    with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
         book.set_properties({"comments": note})
         sheet, red, text = book.add_worksheet("animals"), book.add_format(_BAD), book.add_format(_TEXT)
         sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
