@@ -73,6 +73,10 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
     text, sample = found.text, found.text[:_SAMPLE]
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
+    if text.lstrip().casefold().startswith(("<html", "<!doctype", "<table", "<?xml")):
+        raise SheetError(
+            f"{path.name} is a web page or XML: open it in a spreadsheet program, and save it as .xlsx"
+        )
     named = _NAMED.match(text)
     delimiter = named[1] if named else max(_DELIMITERS, key=lambda sign: _stability(sample, sign))
     notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +24,7 @@ FORMATS: Final[Mapping[str, Callable[[Path, str | None, str | None], Sequence[Sh
     ".xls": read_workbook,
     ".ods": read_workbook,
 }
+_WORKBOOKS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what their files begin with
 
 
 def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = None) -> Sequence[Sheet]:
@@ -30,7 +32,7 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
     Open a spreadsheet.
 
     Args:
-        path: Its ending is one of `FORMATS`.
+        path: Its ending is one of `FORMATS`; whether it is a text or a workbook, its content tells.
         sheet: Which sheet of a workbook; None: all that are visible.
         encoding: Of a text file; None: it is found.
 
@@ -45,7 +47,11 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
         endings = ", ".join(FORMATS)
         raise SheetError(f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}")
     try:
-        return read(path, sheet, encoding)
+        with path.open("rb") as file:  # programs call texts .xls, and people rename files
+            is_workbook = file.read(4).startswith(_WORKBOOKS)
+        if read is read_workbook and not is_workbook:
+            return [replace(found, suffix=".csv") for found in read_csv(path, sheet, encoding)]
+        return (read_workbook if is_workbook and read is read_csv else read)(path, sheet, encoding)
     except FileNotFoundError as error:
         raise SheetError(f"there is no file {path.name} in the folder {path.absolute().parent}") from error
     except PermissionError as error:

@@ -93,12 +93,14 @@ def read_workbook(path: Path, sheet: str | None = None, encoding: str | None = N
     if encoding is not None:
         raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
     try:
-        path.open("rb").close()
         book = python_calamine.CalamineWorkbook.from_object(_with_plain_booleans(path))
     except python_calamine.PasswordError as error:
         raise SheetError(f"{path.name} is protected by a password: save it without one") from error
     except (python_calamine.CalamineError, python_calamine.ZipError) as error:
-        raise SheetError(f"{path.name} is not a workbook that can be read: {error}") from error
+        raise SheetError(
+            f"{path.name} is not a workbook that can be read ({error}): "
+            "open it in a spreadsheet program, and save it as .xlsx"
+        ) from error
     visible = python_calamine.SheetVisibleEnum.Visible
     hidden = [found.name for found in book.sheets_metadata if found.visible != visible]
     every = tuple(name for name in book.sheet_names if name != CATEGORY_SHEET)
@@ -111,14 +113,14 @@ def read_workbook(path: Path, sheet: str | None = None, encoding: str | None = N
     return [_read(book, name, every, path) for name in names]
 
 
-def _with_plain_booleans(path: Path) -> Path | io.BytesIO:
+def _with_plain_booleans(path: Path) -> io.BytesIO:
     """Write booleans as OpenDocument says: some programs write `value="1"`, which reads as a number."""
     try:
         with zipfile.ZipFile(path) as book:
             cells = _BOOLEAN_CELL.sub(_plain_boolean, book.read("content.xml"))
             parts = {part: book.read(part) for part in book.namelist()} | {"content.xml": cells}
     except _DAMAGED:
-        return path  # another format; or its reader says what is wrong with it
+        return io.BytesIO(path.read_bytes())  # another format, or its reader says what is wrong with it
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as book:
         for part, content in parts.items():

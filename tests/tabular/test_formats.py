@@ -14,6 +14,8 @@ from petstore_tools.errors import SheetError
 from petstore_tools.tabular.csv_files import read_csv
 from petstore_tools.tabular.formats import FORMATS, open_sheets
 
+CORPUS = Path(__file__).parents[1] / "importing" / "corpus" / "files"
+
 
 def test_a_row_of_the_table_is_enough_for_a_new_format(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -33,6 +35,26 @@ def test_a_row_of_the_table_is_enough_for_a_new_format(
         open_sheets(tmp_path / "pets.doc")
 
 
+@pytest.mark.parametrize(
+    ("source", "name", "written"),
+    [
+        ("plain.xlsx", "pets.csv", ".xlsx"),
+        ("plain.xls", "pets.xlsx", ".xlsx"),
+        ("plain.csv", "pets.xlsx", ".csv"),
+    ],
+)
+def test_a_file_is_read_as_what_it_holds_whatever_its_name_says(
+    sandbox: Sandbox, tmp_path: Path, source: str, name: str, written: str
+) -> None:
+    """People rename files, and programs call a text .xls; the ending of result files is the right one."""
+    (tmp_path / name).write_bytes((CORPUS / source).read_bytes())
+
+    result = sandbox.store.import_pets(tmp_path / name, progress=False, existing="send")
+
+    assert (result.created, [file.name for file in result.files]) == (3, [f"pets.sandbox.created{written}"])
+    assert len(list(open_sheets(result.files[0])[0].records())) == 4
+
+
 def test_the_help_of_the_import_names_each_ending() -> None:
     """It takes them from the table."""
     shown = CliRunner().invoke(cli, ["import", "--help"])
@@ -48,11 +70,9 @@ def test_a_folder_and_a_file_that_is_not_there_are_named(tmp_path: Path) -> None
             open_sheets(tmp_path / name)
     with pytest.raises(SheetError, match="folder.xlsx cannot be read: Is a directory"):
         open_sheets(tmp_path / "folder.xlsx")
+    (tmp_path / "pets.csv").write_text("name\nRex\n")
     with pytest.raises(SheetError, match="pets.csv is not a workbook: it has no sheet 'A'"):
         open_sheets(tmp_path / "pets.csv", "A")
-
-
-CORPUS = Path(__file__).parents[1] / "importing" / "corpus" / "files"
 
 
 @pytest.mark.parametrize("name", ["plain.xls", "plain.xlsb", "plain.xlsm", "pets.txt"])

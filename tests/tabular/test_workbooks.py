@@ -158,10 +158,15 @@ def test_an_ods_file_is_read_like_any_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["p.xlsx", "p.ods"])
 def test_what_is_no_workbook_is_named(tmp_path: Path, name: str) -> None:
-    """A CSV file under another name, an empty file: one sentence."""
-    for content in (b"name,categoryId\n", b""):
+    """A file that was cut off, an empty one, a web page: one sentence each, with what helps."""
+    whole = workbook(tmp_path / "whole.xlsx", A=[["name", "categoryId"], ["Rex", 3]]).read_bytes()
+    for content, said in (
+        (whole[:500], r"is not a workbook that can be read \(.*\): open it in a spreadsheet program"),
+        (b"", "is empty"),
+        (b"<html><table>", "is a web page or XML: open it in a spreadsheet program, and save it as .xlsx"),
+    ):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(SheetError, match="is not a workbook that can be read"):
+        with pytest.raises(SheetError, match=f"{name} {said}"):
             read_table(tmp_path / name)
 
 

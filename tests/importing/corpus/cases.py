@@ -53,7 +53,8 @@ CASES = (
     Case("cp1250.csv", (("Żółw", 3, "sold"), ("Kůň", 4, "available")), {"encoding": "cp1250"}),
     *(Case(name, TWO) for name in ("blank_lines.csv", "all_quoted.csv", "group_titles.csv")),
     Case("sep_line.csv", PLAIN),
-    Case("html_table.xls", refusal="html_table.xls is not a workbook"),
+    Case("html_table.xls", refusal="html_table.xls is a web page or XML: open it in a spreadsheet"),
+    Case("text.xls", PLAIN, notes=("cells are separated by",)),
     Case("trailing_delimiters.csv", TWO),
     Case("quoted_lines.csv", (('Rex\nthe "first"', 3, "sold"), ("Mia, small", 4, "sold"))),
     # titles

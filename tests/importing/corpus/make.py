@@ -72,6 +72,7 @@ TEXTS: dict[str, bytes] = {
     "sep_line.csv": b"sep=;\r\n" + text_of(PLAIN, ";", "\r\n").encode(),
     "all_quoted.csv": b'"name";"categoryId";"status"\r\n"Rex";"3";"sold"\r\n"Mia";"4";"available"\r\n',
     "html_table.xls": b"<html><table><tr><td>name</td><td>categoryId</td></tr></table></html>",
+    "text.xls": text_of(PLAIN, "\t", "\r\n").encode("cp1252"),
     "errors_as_text.csv": b"name;categoryId;status\nRex;3;sold\n#N/A;4;sold\nBo;#WERT!;sold\n",
     "totals_row.csv": b"name;categoryId;status\nRex;3;sold\nMia;4;available\nSumme:;7;\n",
     "trailing_note.csv": b"name;categoryId;status\nRex;3;sold\nMia;4;available\n\nAs of March;;\n",
