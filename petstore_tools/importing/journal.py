@@ -9,7 +9,7 @@ import threading
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -265,7 +265,8 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
         finally:
             journal.close()
             if not path.exists() and not was_made:
-                (folder / f"{name}.lock").unlink(missing_ok=True)
+                with suppress(PermissionError):  # Windows keeps what is open; the next run takes it
+                    (folder / f"{name}.lock").unlink(missing_ok=True)
 
 
 def read_entries(folder: Path, target: Target, *, journal_id: str = "", wanted: int = 0) -> list[Entry]:

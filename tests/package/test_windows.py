@@ -104,6 +104,18 @@ def test_no_job_replaces_or_removes_a_file_that_it_has_open(box: Sandbox, tmp_pa
 
 
 @pytest.mark.usefixtures("files_in_use")
+def test_an_import_that_is_refused_says_why(box: Sandbox, tmp_path: Path) -> None:
+    """And not that its lock cannot be removed; corrected, the same call sends."""
+    path = tmp_path / "pets.csv"
+    path.write_text("name,categoryId\nRex,cats\nMia,dogs\n")
+    with pytest.raises(errors.SheetError, match="2 of 2 rows"):
+        box.store.import_pets(path, progress=False)
+    path.write_text("name,categoryId\nRex,3\n")
+
+    assert box.store.import_pets(path, progress=False).created == 1
+
+
+@pytest.mark.usefixtures("files_in_use")
 def test_a_result_file_that_is_open_is_said_and_the_next_run_writes_it(box: Sandbox, tmp_path: Path) -> None:
     """Nothing is raised after the sending; the other files are written; closed, the same call writes it."""
     path = tmp_path / "pets.csv"
