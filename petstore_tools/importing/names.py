@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from petstore_tools.importing.rows import PetValues, Row
+from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import pluralize
 
 SHOWN: Final = 5  # rows named of each kind
@@ -44,7 +45,7 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
                 if pattern.search(name):
                     found[kind].append(f"row {row.number} {name[:40]!r}")
     return [
-        f"{pluralize(len(names), 'name')} {kind}, sent as typed: {_listed(names)}"
+        f"{pluralize(len(names), 'name')} {kind}, sent as typed: {first_of(names, SHOWN)}"
         for kind, names in found.items()
         if names
     ]
@@ -56,19 +57,8 @@ def _duplicates(rows: Sequence[Row], duplicates: Sequence[Row]) -> list[str]:
         if row.content in places:
             places[row.content].add(row.number)
     groups = [
-        f"{'row' if len(numbers) == 1 else 'rows'} {_and([str(n) for n in sorted(numbers)])} "
+        f"{'row' if len(numbers) == 1 else 'rows'} {first_of(sorted(numbers), SHOWN)} "
         f"({name[:40]!r}, {category_id}, {status or 'no status'})"
         for (name, category_id, status), numbers in places.items()
     ]
-    return [f"duplicates: {_listed(groups, '; ')}"] if groups else []
-
-
-def _and(numbers: list[str]) -> str:
-    if len(numbers) > SHOWN:
-        return f"{', '.join(numbers[:SHOWN])} and {len(numbers) - SHOWN:,} more"
-    return " and ".join(filter(None, [", ".join(numbers[:-1]), numbers[-1]]))
-
-
-def _listed(things: list[str], separator: str = ", ") -> str:
-    more = [f"and {len(things) - SHOWN:,} more"] if len(things) > SHOWN else []
-    return separator.join(things[:SHOWN] + more)
+    return [f"duplicates: {first_of(groups, SHOWN, '; ')}"] if groups else []

@@ -251,9 +251,7 @@ class Sender:
 
     def _show(self) -> None:
         with self._changed:
-            counts, wait = self._counts, self._wait
-            created, rejected, unknown = counts["created"], counts["rejected"], counts["unknown"]
-        progress = Progress(created + rejected + unknown, self._total, created, rejected, unknown)
-        if wait is not None:
-            progress = replace(progress, waits_until=wait.until, waits_for=wait.why)
-        self._progress(progress)
+            created, rejected, unknown = (self._counts[state] for state in DONE)
+            until, why = (self._wait.until, self._wait.why) if self._wait else (None, "")
+        done = created + rejected + unknown
+        self._progress(Progress(done, self._total, created, rejected, unknown, until, why))

@@ -125,9 +125,10 @@ def unescape_formula(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
 
 
-def first_of(numbers: Sequence[int], most: int = 10) -> str:
-    """Name some numbers, and that there are more: `3, 5, 6, …`."""
-    return ", ".join(map(str, numbers[:most])) + (", …" if len(numbers) > most else "")
+def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> str:
+    """Name some things, and how many more there are: `3, 5, 6, and 1,200 more`."""
+    more = [f"and {len(things) - most:,} more"] if len(things) > most else []
+    return between.join([*map(str, things[:most]), *more])
 
 
 def column_letter(position: int) -> str:

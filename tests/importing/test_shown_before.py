@@ -71,9 +71,7 @@ def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, 
 
     preview = sandbox.store.preview_import(path, drop_duplicates=drop)
 
-    assert preview.notes[-1] == (
-        "duplicates: rows 2, 4 and 6 ('Mia', 4, no status); rows 3 and 5 ('Rex', 3, sold)"
-    )
+    assert preview.notes[-1] == ("duplicates: rows 2, 4, 6 ('Mia', 4, no status); rows 3, 5 ('Rex', 3, sold)")
     assert (preview.duplicates, preview.to_send) == (3, 3 if drop else 6)
 
 
