@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -171,7 +171,6 @@ class JournalInfo:
             count as rejected.
         bad_rows: Rows with problems that its file had.
         reading: How its source is read, by option.
-        header: The titles of its source.
     """
 
     id: str
@@ -180,7 +179,6 @@ class JournalInfo:
     states: Counter[str]
     bad_rows: int
     reading: Mapping[str, Any]
-    header: tuple[str, ...]
 
 
 def list_journals(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalError]]:
@@ -204,8 +202,16 @@ def _info(journal_id: str, db: sqlite3.Connection, facts: Mapping[str, str]) -> 
     states["rejected"] += bad_rows
     at = max(changed_at or 0.0, float(facts.get("adopted_at", facts["made_at"])))
     target = Target(facts["environment"], facts["base_url"], Path(facts["path"]), facts.get("sheet", ""))
-    reading, header = json.loads(facts.get("reading", "{}")), tuple(json.loads(facts.get("header", "[]")))
-    return JournalInfo(journal_id, target, at, states, bad_rows, reading, header)
+    return JournalInfo(journal_id, target, at, states, bad_rows, json.loads(facts.get("reading", "{}")))
+
+
+def with_header(folder: Path, header: Sequence[str]) -> list[JournalInfo]:
+    """Return the journals whose sources had these titles, the last changed first."""
+    text = json.dumps(header)
+    found, _ = _read_each(
+        folder, lambda name, db, facts: _info(name, db, facts) if facts.get("header") == text else None
+    )
+    return sorted(filter(None, found.values()), key=lambda journal: -journal.changed_at)
 
 
 def find(folder: Path, import_id: str) -> tuple[str, JournalInfo | JournalError]:

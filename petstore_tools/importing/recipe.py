@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_tools.errors import ArgumentError, JournalError
-from petstore_tools.importing.journals import find, list_journals
+from petstore_tools.importing.journals import find, with_header
 from petstore_tools.importing.options import RECIPE, ImportOptions
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.text import date_text, option, suggest
@@ -72,7 +72,7 @@ def same_choices(options: ImportOptions, header: Sequence[str], journals: Path, 
         journals: The folder of the journals.
         own: Name of its journal.
     """
-    alike = [kept for kept in list_journals(journals)[0] if kept.header == tuple(header)] if header else []
+    alike = with_header(journals, header) if header else []
     for kept in sorted(alike, key=lambda kept: kept.id != own)[:1]:
         made = _choices(options.reading).keys() - {"sheet"}
         if made <= {"categories"} and _choices(kept.reading).keys() - {"sheet"} - made:
