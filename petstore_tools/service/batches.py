@@ -23,6 +23,7 @@ MAX_WAIT_S: Final = 8.0  # a request waits at most so long, and two ticks more
 AT_ONCE_S: Final = 0.5  # what can be answered without the database waits so long for it, and a tick more
 TICK_S: Final = 0.25
 QUICK_S: Final = 0.05
+GATHER_S: Final = 0.005
 _log = logging.getLogger(__name__)
 
 
@@ -57,7 +58,7 @@ class Batches:
         self._work, self._refuse, self._without, self._local = work, refuse, without, local
         self._pending: list[Request] = []
         self._under_way: list[Request] = []
-        self._begun_at = self._took_s = 0.0
+        self._begun_at, self._took_s, self._size = 0.0, 0.0, 0
         self._ticks = (0.0, 0.0)  # the last but one, and the last
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
@@ -75,7 +76,7 @@ class Batches:
         request.since = self._ticks[0]
         self._pending.append(request)
         if len(self._pending) == 1 and not self._under_way:
-            loop.call_soon(self._next)  # what else comes in this turn of the loop joins it
+            self._begin_soon()
         return await request.response
 
     def _is_slow(self) -> bool:
@@ -83,10 +84,23 @@ class Batches:
         waited_s = time.monotonic() - self._begun_at
         return bool(self._under_way) and max(waited_s, self._took_s) > AT_ONCE_S
 
+    def _begin_soon(self) -> None:
+        """
+        Begin a batch: what else comes in this turn of the loop joins it.
+
+        Where the database is far and the last batch had many callers, they are given a moment to come again:
+        else one begins alone, and all others wait for it and then for each other.
+        """
+        gather_s = 0.0 if self._local or self._size < 2 else min(self._took_s / 4, GATHER_S)
+        self._loop.call_later(gather_s, self._next)
+
     def _next(self) -> None:
         """Have what is pending answered."""
+        if self._under_way:
+            return
         waiting = [request for request in self._pending if not request.response.done()]
         self._under_way, self._pending = waiting[:MAX_AT_ONCE], waiting[MAX_AT_ONCE:]
+        self._size = len(self._under_way)
         if not self._under_way:
             return
         if self._local and self._took_s < QUICK_S:
@@ -118,7 +132,7 @@ class Batches:
                 request.response.set_result(response)
         self._under_way = []
         if self._pending:
-            self._loop.call_soon(self._next)
+            self._begin_soon()
 
     def _tick(self) -> None:
         """

@@ -85,6 +85,31 @@ def test_after_a_slow_batch_the_next_is_answered_in_the_thread(monkeypatch: pyte
     assert work.sizes == [(1, True)]
 
 
+@pytest.mark.parametrize("local", [True, False])
+def test_many_callers_of_a_far_database_are_gathered_again(
+    monkeypatch: pytest.MonkeyPatch, local: bool
+) -> None:
+    """After a batch of three, the first to come back waits a moment for the others."""
+    monkeypatch.setattr(batches, "GATHER_S", 0.2)
+    work = Work()
+    made = over(work, local=local)
+
+    async def ask() -> None:
+        for count in (3, 3, 1, 1):
+            asked = []
+            for _ in range(count):
+                asked.append(asyncio.create_task(made.respond(a_request())))
+                await asyncio.sleep(0.02)
+            await asyncio.gather(*asked)
+            made._took_s = 4.0
+
+    made._size, made._took_s = 3, 4.0
+    asyncio.run(ask())
+
+    gathered = [size for size, _ in work.sizes]
+    assert gathered == ([1] * 8 if local else [3, 3, 1, 1])
+
+
 def test_who_waits_too_long_is_refused_and_only_a_create_under_way_is_not_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -95,18 +95,20 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(postgres: Postgre
     with (
         TcpProxy(postgres.port) as proxy,
         serving(proxy.url(postgres.database())) as served,
-        served.connect() as connection,
+        served.connect() as first,
+        served.connect() as second,
     ):
         proxy.flowing.clear()
-        connection.sendall(served.head("POST /v1/pets", kind, length) + REX)
-        time.sleep(0.3)
+        for connection in (first, second):  # the second waits for what becomes of the first
+            connection.sendall(served.head("POST /v1/pets", kind, length) + REX)
+            time.sleep(0.3)
         began_at = time.monotonic()
         served.process.terminate()
-        answer = read_answer(connection)
+        answers = [read_answer(connection) for connection in (first, second)]
         _, said = served.process.communicate(timeout=30)
         took_s = time.monotonic() - began_at
 
-    assert (answer.status, answer.body["code"]) == (503, "unavailable")
+    assert [(answer.status, answer.body["code"]) for answer in answers] == [(503, "unavailable")] * 2
     assert (served.process.returncode, took_s < DRAIN_S) == (0, True)
     assert "Traceback" not in said
     assert "ERROR POST '/v1/pets' failed" in said
