@@ -63,13 +63,7 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
 
 
 def ending_of(content: bytes, path: Path) -> str:
-    """Return the ending to add to a name, so that its format is that of the content: "" where it is."""
-    found = ".csv"
-    if content.startswith(b"\xd0\xcf\x11\xe0"):
-        found = ".xls"
-    elif content.startswith(b"PK"):
-        signs = {b"xl/workbook.bin": ".xlsb", b"application/vnd.oasis.opendocument": ".ods"}
-        found = next((ending for sign, ending in signs.items() if sign in content), ".xlsx")
-    ending = path.suffix.casefold()
-    same = ending == found or (found == ".csv" and FORMATS.get(ending) is read_csv)
-    return "" if same else found
+    """Return the ending to add to a name, so that what it names can be read: "" where it has one."""
+    if path.suffix.casefold() in FORMATS:
+        return ""
+    return ".xlsx" if content.startswith(_WORKBOOKS) else ".csv"

@@ -147,7 +147,7 @@ def _read(book: Any, name: str, every: tuple[str, ...], path: Path) -> Worksheet
     rows = sheet.to_python(skip_empty_area=False)
     marks = read_marks(path, name)
     if marks is None:
-        notes.append(f"hidden rows, formulas and error cells of {path.suffix} files cannot be seen")
+        notes.append("hidden rows, formulas and error cells of this kind of workbook cannot be seen")
         marks = SheetMarks()
     notes += _add_marks(rows, marks)
     hidden = frozenset(number for number in marks.hidden if number <= len(rows) and any(rows[number - 1]))
