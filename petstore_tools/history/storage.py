@@ -32,6 +32,7 @@ from petstore_tools.listing.frames import Columns, text_dtype
 from petstore_tools.listing.parquet import load_parquet
 from petstore_tools.listing.statuses import count
 from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.text import pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,6 +77,13 @@ class Index:
     listings: tuple[KeptListing, ...] = ()
     open_file: str = ""
     closed: dict[int, str] = field(default_factory=dict)
+
+    def needing(self, file: str) -> str:
+        """Name the listings that cannot be rebuilt without a file: those before it was written."""
+        ended = {name: number for number, name in self.closed.items()}
+        found = [kept.listing for kept in self.listings if kept.number < ended.get(file, kept.number + 1)]
+        times = dict.fromkeys(utc_text(listing.ended_at) for listing in (found[0], found[-1]))
+        return f"{pluralize(len(found), 'kept listing')} ({' to '.join(times)})"
 
 
 class Storage:
@@ -221,7 +229,10 @@ class Storage:
             except (OSError, ValueError, KeyError) as error:
                 if self.index() != index:
                     return self._read(needed, columns)
-                raise FrameError(f"the file of stays {file} cannot be read: {error}") from error
+                raise FrameError(
+                    f"the file of stays {file} cannot be read ({error}); without it "
+                    f"{index.needing(file)} cannot be rebuilt"
+                ) from error
         frame: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
         return frame.astype(dict.fromkeys(stays.TEXTS, text_dtype()))
 

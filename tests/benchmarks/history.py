@@ -147,7 +147,7 @@ before, began = peak_mb(), time.perf_counter()
 {}
 print(f"{{peak_mb() - before:.0f}} MB | {{time.perf_counter() - began:.1f}} s")
 """
-OURS = MEASURE.format("SnapshotStore(Path(sys.argv[1])).storage.stays()")
+OURS = MEASURE.format("SnapshotStore(Path(sys.argv[1])).history(now=time.time())")
 PEER = MEASURE.format(
     'duckdb.sql("SELECT id, status, min(as_of), max(as_of) FROM read_parquet($f) GROUP BY id, status", '
     'params={"f": sys.argv[2] + "/*.parquet"}).df()'

@@ -132,7 +132,7 @@ def test_a_listing_that_may_have_holes_ends_no_stay_of_what_it_does_not_show(tmp
 
 
 def test_a_damaged_file_costs_the_listings_that_need_it(tmp_path: Path) -> None:
-    """The later ones are rebuilt all the same; the error names the file."""
+    """The later ones are rebuilt all the same; the error names the file and the listings."""
     storage = Storage(tmp_path)
     keep(storage, *(listed([(n, "Rex", 3, None)], T0 + n) for n in range(1, 4)))
     first_closed = storage.folder / storage.index().closed[2]
@@ -140,7 +140,8 @@ def test_a_damaged_file_costs_the_listings_that_need_it(tmp_path: Path) -> None:
     one, two, three = storage.index().listings
 
     assert (len(storage.frame(two)), len(storage.frame(three))) == (1, 1)
-    with pytest.raises(FrameError, match="cannot be read"):
+    told = r"without it 1 kept listing \(2026-01-05 09:00:01 UTC\) cannot be rebuilt"
+    with pytest.raises(FrameError, match=f"closed/.* cannot be read .*{told}"):
         storage.frame(one)
 
 
