@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
-from petstore_tools import settings, spec
+from petstore_tools import settings
 from petstore_tools.cli import Group, exits, options
 from petstore_tools.history import export
 from petstore_tools.history.of_0_1 import folded_in
 from petstore_tools.history.snapshots import SnapshotStore
+from petstore_tools.importing.options import category_names
+from petstore_tools.listing.frames import text_dtype
 from petstore_tools.text import pluralize, text_table
 
 MINUTE = "%Y-%m-%d %H:%M"
@@ -51,20 +53,22 @@ def history_(
         return exits.DONE
     kept = _kept(environment)
     history = kept.history(pet_id=pet_id, since=since, now=time.time())
+    if names := category_names(None, settings.category_file()):
+        history.insert(3, "category", history["categoryId"].map(names).astype(text_dtype()))
     if output is not None:
         export.write(history, output)
         click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
         return exits.DONE
-    shown = history.head(options.SHOWN_ROWS)
+    shown = history.head(options.SHOWN_ROWS).drop(columns="last_seen").astype("object")
     rows = [
         (
-            *values,
-            f"{first_seen:{MINUTE}}",
-            f"{ended.left:{MINUTE}} and {ended.right:{MINUTE}}" if ended == ended else "",
+            *map(str, values),
+            f"{first:{MINUTE}}",
+            ended and f"{ended.left:{MINUTE}} and {ended.right:{MINUTE}}",
         )
-        for *values, first_seen, _, ended in shown.itertuples(index=False)
+        for *values, first, ended in shown.where(shown.notna(), "").itertuples(index=False)
     ]
-    titles = (*spec.PET_FIELDS, "first seen (UTC)", "ended between (UTC)")
+    titles = (*shown.columns[:-2], "first seen (UTC)", "ended between (UTC)")
     click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
     if len(history) > len(shown):
         click.echo(f"... {len(history) - len(shown):,} more; -o FILE writes all of them", err=True)

@@ -47,6 +47,30 @@ def test_the_history_of_one_animal_is_a_table(box: Sandbox) -> None:
     assert (done.returncode, len(box.traffic())) == (0, asked)
 
 
+def test_the_categories_of_the_settings_are_named(box: Sandbox, tmp_path: Path) -> None:
+    """On the screen and in a file, in a column beside their ids."""
+    names, path = tmp_path / "names.csv", tmp_path / "history.csv"
+    names.write_text("id,name\n1,Dogs\n", encoding="utf-8")
+
+    shown = run("history", "--id", "2", box=box, PETSTORE_CATEGORIES=str(names))
+    run("history", "-o", str(path), box=box, PETSTORE_CATEGORIES=str(names))
+
+    assert shown.stdout.split()[:5] == ["id", "name", "categoryId", "category", "status"]
+    assert "Dogs" in shown.stdout
+    frame = pd.read_csv(path)
+    assert set(frame.loc[frame["categoryId"] == 1, "category"]) == {"Dogs"}
+
+
+def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty() -> None:
+    """No separators, and no nan."""
+    with Sandbox(plan="pro", animals=0, clock="system") as sandbox, store_of(sandbox) as store:
+        sandbox.add([("Rex", 1_234_567, None)])
+        store.snapshot()
+        done = run("history", box=sandbox)
+
+    assert re.search(r"^1 +Rex +1234567 +20", done.stdout, re.M)
+
+
 @pytest.mark.parametrize("ending", [".csv", ".xlsx", ".json", ".parquet"])
 def test_the_history_is_written_to_a_file(box: Sandbox, tmp_path: Path, ending: str) -> None:
     """The same rows in each format; an interval is two columns."""
