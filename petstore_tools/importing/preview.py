@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -117,10 +117,6 @@ class ImportPreview(Opened):
     merged: Merge
     notes: tuple[str, ...]
     forecast: Forecast
-    refusal: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "refusal", _refusal(self))
 
     @property
     def environment(self) -> str:
@@ -151,6 +147,45 @@ class ImportPreview(Opened):
     def removed(self) -> int:
         """Created rows that the file does not hold any more."""
         return len(self.merged.removed)
+
+    @cached_property
+    def refusal(self) -> str:
+        """Why nothing is sent as asked, and what to choose; "" where it can go."""
+        options, name, header = self.options, self.options.path.name, self.table.columns.header
+        bad, rows = self.bad_rows, len(self.good) + self.bad_rows
+        if options.strict and bad:
+            return (
+                f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. Nothing was created. "
+                f"First: {self.problems[0]}"
+            )
+        if bad > len(self.good) and not options.allow_bad:
+            return (
+                f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be matched wrongly "
+                f"({self.columns}). Nothing was created. {self.groups[0]}. Correct the file or the "
+                f"columns; or send the other rows with {option('allow_bad=True')}"
+            )
+        if options.existing != "ask":
+            return ""
+        skip, send = option('existing="skip"'), option('existing="send"')
+        titles = [title.strip().casefold() for title in header]
+        if "id" in titles and self.merged.new:
+            return (
+                f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals seem to exist "
+                f"already. Nothing was created. To create them anyway: {send}"
+            )
+        if self.another_file:
+            return (
+                f"another file was imported as {name} before, and hardly any of its rows are in this one. "
+                "Nothing was created. Save it under another name; or import it as a new file, without the "
+                f"rows that match animals that already exist ({skip}) or with them ({send})"
+            )
+        if self.matching:
+            return (
+                f"{self.existing:,} of {rows:,} rows in {name} match animals that already exist (same name, "
+                f"category and status; first: row {self.matching[0].number}). Nothing was created. "
+                f"Choose: {skip} leaves them out, {send} creates them anyway."
+            )
+        return ""
 
     @cached_property
     def groups(self) -> list[Fix]:
@@ -253,42 +288,3 @@ class ImportPreview(Opened):
 
 def _first(things: Sequence[object], most: int) -> list[str]:
     return [*map(str, things[:most]), *([f"… and {len(things) - most:,} more"] if things[most:] else [])]
-
-
-def _refusal(preview: ImportPreview) -> str:
-    """Say why nothing is sent as asked, and what to choose; "" where it can go."""
-    options, name, header = preview.options, preview.options.path.name, preview.table.columns.header
-    bad, rows = preview.bad_rows, len(preview.good) + preview.bad_rows
-    if options.strict and bad:
-        return (
-            f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. Nothing was created. "
-            f"First: {preview.problems[0]}"
-        )
-    if bad > len(preview.good) and not options.allow_bad:
-        return (
-            f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be matched wrongly "
-            f"({preview.columns}). Nothing was created. {preview.groups[0]}. Correct the file or the "
-            f"columns; or send the other rows with {option('allow_bad=True')}"
-        )
-    if options.existing != "ask":
-        return ""
-    skip, send = option('existing="skip"'), option('existing="send"')
-    titles = [title.strip().casefold() for title in header]
-    if "id" in titles and preview.merged.new:
-        return (
-            f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals seem to exist "
-            f"already. Nothing was created. To create them anyway: {send}"
-        )
-    if preview.another_file:
-        return (
-            f"another file was imported as {name} before, and hardly any of its rows are in this one. "
-            "Nothing was created. Save it under another name; or import it as a new file, without the "
-            f"rows that match animals that already exist ({skip}) or with them ({send})"
-        )
-    if preview.matching:
-        return (
-            f"{preview.existing:,} of {rows:,} rows in {name} match animals that already exist (same name, "
-            f"category and status; first: row {preview.matching[0].number}). Nothing was created. "
-            f"Choose: {skip} leaves them out, {send} creates them anyway."
-        )
-    return ""
