@@ -14,7 +14,7 @@ import click
 from petstore_tools import settings
 from petstore_tools.cli import Group, exits, options
 from petstore_tools.cli.import_ import import_each
-from petstore_tools.errors import JournalError, SettingsError
+from petstore_tools.errors import SettingsError
 from petstore_tools.importing import journals, lookup
 from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import JournalInfo
@@ -65,17 +65,10 @@ def _table(found: list[JournalInfo]) -> str:
     return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
 
 
-def _read(import_id: str) -> JournalInfo:
-    _, found = journals.find(_folder(), import_id)
-    if isinstance(found, JournalError):
-        raise found
-    return found
-
-
 @contextmanager
 def _opened(import_id: str, *, progress: bool | None = None) -> Iterator[tuple[PetStore, JournalInfo]]:
     """Open an import, and a store at the service to which it went."""
-    journal = _read(import_id)
+    journal = journals.find(_folder(), import_id)
     target = journal.target
     with PetStore(environment=target.environment, progress=progress) as store:
         if store.client.base_url != target.base_url:
@@ -93,7 +86,7 @@ def _opened(import_id: str, *, progress: bool | None = None) -> Iterator[tuple[P
 )
 def show(import_id: str, *, every: bool) -> int:
     """Show the rows of import ID that were not created, and why."""
-    journal = _read(import_id)
+    journal = journals.find(_folder(), import_id)
     click.echo(_table([journal]))
     rows = [
         (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
@@ -159,7 +152,7 @@ def forget(import_id: str, *, yes: bool) -> int:
 
     The next run of the file creates every row again, except those that match animals that already exist.
     """
-    name, found = journals.find(_folder(), import_id)
+    name, found = journals.find_any(_folder(), import_id)
     what = "a journal that cannot be read"
     if isinstance(found, JournalInfo):
         rows = pluralize(sum(found.states.values()), "row")

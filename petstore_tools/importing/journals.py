@@ -214,7 +214,21 @@ def with_header(folder: Path, header: Sequence[str]) -> list[JournalInfo]:
     return sorted(filter(None, found.values()), key=lambda journal: -journal.changed_at)
 
 
-def find(folder: Path, import_id: str) -> tuple[str, JournalInfo | JournalError]:
+def find(folder: Path, import_id: str) -> JournalInfo:
+    """
+    Return the import whose name begins so.
+
+    Raises:
+        SettingsError: No import begins so, or several do.
+        JournalError: Its journal cannot be read.
+    """
+    _, found = find_any(folder, import_id)
+    if isinstance(found, JournalError):
+        raise found
+    return found
+
+
+def find_any(folder: Path, import_id: str) -> tuple[str, JournalInfo | JournalError]:
     """
     Return the import whose name begins so, or why its journal cannot be read.
 

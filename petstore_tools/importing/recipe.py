@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from petstore_tools.errors import ArgumentError, JournalError
+from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.journals import find, with_header
 from petstore_tools.importing.options import RECIPE, ImportOptions
 from petstore_tools.tabular.atomic import write_output
@@ -50,10 +50,8 @@ def complete(options: ImportOptions, journals: Path, categories: Path | None) ->
 
 def _earlier(journals: Path, import_id: str) -> dict[str, Any]:
     """Return the choices of an earlier import; another file has other sheets."""
-    _, kept = find(journals, import_id)
-    if isinstance(kept, JournalError):
-        raise kept
-    return {name: value for name, value in _choices(kept.reading).items() if name != "sheet"}
+    choices = _choices(find(journals, import_id).reading)
+    return {name: value for name, value in choices.items() if name != "sheet"}
 
 
 def _choices(reading: Mapping[str, Any]) -> dict[str, Any]:
