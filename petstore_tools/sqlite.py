@@ -71,9 +71,9 @@ def claim(folder: Path) -> None:
     kind = file_system(folder)
     if not file_systems.is_shared(kind):
         return
-    lock, new, mine = folder / "host.lock", folder / "host.lock.new", f"{HOST} {os.getpid()}"
+    lock, new = folder / "host.lock", folder / "host.lock.new"
     try:
-        _create(new, mine)
+        _create(new, f"{HOST} {os.getpid()}")
         if lock.exists():
             host, _, pid = lock.read_text(encoding="utf-8").rpartition(" ")
             silent_s = new.stat().st_mtime - lock.stat().st_mtime
@@ -85,8 +85,8 @@ def claim(folder: Path) -> None:
                     f"again {CLAIM_S} s after it has stopped"
                 )
         new.replace(lock)
-        if lock.read_text(encoding="utf-8") != mine:
-            raise InUseError("another process claimed the folder at the same instant; try again")
+        if not lock.read_text(encoding="utf-8").startswith(f"{HOST} "):
+            raise InUseError("another machine claimed the folder at the same instant; try again")
     except OSError as error:
         raise sqlite3.OperationalError(f"the file host.lock cannot be written: {error}") from error
     _claimed[folder] = time.time()
@@ -169,7 +169,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     begin(connection, wait_s=BUSY_S)
     try:
         yield connection
-        connection.execute("COMMIT")
+        _execute_when_free(connection, "COMMIT")  # without WAL a reader can hold it up for a moment
     except BaseException:
         if connection.in_transaction:  # SQLite has rolled back by itself where the disk is full
             connection.rollback()

@@ -29,6 +29,8 @@ from pathlib import Path
 from petstore_tools import sqlite
 folder, sqlite.HOST = Path(sys.argv[1]), sys.argv[2] + " boot"
 sqlite.MOUNTS = folder / "mounts"
+"""
+WITHOUT_LOCKS = """
 connect = sqlite3.connect
 def without_locks(path, **options):
     if not str(path).startswith("file:"):
@@ -80,22 +82,22 @@ def become(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "_claimed", {})
 
 
-def two_machines(code: str, home: Path, *arguments: str) -> list[str]:
-    """Run a program on two machines at once, and return what each said."""
+def at_once(code: str, names: list[str], home: Path, *arguments: str) -> list[str]:
+    """Run a program on machines of these names at once, and return what each said."""
     machines = [
         subprocess.Popen(
             [sys.executable, "-c", MACHINE + code, str(home), name, *arguments],
             stdout=subprocess.PIPE,
             text=True,
         )
-        for name in ("pod-a", "pod-b")
+        for name in names
     ]
     return sorted(machine.communicate(timeout=60)[0].strip() for machine in machines)
 
 
 def test_two_machines_on_one_folder_never_both_spend(home: Path) -> None:
     """Without a lock that works, both ask for 40 a minute at once: one is granted 40, the other none."""
-    refused, granted = two_machines(ASKING, home)
+    refused, granted = at_once(WITHOUT_LOCKS + ASKING, ["pod-a", "pod-b"], home)
 
     assert granted == "40"
     assert refused.startswith("0 The budget cannot be used: the folder is on a network file system (nfs4)")
@@ -109,13 +111,23 @@ def test_two_machines_that_import_one_file_never_both_send(home: Path, tmp_path:
     sheet = tmp_path / "animals.csv"
     sheet.write_text("name,categoryId\n" + "".join(f"Rex {n},3\n" for n in range(30)))
     with Sandbox(plan="6000/100000", animals=0) as box:
-        said = two_machines(IMPORTING, home, box.base_url, box.api_key, str(sheet))
+        said = at_once(
+            WITHOUT_LOCKS + IMPORTING, ["pod-a", "pod-b"], home, box.base_url, box.api_key, str(sheet)
+        )
 
         assert ["one machine at a time" in text for text in said] == [
             not text.endswith("\n30") for text in said
         ]
         assert sum(text.endswith("\n30") for text in said) == 1
         assert len(box.store.list_pets()) == 30
+
+
+def test_six_processes_of_one_machine_claim_the_folder_at_once(home: Path) -> None:
+    """None is refused, and together they are granted exactly the plan: on one machine locks work."""
+    said = at_once(ASKING, ["pod-a"] * 6, home)
+
+    assert [text for text in said if not text.isdecimal()] == []
+    assert sum(map(int, said)) == 40
 
 
 def test_the_processes_of_one_machine_share_the_folder(home: Path) -> None:
