@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from petstore_tools.errors import PagingError
+from petstore_tools.errors import ArgumentError, PagingError
 from petstore_tools.listing.links import End, NextPage, Response, links
 from petstore_tools.listing.pager import EMPTY_PAGES, Pager
+from petstore_tools.listing.query import ListQuery, parse_age
 
 URL = "https://host/v1/pets?limit=100"
 NEXT = '<?limit=100&cursor=b>; rel="next"'
@@ -190,3 +191,24 @@ def test_animals_that_come_twice_are_counted_as_doubles() -> None:
     pager.feed(page([2, 3, 4], None, "https://host/v1/pets?p=2"))
 
     assert (pager.received.doubles, pager.rows) == (2, 4)
+
+
+@pytest.mark.case("P5")
+def test_an_animal_that_comes_twice_makes_the_listing_unproven() -> None:
+    """One was added at the head meanwhile, so the pages have moved: it is kept once, and said."""
+    pager = pager_of()
+    step = pager.feed(page(range(100), NEXT))
+    assert isinstance(step, NextPage)
+
+    end = pager.feed(page(range(99, 150), '<?limit=100>; rel="first"', step.url))
+
+    assert (pager.rows, pager.received.doubles) == (150, 1)
+    assert isinstance(end, End)
+    assert (end.completeness, "1 animal came twice" in end.reason) == ("unproven", True)
+
+
+@pytest.mark.parametrize("bound", [{"first": 5}, {"max_requests": 2}])
+def test_an_age_is_refused_for_a_listing_that_is_bounded(bound: dict[str, int]) -> None:
+    """A kept listing is complete, so that it is no answer."""
+    with pytest.raises(ArgumentError, match="max_age cannot be combined with first and max_requests"):
+        parse_age("1h", ListQuery(**bound))
