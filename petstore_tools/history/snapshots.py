@@ -132,8 +132,8 @@ class SnapshotStore:
         Raises:
             SettingsError: There is none, or more than one.
         """
-        kept = (state_dir / "snapshots").glob(f"{environment or '*'}-*/index.json")
-        folders = sorted(path.parent for path in kept)
+        found = sorted((state_dir / "snapshots").glob(f"{environment or '*'}-*"))
+        folders = [path for path in found if (path / "index.json").exists() or (path / "inventory").exists()]
         if len(folders) == 1:
             return cls(folders[0])
         if not folders:

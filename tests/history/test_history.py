@@ -126,3 +126,11 @@ def test_a_snapshot_of_0_1_that_is_not_rebuilt_in_all_columns_keeps_its_file(tmp
     stays.assign(name="another").to_parquet(opened, index=False)
 
     assert of_0_1.folded_in(store.storage) == []
+
+
+def test_the_only_place_may_be_one_of_version_0_1(tmp_path: Path) -> None:
+    """Nobody has listed with this version yet; the folder of a listing that was begun is no history."""
+    shutil.copytree(OLD, tmp_path / "snapshots" / "production-0123456789ab")
+    (tmp_path / "snapshots" / "staging-0123456789ab" / "begun").mkdir(parents=True)
+
+    assert len(SnapshotStore.only(tmp_path, None).all()) == 2
