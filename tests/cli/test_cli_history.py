@@ -13,7 +13,6 @@ import pytest
 from commands import run
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.history import export
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1" / "snapshots" / "sandbox-0.1"
 
@@ -133,15 +132,3 @@ def test_compact_deletes_what_version_0_1_left_once_it_was_asked_for() -> None:
         assert not list(folder.glob("inventory/day=*/*.parquet"))
         assert "nothing to delete" in again.stdout
         assert [len(snapshot.frame()) for snapshot in store.snapshots()] == [5, 5]
-
-
-def test_a_workbook_of_the_history_rounds_no_id(tmp_path: Path) -> None:
-    """What Excel would round is text, and times that are not there are empty."""
-    with Sandbox(plan="pro", animals=0) as sandbox:
-        sandbox.add([("Rex", 2**53 + 1, "sold")])
-        sandbox.store.snapshot()
-        export.write(sandbox.store.history(), tmp_path / "history.xlsx")
-
-    frame = pd.read_excel(tmp_path / "history.xlsx", engine="calamine", dtype=str)
-    assert frame["categoryId"].tolist() == [str(2**53 + 1)]
-    assert frame["ended_before (UTC)"].isna().all()

@@ -10,7 +10,7 @@ import pytest
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.errors import ArgumentError, FrameError
-from petstore_tools.history import of_0_1
+from petstore_tools.history import export, of_0_1
 from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
@@ -134,3 +134,15 @@ def test_the_only_place_may_be_one_of_version_0_1(tmp_path: Path) -> None:
     (tmp_path / "snapshots" / "staging-0123456789ab" / "begun").mkdir(parents=True)
 
     assert len(SnapshotStore.only(tmp_path, None).all()) == 2
+
+
+def test_a_workbook_of_the_history_rounds_no_id(tmp_path: Path) -> None:
+    """What Excel would round is text, and times that are not there are empty."""
+    with Sandbox(plan="pro", animals=0) as sandbox:
+        sandbox.add([("Rex", 2**53 + 1, "sold")])
+        sandbox.store.snapshot()
+        export.write(sandbox.store.history(), tmp_path / "history.xlsx")
+
+    frame = pd.read_excel(tmp_path / "history.xlsx", engine="calamine", dtype=str)
+    assert frame["categoryId"].tolist() == [str(2**53 + 1)]
+    assert frame["ended_before (UTC)"].isna().all()
