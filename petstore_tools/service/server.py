@@ -90,7 +90,7 @@ def _end_with_parent() -> None:
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         supervisor.join()
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)  # os.kill would end it at once on Windows
 
 
 def _log(name: str, line: str, level: int) -> None:

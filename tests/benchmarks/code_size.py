@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "petstore_tools"
-BOUNDS = {"client": 6_200, "service and sandbox": 1_500}
+BOUNDS = {"client": 7_300, "service and sandbox": 1_600}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
