@@ -1,11 +1,11 @@
 """
 Whether four machines fill a plan of 1,000 a minute when the database of their budget is far away.
 
-Four processes want all they may have of a strict service, over two whole minutes, each with as many threads
-as an import opens at that latency. The database is behind a TCP proxy that adds the given time to each round
-trip. Beside it, in the same minutes, at a service and in a database row of its own: a ledger as it was, with
-five round trips for each thread alone. Columns: threads of a process, share of the plan in the whole minutes,
-answers of 429, fewest and most requests of a process.
+Four processes want all they may have of a strict service, over two whole minutes, each with no more threads
+than an import opens at that latency. The database is behind a TCP proxy that adds the given time to each
+round trip. Beside it, in the same minutes, at a service and in a database row of its own: a ledger as it was,
+with five round trips for each thread alone. Columns: threads of a process, share of the plan in the whole
+minutes, answers of 429, fewest and most requests of a process.
 
 Run: python tests/benchmarks/ledger/distance.py [MILLISECONDS ...]
 """
@@ -78,7 +78,7 @@ def serve(port: int) -> None:
 
 
 def threads_at(milliseconds: int) -> int:
-    """Return how many connections an import opens that measures what the service and the ledger take."""
+    """Return how many connections fill the plan at what the service and one transaction take."""
     return connections(PER_MINUTE, SERVICE_S + 2 * milliseconds / 1_000)
 
 
