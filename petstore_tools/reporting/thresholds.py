@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.text import suggest
 
+_NAMES: Final = (*spec.STATUSES, "unset", "total", "new", "gone")
 _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -28,10 +30,13 @@ def parse(text: str) -> re.Match[str]:
     Read `NAME[.change] OP NUMBER[%]`.
 
     Raises:
-        ArgumentError: It has another form.
+        ArgumentError: It has another form, or its name is one of the known ones misspelt.
     """
     if found := _FORM.fullmatch(text):
-        return found
+        name = found["name"]
+        if name not in _NAMES and (near := suggest(name, _NAMES)):
+            raise ArgumentError(f"the threshold {text!r}: a report has no number {name!r}{near}")
+        return found  # any other name may be a status that a newer service has
     raise ArgumentError(
         f"the threshold {text!r} cannot be read: write NAME, one of > >= < <= == !=, and a number or "
         'a percentage, such as "unset > 5%" or "sold.change < 10"'

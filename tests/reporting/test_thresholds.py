@@ -60,7 +60,16 @@ def test_what_is_no_threshold_is_refused_with_an_example(text: str) -> None:
         parse(text)
 
 
+@pytest.mark.parametrize("text", ["avialable > 5", "Available.change > 5"])
+def test_a_misspelt_name_is_refused_before_a_request_is_spent(text: str) -> None:
+    """With the name that was meant; any other name may be a status of a newer service."""
+    with pytest.raises(ArgumentError, match="did you mean 'available'"):
+        parse(text)
+
+    assert parse("quarantined > 5")["name"] == "quarantined"
+
+
 def test_a_name_that_the_report_does_not_have_is_refused() -> None:
-    """With the names that there are, and the nearest one."""
-    with pytest.raises(ArgumentError, match="'avialable'.*did you mean 'available'"):
-        failure("avialable > 5", NOW, BEFORE)
+    """With the names that there are."""
+    with pytest.raises(ArgumentError, match="'quarantined': use one of available, pending, sold"):
+        failure("quarantined > 5", NOW, BEFORE)
