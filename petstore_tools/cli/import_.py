@@ -67,9 +67,6 @@ COUNT, FILE = click.IntRange(min=1), click.Path(path_type=Path)
     default=None,
     help="List first which animals exist already.  [default: where that takes few requests]",
 )
-@click.option(
-    "--resend/--no-resend", default=True, help="Send an unknown row again that a listing does not show."
-)
 @click.option("--reserve", type=int, metavar="N", help="Keep N requests of each day for others.")
 @options.WAIT
 @options.YES

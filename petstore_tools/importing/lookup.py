@@ -61,7 +61,6 @@ def reconcile_unknown(
     journal: Journal,
     call_options: CallOptions,
     *,
-    resend: bool = True,
     ambiguous: bool = False,
 ) -> list[Outcome]:
     """
@@ -75,7 +74,6 @@ def reconcile_unknown(
         folder: Where journals live.
         journal: Open, and ours alone.
         call_options: How its calls wait.
-        resend: Rows of which no animal exists are unsent again; else they stay unknown.
         ambiguous: Include the rows that an earlier listing could not decide.
 
     Returns:
@@ -103,9 +101,8 @@ def reconcile_unknown(
                 defaults=journal.defaults | others.defaults,
             )
             if is_last or all(outcome.detail != LOST_ELSEWHERE for _, outcome in outcomes):
-                decided = [pair for pair in outcomes if resend or pair[1].state != "unsent"]
-                journal.transition(decided, now=client.clock.now())
-                became = Counter(outcome.state for _, outcome in decided)
+                journal.transition(outcomes, now=client.clock.now())
+                became = Counter(outcome.state for _, outcome in outcomes)
                 counts = ", ".join(f"{count:,} {state}" for state, count in sorted(became.items()))
                 _log.info("Reconciled %s by a listing: %s.", pluralize(len(unknown), "unknown row"), counts)
                 break

@@ -86,7 +86,6 @@ class ImportOptions:
             in the inventory: `skip` leaves them out, `send` creates them anyway, `ask` refuses the import.
         baseline: List the inventory before the first create, to find rows whose animals exist already; None:
             where this takes at most a tenth of the requests, or ten.
-        resend: Send rows again whose answer was lost and that a later listing proves absent.
         reserve: Requests of each day kept for others; default 20, or a tenth of a smaller day.
         wait: Wait for the next day's quota instead of stopping.
         progress: False: nothing is printed; True: a bar; a function: called with Progress.
@@ -113,7 +112,6 @@ class ImportOptions:
     recipe: str | Path | None = None
     existing: Existing = "ask"
     baseline: bool | None = None
-    resend: bool = True
     reserve: int | None = None
     wait: bool = False
     progress: bool | Callable[[Progress], None] | None = None

@@ -167,9 +167,7 @@ class _Run:
                     return stopped
                 if too_early := self._too_early():
                     return stopped or too_early
-                outcomes = lookup.reconcile_unknown(
-                    self._inventory, self._folder, self._journal, self._calls, resend=self._options.resend
-                )
+                outcomes = lookup.reconcile_unknown(self._inventory, self._folder, self._journal, self._calls)
                 states = self._journal.states()
                 if not states["unsent"]:
                     return None
