@@ -27,9 +27,8 @@ _TOTALS: Final = {word + end for word in (*_TOTAL_WORDS, "grand total") for end 
 _ERRORS: Final = frozenset("#n/a #nv #ref! #bezug! #name? #value! #wert! #div/0! #num! #zahl! #null!".split())
 
 A_NAME: Final = "is a name, not an id"
-SEVERAL: Final = {  # a rule in the plural, for several cells
+SEVERAL: Final = {  # a rule in the plural, for several cells, where more changes than its verb
     A_NAME: "are names, not ids",
-    "is empty": "are empty",
     "is not a status": "are not statuses",
     "is not a whole number": "are not whole numbers",
     "is not a known category": "are not known categories",
@@ -37,9 +36,6 @@ SEVERAL: Final = {  # a rule in the plural, for several cells
     "is the id of one category and the name of another": "are ids of one category and names of another",
     "has its digits in groups": "have their digits in groups",
     "is a word for a total": "are words for a total",
-    "holds a NUL character": "hold a NUL character",
-    "may have been rounded": "may have been rounded",
-    "is too large": "are too large",
 }
 
 
