@@ -65,9 +65,7 @@ class Titles:
         )
 
     def refusal(self) -> str:
-        """Say what is missing and what to copy, "" where nothing is missing."""
-        if not self.missing:
-            return ""
+        """Say what is missing and what to copy."""
         shown = ", ".join(map(repr, self.header[:_SHOWN])) or "no cells"
         if self.proposals:
             helps = f"If this is the right column, pass: {columns_option(self.proposals)}"
