@@ -24,7 +24,7 @@ from petstore_tools.importing.reconcile import Existing
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
-from petstore_tools.importing.sheet import Table, read_frame, read_table, read_tables
+from petstore_tools.importing.sheet import Table, read_table, read_tables
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
@@ -98,8 +98,8 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
     Raises:
         SheetError: No visible sheet has the columns and rows below them.
     """
-    with options.file() as path:
-        tables = read_tables(path, options.columns, options.rules)
+    with options.readable() as source:
+        tables = read_tables(source, options.columns, options.rules)
     shown = {table.source.name: _by_visibility(table, options)[0] for table in tables}
     together = {
         sheet: Counter(row.content for row in rows if isinstance(row, Row)) for sheet, rows in shown.items()
@@ -135,11 +135,9 @@ def _read_as_before(options: ImportOptions, folder: Path) -> Table:
 
 
 def _read(options: ImportOptions) -> Table:
-    if options.frame is not None:
-        return read_frame(options.frame, options.columns, rules=options.rules)
-    with options.file() as path:
+    with options.readable() as source:
         return read_table(
-            path, options.columns, sheet=options.sheet, encoding=options.encoding, rules=options.rules
+            source, options.columns, sheet=options.sheet, encoding=options.encoding, rules=options.rules
         )
 
 

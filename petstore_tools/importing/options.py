@@ -149,12 +149,6 @@ class ImportOptions:
             )
 
     @property
-    def frame(self) -> pd.DataFrame | None:
-        """The DataFrame, None where there is none."""
-        source: Any = self.source
-        return source if hasattr(source, "columns") else None
-
-    @property
     def is_file(self) -> bool:
         """Whether it is a file; bytes and a DataFrame have a name instead."""
         return isinstance(self.source, str | Path)
@@ -165,14 +159,15 @@ class ImportOptions:
         return Path(self.source if isinstance(self.source, str | Path) else self.name or "")
 
     @contextmanager
-    def file(self) -> Iterator[Path]:
-        """Give the file while it is read; bytes are written to one that is removed afterwards."""
-        if not isinstance(self.source, bytes):
-            yield self.path
+    def readable(self) -> Iterator[Path | pd.DataFrame]:
+        """Give the file or the DataFrame; bytes are written to a file that is removed afterwards."""
+        source: Any = self.source
+        if not isinstance(source, bytes):
+            yield self.path if self.is_file else source
             return
         with TemporaryDirectory() as folder:
-            path = Path(folder) / (self.path.name + ending_of(self.source, self.path))
-            path.write_bytes(self.source)
+            path = Path(folder) / (self.path.name + ending_of(source, self.path))
+            path.write_bytes(source)
             yield path
 
     @cached_property

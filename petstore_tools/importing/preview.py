@@ -67,7 +67,8 @@ class Opened:
     @property
     def file(self) -> str:
         """Name of the file, and of the sheet where there are several."""
-        return self.table.label(self.options.path)
+        name, sheet = self.options.path.name, self.table.source
+        return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
 
     @property
     def bad_rows(self) -> int:

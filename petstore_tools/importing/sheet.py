@@ -51,10 +51,6 @@ class Table:
     rejects_of: str
     notes: tuple[str, ...]
 
-    def label(self, path: Path) -> str:
-        """Return the name of its file for people; of a workbook with several sheets the sheet, too."""
-        return f"{path.name} ({self.source.name})" if len(self.source.names) > 1 else path.name
-
     @property
     def titles(self) -> tuple[str, ...]:
         """The header without the columns that a rejects file adds."""
@@ -95,20 +91,8 @@ def _number(cells: Sequence[str], otherwise: int) -> int:
     return next((int(cell) for cell in cells if cell.strip().isdecimal() and len(cell) < 16), otherwise)
 
 
-def read_frame(
-    frame: pd.DataFrame, columns: Mapping[str, str] | None = None, *, rules: ValueRules = _PLAIN
-) -> Table:
-    """
-    Take a DataFrame for a sheet; its index names the rows.
-
-    Raises:
-        SheetError: It lacks a required column.
-    """
-    return _only([_understand(FrameSource(frame=frame), columns, rules)], "the DataFrame")
-
-
 def read_table(
-    path: Path,
+    source: Path | pd.DataFrame,
     columns: Mapping[str, str] | None = None,
     *,
     sheet: str | None = None,
@@ -119,7 +103,8 @@ def read_table(
     Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
 
     Args:
-        path: Its ending is one of `tabular.formats.FORMATS`.
+        source: A file, whose ending is one of `tabular.formats.FORMATS`, or a DataFrame, whose index names
+            the rows.
         columns: Field by column title, or by letter.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         encoding: Of a text file; None: it is found.
@@ -128,33 +113,8 @@ def read_table(
     Raises:
         SheetError: Not there, of another format, empty, not text, or without the required columns.
     """
-    sheets = open_sheets(path, sheet, encoding)
-    return _only([_understand(source, columns, rules) for source in sheets], path.name)
-
-
-def read_tables(
-    path: Path, columns: Mapping[str, str] | None = None, rules: ValueRules = _PLAIN
-) -> list[Table]:
-    """
-    Return the visible sheets of a workbook that have the columns, and rows below them.
-
-    Raises:
-        SheetError: It cannot be read, or no sheet is like that.
-    """
-    sheets = open_sheets(path)
-    if not sheets[0].name:
-        raise SheetError(f"{path.name} is not a workbook: it has no sheets")
-    found = [_understand(source, columns, rules) for source in sheets]
-    tables = [table for table in found if isinstance(table, Table) and any(table.rows())]
-    if not tables:
-        proposed = [error for error in found if isinstance(error, SheetError) and error.proposals]
-        none = SheetError(f"{path.name} has no visible sheet with the columns and rows below them")
-        raise proposed[0] if proposed else none
-    return tables
-
-
-def _only(found: Sequence[Table | SheetError], name: str) -> Table:
-    """Return the one table; raise what is wrong where there is none, or several."""
+    name, sheets = _open(source, sheet, encoding)
+    found = [_understand(sheet, columns, rules) for sheet in sheets]
     tables = [table for table in found if isinstance(table, Table)]
     errors = [error for error in found if isinstance(error, SheetError)]
     if not tables:
@@ -162,9 +122,39 @@ def _only(found: Sequence[Table | SheetError], name: str) -> Table:
         raise SheetError(f"{name}: {best}", proposals=best.proposals, header=best.header) from best
     if len(tables) > 1:
         which = option('sheet="…"', "--sheet …, or --sheet all for one after the other")
-        sheets = ", ".join(repr(table.source.name) for table in tables)
-        raise SheetError(f"{name}: sheets {sheets} all have the columns: name one ({which})")
+        listed = ", ".join(repr(table.source.name) for table in tables)
+        raise SheetError(f"{name}: sheets {listed} all have the columns: name one ({which})")
     return tables[0]
+
+
+def _open(
+    source: Path | pd.DataFrame, sheet: str | None = None, encoding: str | None = None
+) -> tuple[str, Sequence[Sheet]]:
+    """Return what a source is called, and its sheets."""
+    if isinstance(source, Path):
+        return source.name, open_sheets(source, sheet, encoding)
+    return "the DataFrame", [FrameSource(frame=source)]
+
+
+def read_tables(
+    source: Path | pd.DataFrame, columns: Mapping[str, str] | None = None, rules: ValueRules = _PLAIN
+) -> list[Table]:
+    """
+    Return the visible sheets of a workbook that have the columns, and rows below them.
+
+    Raises:
+        SheetError: It cannot be read, or no sheet is like that.
+    """
+    name, sheets = _open(source)
+    if not sheets[0].name:
+        raise SheetError(f"{name} is not a workbook: it has no sheets")
+    found = [_understand(source, columns, rules) for source in sheets]
+    tables = [table for table in found if isinstance(table, Table) and any(table.rows())]
+    if not tables:
+        proposed = [error for error in found if isinstance(error, SheetError) and error.proposals]
+        none = SheetError(f"{name} has no visible sheet with the columns and rows below them")
+        raise proposed[0] if proposed else none
+    return tables
 
 
 def _understand(source: Sheet, given: Mapping[str, str] | None, rules: ValueRules) -> Table | SheetError:

@@ -13,7 +13,7 @@ import pytest
 import xlsxwriter
 
 from petstore_tools.importing.rows import BadRow, Row, read_rows
-from petstore_tools.importing.sheet import Table, read_frame, read_table
+from petstore_tools.importing.sheet import Table, read_table
 from petstore_tools.importing.titles import read_titles
 from petstore_tools.importing.values import Matcher, ValueRules
 
@@ -86,7 +86,7 @@ def test_a_float_column_of_a_frame_is_exact_only_below_its_precision(dtype: str,
     values = [2.0**bits - 1, -(2.0**bits) + 1, 2.0**bits, -(2.0**bits)]
     frame = pd.DataFrame({"name": "Rex", "categoryId": pd.array(values, dtype=dtype)})
 
-    table = read_frame(frame)
+    table = read_table(frame)
 
     assert rules(table) == ["", "", ROUNDED, ROUNDED]
     assert [row.content.category_id for row in table.rows() if isinstance(row, Row)] == [
@@ -100,7 +100,7 @@ def test_numbers_of_any_type_in_a_column_of_objects_are_exact_or_a_problem() -> 
     """Integers and decimals are exact whatever their size; a fraction is none."""
     values: list[Any] = [2**53 + 1, np.int64(2**53 + 1), Decimal(2**53 + 1), Decimal("7.0"), 2.0**53]
     values += [np.float32(2**24), Decimal("3.00000000000000000001"), float("inf"), 10**5_000, 2**64]
-    table = read_frame(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
+    table = read_table(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
 
     found = [
         row.content.category_id if isinstance(row, Row) else row.problems[0].rule

@@ -17,7 +17,7 @@ import xlsxwriter
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.rows import BadRow, Row, RowProblem
-from petstore_tools.importing.sheet import Table, read_frame, read_table
+from petstore_tools.importing.sheet import Table, read_table
 from petstore_tools.tabular.workbooks import write_xlsx
 
 Cells = list[list[Any]]
@@ -202,7 +202,7 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
         index=[10, 11, 12, 13],
     )
 
-    table = read_frame(frame)
+    table = read_table(frame)
 
     assert contents(table) == [("Rex", 3, "sold"), ("7", 7, "pending")]
     assert [str(p) for p in problems(table)] == [
@@ -216,7 +216,7 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
 def test_values_of_a_frame_are_taken_exactly_or_named() -> None:
     """int64 to its ends, numpy's own types, and what is no cell."""
     values = [2**53 + 1, -(2**63), np.int64(7), 2.0**60, Decimal(7), b"7", np.float64(7)]
-    table = read_frame(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
+    table = read_table(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
 
     assert [category for _, category, _ in contents(table)] == [2**53 + 1, -(2**63), 7, 7, 7]
     assert [p.rule for p in problems(table)] == ["is a number that may have been rounded", "is of type bytes"]
