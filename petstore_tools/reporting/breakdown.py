@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from petstore_tools import spec
@@ -24,25 +23,18 @@ def _index(names: Iterable[str]) -> pd.Index[Any]:
 def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
     """Count animals per status: `count` (int64) and `share` (float64), zero rows kept."""
     found = count(pets)
-    counts = np.array(list(found.values()), dtype="int64")
-    return pd.DataFrame({"count": counts, "share": counts / max(len(pets), 1)}, index=_index(found))
+    table = pd.DataFrame({"count": found.values()}, index=_index(found), dtype="int64")
+    return table.assign(share=table["count"] / max(len(pets), 1))
 
 
 def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     """Count animals per categoryId (rows) and status (columns), with `total`, and `label` where given."""
     found, names = codes(pets)
-    places, ids = pd.factorize(pets["categoryId"].to_numpy(), sort=True)
-    width = len(names)
-    cells = np.bincount(places * width + found + 1, minlength=len(ids) * width)  # unset, at -1, comes first
-    table = pd.DataFrame(
-        np.roll(cells.reshape(len(ids), width), -1, axis=1).astype("int64"),
-        index=pd.Index(ids, name="categoryId", dtype="int64"),
-        columns=names,
-    )
+    table = pets.groupby(["categoryId", found]).size().unstack(fill_value=0)
+    table = table.reindex(columns=[*range(len(names) - 1), -1], fill_value=0).set_axis(names, axis=1)
     table["total"] = table.sum(axis=1)
     if labels:
-        named = [labels.get(i, "") for i in ids.tolist()]
-        table.insert(0, "label", pd.Series(named, index=table.index, dtype=text_dtype()))
+        table.insert(0, "label", table.index.map(lambda i: labels.get(i, "")).astype(text_dtype()))
     return table
 
 
@@ -84,7 +76,7 @@ def moved(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
         `unset`, `new`, `gone`), by id.
     """
     older, newer = (
-        frame.assign(status=_names(frame)).set_index("id")[["name", "categoryId", "status"]]
+        frame.assign(status=named_statuses(frame)).set_index("id")[["name", "categoryId", "status"]]
         for frame in (before, now)
     )
     ids = newer.index.union(older.index)
@@ -102,11 +94,13 @@ def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.
     """Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status."""
     index = _index([*spec.STATUSES, *(name for _, counts in listings for name in counts)])
     times = pd.to_datetime([int(at * 1e6) for at, _ in listings], unit="us", utc=True).as_unit("us")
-    names = index.tolist()
-    rows = [[counts.get(name, 0) for name in names] for _, counts in listings]
-    return pd.DataFrame(rows, index=times.rename("as_of"), columns=names, dtype="int64")
+    table = pd.DataFrame(
+        [counts for _, counts in listings], index=times.rename("as_of"), columns=index.tolist()
+    )
+    return table.fillna(0).astype("int64")
 
 
-def _names(pets: pd.DataFrame) -> pd.Series:
+def named_statuses(pets: pd.DataFrame) -> pd.Series:
+    """Return the statuses of animals as text, `unset` where there is none, as every table names them."""
     found, names = codes(pets)
-    return pd.Series([names[code] for code in found.tolist()], index=pets.index, dtype=text_dtype())
+    return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)  # -1 is the last

@@ -9,8 +9,7 @@ from typing import Final
 
 import pandas as pd
 
-from petstore_tools.listing.statuses import UNSET
-from petstore_tools.reporting.breakdown import GONE, NEW
+from petstore_tools.reporting.breakdown import GONE, NEW, named_statuses
 
 DAY_S: Final = 86_400.0
 
@@ -33,7 +32,7 @@ def time_in_status(
     Returns:
         The columns of `by`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no longer).
     """
-    times = _named(history)
+    times = history.assign(status=named_statuses(history))
     ended = pd.arrays.IntervalArray(times["ended_between"]).mid
     days = (ended - _middle_of_begin(times, listed_at)).dt.total_seconds() / DAY_S
     times = times.assign(days=days).dropna(subset=["days"])
@@ -50,7 +49,7 @@ def longest(history: pd.DataFrame, status: str, now: pd.Timestamp, most: int = 2
         Columns `id`, `name`, `categoryId`, `first_seen` (datetime, UTC: the listing that first showed it so;
         where that is the first kept one, it was so before) and `days` (float64, at least).
     """
-    open_ones = history[history["ended_between"].isna() & (_named(history)["status"] == status)]
+    open_ones = history[history["ended_between"].isna() & (named_statuses(history) == status)]
     table = open_ones.nsmallest(most, "first_seen")[["id", "name", "categoryId", "first_seen"]]
     days = (now - table["first_seen"]).dt.total_seconds() / DAY_S
     return table.assign(days=days).reset_index(drop=True)
@@ -68,10 +67,6 @@ def flow(moved: pd.DataFrame) -> pd.DataFrame:
     rows = [*first, *(name for name in last if name in table.index)]
     columns = [*(n for n in table.columns if n not in (GONE, "total")), GONE, "total"]
     return table.reindex(index=rows, columns=columns, fill_value=0).astype("int64")
-
-
-def _named(history: pd.DataFrame) -> pd.DataFrame:
-    return history.assign(status=history["status"].astype("object").fillna(UNSET))
 
 
 def _middle_of_begin(history: pd.DataFrame, listed_at: Sequence[datetime]) -> pd.Series:

@@ -42,11 +42,9 @@ def areas(counts: pd.DataFrame) -> dict[str, str]:
     span = times[-1] - times[0] or 1.0
     across = [100 * (at - times[0]) / span for at in times]
     heights = 100 * counts.cumsum(axis=1) / (counts.sum(axis=1).max() or 1)
-    found, below = {}, [0.0] * len(times)
-    for name, column in heights.items():
-        above = column.tolist()
-        there = zip(across, above, strict=True)
-        back = zip(reversed(across), reversed(below), strict=True)
-        found[str(name)] = " ".join(f"{x:.2f},{100 - y:.2f}" for x, y in (*there, *back))
-        below = above
-    return found
+    edges = pd.concat([heights, heights.shift(axis=1, fill_value=0)[::-1]])
+    points = [*across, *reversed(across)]
+    return {
+        str(name): " ".join(f"{x:.2f},{100 - y:.2f}" for x, y in zip(points, edge, strict=True))
+        for name, edge in edges.items()
+    }

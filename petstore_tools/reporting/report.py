@@ -13,6 +13,7 @@ import pandas as pd
 
 from petstore_tools import text
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.reporting.breakdown import named_statuses
 from petstore_tools.reporting.chart import figure
 from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.mail import mail
@@ -263,7 +264,7 @@ class StatusReport:
         return text.html_table(self.headline, *for_people(table.reset_index()), note="\n".join(facts))
 
     def _workbook(self) -> bytes:
-        animals = self.animals.assign(status=self.animals["status"].astype("object").fillna("unset"))
+        animals = self.animals.assign(status=named_statuses(self.animals))
         tables = self.for_people() | {"animals": named(animals, self.categories)}
         return workbook(
             self.title,
