@@ -9,14 +9,13 @@ from typing import Any, Final
 
 import pandas as pd
 
-from petstore_tools.reporting.tables import IDS, TITLES, TOTAL, WORDS, colour
+from petstore_tools.reporting.tables import DAYS, IDS, TITLES, TOTAL, WORDS, colour
 from petstore_tools.tabular.excel import excel_writer, sheet_cells
 
-DAYS: Final = "#,##0.0"
 FORMATS: Final = {
     "share": "0.0%",
     "change": "+#,##0;-#,##0;0",
-    **dict.fromkeys(("days", "median_days", "days_90"), DAYS),
+    **dict.fromkeys(DAYS, "#,##0.0"),
     **dict.fromkeys(IDS, "0"),
 }
 FRONT: Final = "Report"
@@ -48,7 +47,7 @@ def workbook(
     Args:
         title: Of the front sheet.
         facts: Lines below it; the first is the headline.
-        tables: By name, without an index.
+        tables: By name, without an index; those of the front sheet come first.
         zone: Times are written in it, None for that of this machine; Excel knows no zones, so titles name it.
         complete: The headline is no warning.
         since: With what is compared, in words.
@@ -56,8 +55,7 @@ def workbook(
     """
     memory, row = io.BytesIO(), len(facts) + 3
     with excel_writer(memory) as writer:
-        front_first = sorted(tables.items(), key=lambda item: SHEETS.get(item[0]) != FRONT)
-        for key, table in front_first:
+        for key, table in tables.items():
             name = SHEETS.get(key, TITLES.get(key, key))
             front = name == FRONT
             cells = sheet_cells(table.rename(columns=WORDS), zone)

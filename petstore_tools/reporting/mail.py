@@ -9,28 +9,13 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, formataddr, localtime, make_msgid, parseaddr
-from html import escape
-
-import pandas as pd
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.reporting.tables import for_people
-from petstore_tools.text import html_table
 
 _XLSX = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
-def mail(
-    *,
-    to: Sequence[str],
-    subject: str,
-    text: str,
-    facts: Sequence[str],
-    tables: Sequence[tuple[str, pd.DataFrame]],
-    end: Sequence[str],
-    page: str,
-    workbook: bytes,
-) -> bytes:
+def mail(*, to: Sequence[str], subject: str, text: str, html: str, page: str, workbook: bytes) -> bytes:
     """
     Return a mail that `sendmail -t` sends, and that a mail program opens as a draft.
 
@@ -38,9 +23,7 @@ def mail(
         to: Addresses, such as `Ann <ann@example.org>`.
         subject: One line.
         text: The body for readers without HTML.
-        facts: Paragraphs above the tables.
-        tables: With their titles.
-        end: Sentences below them.
+        html: The body.
         page: The report as HTML, which is attached.
         workbook: The report as a workbook, which is attached.
 
@@ -57,7 +40,7 @@ def mail(
     message["Message-ID"] = make_msgid(domain=host)
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
     message.set_content(text)
-    message.add_alternative(_body(subject, facts, tables, end), subtype="html")
+    message.add_alternative(html, subtype="html")
     params = {"charset": "utf-8"}
     message.add_attachment(
         page.encode(), maintype="text", subtype="html", filename="report.html", params=params
@@ -92,14 +75,3 @@ def _address(given: str) -> str:
     if not user or not domain or " " in address:
         raise ArgumentError(f"{given!r} is not a mail address such as ann@example.org")
     return formataddr((name, address))
-
-
-def _body(
-    title: str, facts: Sequence[str], tables: Sequence[tuple[str, pd.DataFrame]], end: Sequence[str]
-) -> str:
-    """Return HTML with inline styles only: mail programs drop style sheets."""
-    parts = [f"<h1 style='font-size:20px'>{escape(title)}</h1>"]
-    parts += [f"<p>{escape(fact)}</p>" for fact in facts]
-    parts += [html_table(heading, *for_people(table)) for heading, table in tables]
-    parts.append(f"<p><small>{escape(' '.join(end))}</small></p>")
-    return f"<div style='font-family:sans-serif;font-size:14px'>{''.join(parts)}</div>"

@@ -1,4 +1,4 @@
-"""A report as one HTML page without script or network; every value is escaped."""
+"""A report as one HTML page without script or network, or as the body of a mail; every value is escaped."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from petstore_tools._version import __version__
-from petstore_tools.reporting.tables import COLOURS, for_people, up
-from petstore_tools.text import cell_text
+from petstore_tools.reporting.tables import COLOURS, for_people
+from petstore_tools.text import cell_text, html_table
 
 
-def page(**values: Any) -> str:
-    """Fill the template of the report."""
+def page(template: str, **values: Any) -> str:
+    """Fill a template: `report.html`, or `mail.html`, whose styles are inline: mail programs drop sheets."""
     environment = Environment(
         loader=PackageLoader("petstore_tools"),
         autoescape=True,
@@ -21,14 +21,8 @@ def page(**values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "shown": cell_text,
-        "up": up,
-        "for_people": for_people,
-        "css": css,
-        "areas": areas,
-    }
-    return environment.get_template("report.html").render(version=__version__, **values)
+    environment.filters |= {"shown": cell_text, "for_people": for_people, "css": css, "areas": areas}
+    return environment.get_template(template).render(version=__version__, html_table=html_table, **values)
 
 
 def css(status: str) -> str:

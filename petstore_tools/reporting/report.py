@@ -161,7 +161,7 @@ class StatusReport:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return one self-contained HTML page (no script, no network); write it whole where asked."""
-        return self._write_text(path, page(report=self, sections=self._sections()))
+        return self._write_text(path, page("report.html", report=self, sections=self._sections()))
 
     def to_excel(self, path: str | Path) -> None:
         """Write a workbook: real numbers, native charts, text that no spreadsheet runs; or nothing."""
@@ -202,18 +202,17 @@ class StatusReport:
         Raises:
             ArgumentError: An address or the subject cannot stand in a mail.
         """
+        subject = subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}"
+        body = {"facts": self._facts, "tables": self._read_tables(), "end": self.made}
         content = mail(
             to=to,
-            subject=subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}",
+            subject=subject,
             text=f"{self.to_text()}\n\n{' '.join(self.made)}",
-            facts=self._facts,
-            tables=self._read_tables(),
-            end=self.made,
+            html=page("mail.html", title=subject, **body),
             page=self.to_html(),
             workbook=self._workbook(),
         )
-        if path is not None:
-            self._write(path, content)
+        self._write(path, content)
         return content
 
     def figure(self) -> Figure:
@@ -243,11 +242,10 @@ class StatusReport:
         Raises:
             ArgumentError: One cannot be read, or names what the report does not have.
         """
-        now = {str(name): int(count) for name, count in self.breakdown["count"].items()}
-        now["total"], before = self.listing.rows, None
-        if self.changes is not None and self.moved is not None:
-            before = {str(name): int(count) for name, count in self.changes["before"].items()}
-            before["total"] = sum(before.values())
+        now: dict[Any, int] = {**self.breakdown["count"].to_dict(), "total": self.listing.rows}
+        before: dict[Any, int] | None = None
+        if self.since is not None and self.changes is not None and self.moved is not None:
+            before = {**self.changes["before"].to_dict(), "total": self.since.rows}
             for side, name in (("from", "new"), ("to", "gone")):
                 now[name] = int((self.moved[side] == name).sum())
         return [why for given in thresholds if (why := failure(given, now, before))]
@@ -291,14 +289,14 @@ class StatusReport:
         return [(title, table) for name, title, table in self._sections() if name not in left_out]
 
     def _write_text(self, path: str | Path | None, content: str) -> str:
-        if path is not None:
-            self._write(path, content.encode())
+        self._write(path, content.encode())
         return content
 
-    def _write(self, path: str | Path, content: bytes) -> None:
-        write_output(Path(path), content)
-        if self.mark is not None:
-            self.mark()
+    def _write(self, path: str | Path | None, content: bytes) -> None:
+        if path is not None:
+            write_output(Path(path), content)
+            if self.mark is not None:
+                self.mark()
 
 
 def _time(value: Any) -> str:

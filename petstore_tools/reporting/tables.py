@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 
@@ -12,6 +12,7 @@ from petstore_tools.listing.statuses import UNSET
 COLOURS: Final = {"available": "#2f7d5b", "pending": "#c98a1b", "sold": "#4a6fa5", UNSET: "#9aa3af"}
 OTHER: Final = "#8b5e9b"  # a status that the document does not name
 IDS: Final = ("id", "categoryId")  # numbers that name something: written without separators
+DAYS: Final = ("days", "median_days", "days_90")
 TOTAL: Final = "total"
 TOP: Final = 20  # rows of a long table that a page shows
 TITLES: Final = {  # in the order of a page
@@ -52,28 +53,26 @@ class Change(int):
         return int.__format__(self, f"+{style}" if self else style)
 
 
-def up(share: float) -> float:
-    """Return a share that is rounded as a spreadsheet rounds it: 61 of 400 is 15.3 %."""
-    return share + 1e-9
-
-
-class Days(float):
-    """A number of days, which is written with one decimal; a half goes up, as in a spreadsheet."""
+class Share(float):
+    """A share, of which a half goes up, as in a spreadsheet: 61 of 400 is 15.3 %."""
 
     def __format__(self, style: str) -> str:
-        return float.__format__(up(self), ",.1f")
+        return float.__format__(self + 1e-9, style)
+
+
+class Days(Share):
+    """A number of days, which is written with one decimal."""
+
+    def __format__(self, style: str) -> str:
+        return super().__format__(",.1f")
 
 
 def for_people(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     """Return the header and the rows of a table: ids as text, changes with their sign, days, shares."""
-    kinds: dict[str, Callable[[Any], object]] = dict.fromkeys(IDS, str) | dict.fromkeys(
-        ("days", "median_days", "days_90"), Days
-    )
-    kinds |= {"change": Change, "share": up}
-    columns = [
-        [kinds[name](value) for value in values] if name in kinds else values
-        for name, values in table.to_dict("list").items()
-    ]
+    kinds: dict[str, type] = {**dict.fromkeys(IDS, str), **dict.fromkeys(DAYS, Days)}
+    kinds |= {"change": Change, "share": Share}
+    lists = table.to_dict("list").items()
+    columns = [[*map(kinds[name], values)] if name in kinds else values for name, values in lists]
     header = [WORDS.get(name, name) for name in map(str, table.columns)]
     return header, [list(row) for row in zip(*columns, strict=True)]
 
