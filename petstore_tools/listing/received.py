@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterable
 
 from petstore_tools.listing.links import End, Response
@@ -31,8 +30,7 @@ class Received:
     """
 
     def __init__(self) -> None:
-        self.ids = array("q")
-        self._set: set[int] | None = None  # built where ids do not ascend: it takes ten times the memory
+        self.ids: dict[int, None] = {}
         self.new: list[int] = []
         self.last: tuple[int, ...] = ()
         self.size = self.full = self.ragged = self.few = self.empty = self.doubles = 0
@@ -61,15 +59,8 @@ class Received:
 
     def add(self, ids: Iterable[int]) -> None:
         """Keep those ids that have not come before; they are `new`."""
-        distinct = list(dict.fromkeys(ids))
-        joined = [*self.ids[-1:], *distinct]
-        if self._set is None and joined != sorted(set(joined)):
-            self._set = set(self.ids)
-        self.new = distinct
-        if self._set is not None:
-            self.new = [pet_id for pet_id in distinct if pet_id not in self._set]
-            self._set.update(self.new)
-        self.ids.extend(self.new)
+        self.new = [pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self.ids]
+        self.ids.update(dict.fromkeys(self.new))
 
     def done(self, why: str) -> End:
         """End as complete, unless what came shows that the inventory moved meanwhile."""
