@@ -125,7 +125,7 @@ class Pager:
 
     def predicted(self, most: int) -> list[str]:
         """Return up to so many addresses that follow if each page is full and nothing moves."""
-        if self.scheme is None or not self.scheme.numbered or not self._turned:
+        if self.scheme is None or self.scheme.counts not in ("rows", "pages") or not self._turned:
             return []
         return [self._page_at(self.rows + n * self.step, self._turned + n).url for n in range(most)]
 
@@ -200,9 +200,9 @@ class Pager:
     def _nothing_new(self, response: Response) -> NextPage | End:
         """Tell an end from a scheme that the service does not speak (any more)."""
         assert self.scheme is not None
-        full, overlaps = self._is_full(response), bool(self.scheme.overlap)
-        if not response.ids or (overlaps and not full):
-            if self.received.ragged and not overlaps:
+        full = self._is_full(response)
+        if not response.ids or (self._overlap and not full):
+            if self.received.ragged and not self._overlap:
                 return End("unproven", "an empty page followed short ones that were not the last")
             return self.received.done(f"no animal follows the last one{self._how}")
         if self._turned > 2:
@@ -255,7 +255,7 @@ class Pager:
     def _judge_token(self, trial: TokenTrial, response: Response) -> NextPage | End:
         if response.ids and set(response.ids).issubset(self.received.ids):
             return self._next_parameter(trial)
-        self.scheme = trial.scheme
+        self.scheme = schemes.parse(schemes.CURSOR + trial.parameters[0])
         self.received.take(response)
         return self._by_header(response)
 
@@ -290,7 +290,9 @@ class Pager:
 
     @property
     def _overlap(self) -> int:
-        return self.scheme.overlap if self.scheme and self.received.full > 1 else 0
+        """How many animals each page repeats, so that an insertion or a deletion shows."""
+        counts_rows = self.scheme is not None and self.scheme.counts == "rows"
+        return int(counts_rows and self.received.full > 1)
 
     def _is_full(self, response: Response) -> bool:
         size = len(response.ids)

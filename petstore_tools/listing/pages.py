@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from math import ceil, inf
@@ -69,8 +69,8 @@ class Inventory:
     """
 
     client: Client
-    remembered: RememberedServices = field(default_factory=RememberedServices)
-    pagination: str | None = None
+    remembered: RememberedServices
+    pagination: str | None
 
     def __post_init__(self) -> None:
         schemes.parse(self.pagination)
@@ -83,13 +83,6 @@ class Inventory:
     def pages(self, query: ListQuery, *, call_options: CallOptions = ALONE) -> Pages:
         """Return a listing that sends its requests while it is iterated (§4.1)."""
         return Pages(partial(PageIterator, self, query, call_options, None))
-
-    def connections(self) -> int:
-        """Return how many pages may be under way at once: as many as the plan and the latency call for."""
-        latency_s = self.client.transport.fastest_s
-        if latency_s is None or latency_s < SLOW_S:
-            return 1
-        return connections(self.client.plan.per_minute, latency_s)
 
 
 class Pages:
@@ -270,12 +263,13 @@ class PageIterator:
         )
 
     def _predicted(self) -> list[str]:
-        """Return the addresses to fetch ahead: as many as connections and what is known to be left allow."""
+        """Return the addresses to fetch ahead, as many as plan, latency and the known rest call for."""
         rows, end = self._pager.rows, self._query.first or self.size
-        if self._query.max_requests is not None or not rows:
+        latency_s = self._client.transport.fastest_s or 0.0
+        if self._query.max_requests is not None or not rows or latency_s < SLOW_S:
             return []
         wide = 1 + self._pager.pages // _WIDER_EVERY if end is None else ceil((end - rows) / self._pager.step)
-        wide = min(wide, self._inventory.connections())
+        wide = min(wide, connections(self._client.plan.per_minute, latency_s))
         return self._pager.predicted(wide) if wide > 1 else []
 
     def _kept(self, rows: list[PetRow]) -> list[PetRow]:
@@ -283,13 +277,10 @@ class PageIterator:
         statuses = {row.get("status") for row in rows}
         for status in statuses - _KNOWN:
             self._notes[f"the interface document does not name the status {str(status)[:40]!r}"] = None
-        if rows and max(map(len, rows)) > len(spec.REQUIRED) + 1:
-            for name in {name for row in rows for name in row} - set(spec.PET_FIELDS):
-                self._notes[f"the interface document does not name the field {name[:40]!r}"] = None
-        new = self._pager.new
-        if len(new) != len(rows):
-            by_id = {row["id"]: row for row in reversed(rows)}
-            rows = [by_id[pet_id] for pet_id in new]
+        for name in {name for row in rows for name in row} - set(spec.PET_FIELDS):
+            self._notes[f"the interface document does not name the field {name[:40]!r}"] = None
+        new, by_id = self._pager.new, {row["id"]: row for row in reversed(rows)}
+        rows = [by_id[pet_id] for pet_id in new]
         if self._query.first is not None:
             rows = rows[: max(0, self._query.first - self._pager.came + len(new))]
         if self._query.status is not None and statuses != {self._query.status}:

@@ -42,20 +42,19 @@ _File = RootModel[dict[str, Learnt]]
 @dataclass
 class RememberedServices:
     """
-    A small file in the state folder; without a folder it lasts as long as the process.
+    A small file in the state folder; where it cannot be written, it lasts as long as the process.
 
     Args:
-        path: The file, None for none.
+        path: The file.
     """
 
-    path: Path | None = None
+    path: Path
     _known: dict[str, Learnt] = field(default_factory=dict)
 
     def of(self, base_url: str) -> Learnt:
         """Return what is known of a base address."""
-        if self.path is not None:
-            with suppress(OSError, ValidationError):
-                self._known = _File.model_validate_json(self.path.read_bytes()).root
+        with suppress(OSError, ValidationError):
+            self._known = _File.model_validate_json(self.path.read_bytes()).root
         return self._known.get(base_url, Learnt())
 
     def keep(self, base_url: str, *, scheme: str | None, status: str | None, rows: int | None) -> None:
@@ -68,7 +67,6 @@ class RememberedServices:
         if after == before:
             return
         self._known[base_url] = after
-        if self.path is not None:
-            with suppress(OSError):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(self.path, _File(self._known).model_dump_json().encode())
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self.path, _File(self._known).model_dump_json().encode())

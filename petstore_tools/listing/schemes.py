@@ -14,7 +14,7 @@ from petstore_tools.errors import SettingsError
 
 PROBE_LEAST: Final = 8  # animals on a page whose places can be told apart
 NEVER: Final = "none"
-_CURSOR: Final = "cursor="
+CURSOR: Final = "cursor="
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,6 @@ class Scheme:
     parameter: str
     counts: Literal["rows", "pages", "id", "token"]
     base: int = 0
-
-    @property
-    def overlap(self) -> int:
-        """How many animals each page repeats, so that an insertion or a deletion shows."""
-        return int(self.counts == "rows")
-
-    @property
-    def numbered(self) -> bool:
-        """Whether the address of a page is known before the page in front of it has come."""
-        return self.counts in ("rows", "pages")
 
     def value(self, *, rows: int, pages: int, last_id: int) -> int:
         """Return the value that asks for the page behind so many rows and pages, and this id."""
@@ -79,7 +69,7 @@ def parse(name: str | None) -> Scheme | None:
     """
     if name is None or name == NEVER:
         return None
-    parameter = name.removeprefix(_CURSOR)
+    parameter = name.removeprefix(CURSOR)
     if name != parameter != "":
         return Scheme(name, parameter, "token")
     for scheme in SCHEMES:
@@ -169,8 +159,3 @@ class TokenTrial:
     def query(self) -> dict[str, str]:
         """The parameter to send."""
         return {self.parameters[0]: self.token}
-
-    @property
-    def scheme(self) -> Scheme | None:
-        """The scheme that is proved where this parameter brings other animals."""
-        return parse(_CURSOR + self.parameters[0])
