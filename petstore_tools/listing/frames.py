@@ -61,19 +61,14 @@ class Columns:
 
         Spec: §2.2, §2.3.
         """
-        import numpy as np
         import pandas as pd
 
         columns = {name: values[: len(self)] for name, values in self._values.items()}
         others = sorted({s for s in columns["status"] if s is not None} - set(spec.STATUSES))
-        dtypes = {"status": pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)}
+        statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
+        dtypes = {"id": "int64", "name": text_dtype(), "categoryId": "int64", "status": statuses}
         frame = pd.DataFrame(
-            {
-                name: np.array(values, dtype="int64")
-                if isinstance(values, array)
-                else pd.array(values, dtype=dtypes.get(name, text_dtype()))
-                for name, values in columns.items()
-            }
+            {name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()}
         )
         own = digest(*columns.values())
         frame.attrs["listing"] = replace(listing, rows=len(frame), digest=own).to_dict()

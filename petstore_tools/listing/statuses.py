@@ -15,16 +15,11 @@ OURS: Final = frozenset({UNSET, "total", "label", "categoryId", "new", "gone"}) 
 
 def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     """Return a code per row and the name of each code; the last is `unset`."""
-    import pandas as pd
-
-    status = pets["status"]
-    found = status if isinstance(status.dtype, pd.CategoricalDtype) else status.astype("category")
+    found = pets["status"].astype("category")
     others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
     values = [*spec.STATUSES, *others]
-    if list(found.cat.categories) != values:
-        found = found.astype(pd.CategoricalDtype(values, ordered=True))
     names = [f"{value!r} as sent" if value in OURS else value for value in values]
-    return found.cat.codes.to_numpy(), [*names, UNSET]
+    return found.cat.set_categories(values).cat.codes.to_numpy(), [*names, UNSET]
 
 
 def count(pets: pd.DataFrame) -> dict[str, int]:
@@ -32,6 +27,6 @@ def count(pets: pd.DataFrame) -> dict[str, int]:
     import numpy as np
 
     found, names = codes(pets)
-    shifted = found + found.dtype.type(1) if len(names) < 127 else found.astype("int64") + 1
-    bins = np.bincount(shifted, minlength=len(names)).tolist()  # a missing status is -1, so the first bin
+    shifted = found.astype("int64") + 1  # a missing status is -1, so it falls into the first bin
+    bins = np.bincount(shifted, minlength=len(names)).tolist()
     return dict(zip(names, [*bins[1:], bins[0]], strict=True))
