@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.parquet import parquet_bytes
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, NonTextCell, escape_formula
+from petstore_tools.tabular.cells import escape_formula
 from petstore_tools.tabular.csv_files import write_csv
+from petstore_tools.tabular.frames import FrameSource
+from petstore_tools.tabular.template import LAST_ROW
 from petstore_tools.tabular.workbooks import write_xlsx
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SHEET_ROWS: Final = 1_048_575  # below the header
 ENDINGS: Final = (".csv", ".xlsx", ".json", ".parquet")
 
 
@@ -39,26 +39,18 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
     """
     match path.suffix.casefold():
         case ".csv":
-            rows = _cells(frame)
-            if for_excel:
-                of_text = [title in ("name", "category") for title in frame.columns]
-                rows = (
-                    [escape_formula(cell) if text else cell for cell, text in zip(row, of_text, strict=True)]
-                    for row in rows
-                )
-            write_csv(
-                path,
-                list(frame.columns),
-                rows,
-                encoding="utf-8-sig" if for_excel else "utf-8",
-                line_ending="\r\n" if for_excel else "\n",
-            )
+            form = {"encoding": "utf-8-sig", "line_ending": "\r\n"} if for_excel else {}
+            for name in frame.columns.difference(["id", "categoryId"]) if for_excel else ():
+                frame = frame.assign(**{name: frame[name].map(escape_formula, na_action="ignore")})
+            titles, *rows = _cells(frame)
+            write_csv(path, titles, rows, **form)
         case ".xlsx":
-            if len(frame) > SHEET_ROWS:
+            if len(frame) > LAST_ROW:
                 raise SheetError(
                     f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
                 )
-            write_xlsx(path, list(frame.columns), _cells(frame), note=str(Listing.of(frame)))
+            titles, *rows = _cells(frame)
+            write_xlsx(path, titles, rows, note=str(Listing.of(frame)))
         case ".json":
             replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
         case ".parquet":
@@ -69,13 +61,6 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
             )
 
 
-def _cells(frame: pd.DataFrame) -> Iterator[list[str]]:
-    for values in zip(*(frame[name].tolist() for name in frame.columns), strict=True):
-        yield [_cell(value) for value in values]
-
-
-def _cell(value: Any) -> str:
-    """Return a text, "" for none, or a number's cell; beyond what a spreadsheet counts exactly it is text."""
-    if not isinstance(value, int):
-        return value if isinstance(value, str) else ""
-    return NonTextCell(str(value), "a number") if abs(value) <= EXACT else str(value)
+def _cells(frame: pd.DataFrame) -> list[list[str]]:
+    """Return the titles and the rows."""
+    return [cells for _, cells in FrameSource(frame=frame).records()]

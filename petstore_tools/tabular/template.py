@@ -11,12 +11,13 @@ from typing import Any, Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
+from petstore_tools.tabular.cells import EXACT
 
 CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never read as animals
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
 MOST_NOTES: Final = 2_000  # with more, a spreadsheet opens slowly; every bad cell is coloured all the same
 _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
-_LAST_ROW: Final = 1_048_575  # counted from 0
+LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
 _EXACT: Final = 10**15 - 1  # a spreadsheet keeps 15 digits of a number
 _WIDTH: Final = 24  # of a column of the template, in characters
 _EXAMPLES: Final = {
@@ -106,6 +107,8 @@ def _native(cell: str) -> object:
             return cell == "TRUE"
         case "a date":
             return datetime.fromisoformat(cell)
+        case "a number" if abs(float(cell)) >= EXACT:  # of a frame, where it is exact
+            return str(cell)
         case "a number" | "a number that may have been rounded":
             return float(cell)
         case "a formula without a saved value":
@@ -146,7 +149,7 @@ def _add_drop_downs(
         }
     for field, rule in rules.items():
         if (at := fields.get(field)) is not None:
-            sheet.data_validation(1, at, _LAST_ROW, at, rule)
+            sheet.data_validation(1, at, LAST_ROW, at, rule)
 
 
 def _choices(categories: Mapping[int, str]) -> Iterator[tuple[str | int, int]]:
