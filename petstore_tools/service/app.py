@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from functools import lru_cache
+from importlib.resources import files
 from math import ceil
 from typing import Any, Final
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
-from petstore_tools.plans import Window
-from petstore_tools.service import bodies, messages, openapi
+from petstore_tools.service import bodies, messages
 from petstore_tools.service.batches import Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
@@ -29,6 +29,7 @@ from petstore_tools.service.operations import Operations
 
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
+OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
@@ -48,7 +49,6 @@ class Service:
         database: Animals, keys, counters.
         clock: The service's time; `Date` headers follow it.
         on_response: Called with each response's time, method, path and status.
-        without_key: Requests a minute and a day of a caller without a key; default: Free-sized.
     """
 
     def __init__(
@@ -56,11 +56,9 @@ class Service:
         database: Database,
         clock: Clock,
         on_response: Callable[[float, str, str, int], None] = lambda *_: None,
-        *,
-        without_key: tuple[Window, Window] | None = None,
     ) -> None:
         self._database, self._clock, self._on_response = database, clock, on_response
-        self._without_key = without_key or windows(*spec.PLANS["free"])
+        self._without_key = windows(*spec.PLANS["free"])
         self._batches = Batches(
             self._respond_to, self._failed, without=self._without_database, local=database.local
         )
@@ -95,7 +93,7 @@ class Service:
         """
         if request.path == OPENAPI_PATH or (request.path == HEALTH_PATH and request.method != "GET"):
             is_get, now = request.method == "GET", self._clock.now()
-            response = Response(200, openapi.document()) if is_get else messages.wrong_method("GET")
+            response = Response(200, OPENAPI) if is_get else messages.wrong_method("GET")
             self._finish(response, now, None)
             self._record(request, response, now)
             return response
@@ -131,25 +129,20 @@ class Service:
         """
         Answer requests together, or each alone where one of them is at fault.
 
-        `here`: without waiting for other programs; None where they are in the way.
+        `here`: without waiting for other programs; None where they are in the way, or a request is at fault.
         """
-        within_s = 0.0 if here else DATABASE_S
         try:
-            return self._together(batch, within_s)
+            return self._together(batch, 0.0 if here else DATABASE_S)
         except UnavailableError as failed:
             if here and failed.reason == LOCKED:
                 return None
             return [self._failed(request, failed) for request in batch]
-        except Exception:
-            responses: list[Response | None] = []
-            for request in batch:
-                try:
-                    responses += self._together([request], within_s)
-                except UnavailableError as failed:  # by now for all of them
-                    return responses + [self._failed(one, failed) for one in batch[len(responses) :]]
-                except Exception as failed:
-                    responses.append(self._failed(request, failed))
-            return responses
+        except Exception as failed:
+            if len(batch) == 1:
+                return [self._failed(batch[0], failed)]
+            if here:
+                return None
+            return [alone for request in batch for alone in self._respond_to([request], here) or ()]
 
     def _failed(self, request: Request, why: Exception) -> Response:
         """Answer a request that could not be counted."""

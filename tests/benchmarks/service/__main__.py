@@ -31,7 +31,7 @@ from multiprocessing import Queue
 from pathlib import Path
 
 from petstore_tools.plans import Plan
-from petstore_tools.service import openapi
+from petstore_tools.service.app import OPENAPI
 from petstore_tools.service.database import Database
 
 HERE = Path(__file__).parent
@@ -142,7 +142,7 @@ def prism(folder: Path, port: int, node: Path) -> tuple[list[str | Path], str, s
     binary = node / "node_modules" / ".bin" / "prism"
     if not binary.exists():
         return None
-    tree = json.loads(openapi.document())
+    tree = json.loads(OPENAPI)
     page = [{"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"} for n in range(100)]
     tree["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]["example"] = page
     tree["servers"] = [{"url": f"http://127.0.0.1:{port}/v1"}]
