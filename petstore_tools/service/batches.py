@@ -69,8 +69,7 @@ class Batches:
             self._loop, self._ticks = loop, (elapsed(), elapsed())
             self._pending, self._under_way = [], []
             loop.call_later(TICK_S, self._tick)
-        if request.response.done():  # it was asked without its body
-            request.response = loop.create_future()
+        request.response = loop.create_future()
         if self._is_slow() and (response := self._without(request)) is not None:
             return response
         request.since = self._ticks[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -52,7 +52,7 @@ class Request:
     content_type: str
     body: bytes | None
     address: str
-    response: asyncio.Future[Response | None]
+    response: asyncio.Future[Response | None] = field(default_factory=asyncio.Future)
     length: int = 0
     since: float = math.inf
     key_id: str | None = None
@@ -132,28 +132,21 @@ def wrong_method(allowed: str) -> Response:
 
 def read_head(scope: Scope) -> Request:
     """Read all of a request but its body; a body that the method does not use counts as empty."""
-    content_type, keys, length = "", [], 0
-    headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
-    for name, value in headers:
-        if name == b"authorization":
-            scheme, _, token = value.partition(b" ")
-            keys.append(token.strip().decode("latin-1") if scheme.lower() == b"bearer" else "")
-        elif name == b"content-type":
-            content_type = value.decode("latin-1")
-        elif name == b"content-length":
-            length = int(value)
-        elif name == b"transfer-encoding":
-            length = 1
+    headers: dict[bytes, bytes] = dict(scope["headers"])
+    credentials = [value.partition(b" ") for name, value in scope["headers"] if name == b"authorization"]
+    keys = [
+        token.strip().decode("latin-1") for scheme, _, token in credentials if scheme.lower() == b"bearer"
+    ]
+    length = 1 if b"transfer-encoding" in headers else int(headers.get(b"content-length", 0))
     client = scope.get("client")
     return Request(
         method=scope["method"],
         path=scope["path"],
         query=scope["query_string"],
-        key=keys[0] if len(keys) == 1 else "",  # of two, no one knows which is meant
-        content_type=content_type,
+        key=keys[0] if len(keys) == len(credentials) == 1 else "",  # of two, no one knows which is meant
+        content_type=headers.get(b"content-type", b"").decode("latin-1"),
         body=None if length and scope["method"] not in _WITHOUT_BODY else b"",
         address=client[0] if client else "unknown",
-        response=asyncio.get_running_loop().create_future(),
         length=length,
     )
 

@@ -48,7 +48,7 @@ class Operations:
         try:
             return self._route(request, now)
         except bodies.InvalidError as invalid:
-            return error(400, invalid.code, str(invalid))
+            return error(400, *invalid.args)
 
     def begin(self, changes: int, newest: int) -> None:
         """Begin a transaction: drop the pages that are no longer right (`Standing`), and what was undone."""
@@ -61,7 +61,7 @@ class Operations:
     def created(self, ids: Iterable[int]) -> None:
         """Put into the responses which ids the new animals have."""
         for (pet, response), pet_id in zip(self.new, ids, strict=True):
-            response.body = bodies.pet_json((pet_id, *pet))
+            response.body = bodies.pet_json((pet_id, *pet)).encode()
         self.new = []
 
     def _route(self, request: Request, now: float) -> Response | Callable[[], Response]:
@@ -96,7 +96,8 @@ class Operations:
                 onward = first | {"cursor": bodies.write_cursor(page[-1][0], status)}
                 link += f', <?{urlencode(onward)}>; rel="next"'
                 pages = self._pages
-            response = Response(200, bodies.pets_json(page)).add("Link", link)
+            body = f"[{','.join(map(bodies.pet_json, page))}]".encode()
+            response = Response(200, body).add("Link", link)
             if len(response.body) + len(raw) <= MAX_PAGE_BYTES:
                 if len(pages) >= MAX_PAGES:
                     pages.clear()
@@ -129,7 +130,7 @@ class Operations:
         elif pet is None:
             response = error(404, "not_found", "there is no such animal")
         else:
-            response = Response(200, bodies.pet_json(pet))
+            response = Response(200, bodies.pet_json(pet).encode())
         response.add("Deprecation", f"@{DEPRECATED_SINCE}")
         response.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
         return response.add("Link", '<../pets>; rel="successor-version"')
