@@ -43,6 +43,12 @@ _SAVE_USAGE: Final = (
     f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES {{marks}} ON CONFLICT (subject) DO"
 )
 _OVERWRITE: Final = " UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in USAGE_COLUMNS)
+_FORGET: Final = (  # those of another day; begun while the clock was ahead; the oldest of many
+    "DELETE FROM usage WHERE subject LIKE 'address %' AND (day_start <= ? OR minute_start > ? OR subject IN"
+    " (SELECT subject FROM usage WHERE subject LIKE 'address %'"
+    " ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET ?))"
+)
+_STATE: Final = "SELECT changes, (SELECT coalesce(max(id), 0) FROM pet), {clock} FROM inventory"
 _PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
 
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
@@ -154,13 +160,13 @@ class Database:
 
     @contextmanager
     def transaction(
-        self, asked: Iterable[tuple[str, str]] = (), *, durable: bool = True, within_s: float | None = None
+        self, asked: Iterable[tuple[str, str]], *, durable: bool = True, within_s: float | None = None
     ) -> Iterator[Standing]:
         """
-        Make what happens inside happen as one, or not at all.
+        Count requests: make what happens inside happen as one, or not at all.
 
         Args:
-            asked: Digest of the key ("" for none) and subject of the address of each request to be counted.
+            asked: Digest of the key ("" for none) and subject of the address of each of the requests.
             durable: It survives a power loss once it has happened.
             within_s: How long others may hold it up; None: as long as is usual.
 
@@ -168,20 +174,19 @@ class Database:
             UnavailableError: The database cannot be used.
         """
         pairs = sorted(set(asked))
-        state = (
-            f"SELECT changes, (SELECT coalesce(max(id), 0) FROM pet), {self._db.clock} FROM inventory",
-            (),
-        )
-        hold = _with_rows(_HOLD, pairs, self._db.row_lock)
-        first = [_with_rows(_FIND, pairs), hold, state] if pairs else [state]
-        with self._in_use, self._db.transaction(*first, durable=durable, within_s=within_s) as read:
-            callers = {row[:2]: row[2:] for row in read[0]} if pairs else {}
-            known = {row[0] for row in read[1]} if pairs else set()
-            if new := sorted({subject for subject, *_ in callers.values()} - known):
+        find, hold = _with_rows(_FIND, pairs), _with_rows(_HOLD, pairs, self._db.row_lock)
+        state = _STATE.format(clock=self._db.clock), ()
+        with (
+            self._in_use,
+            self._db.transaction(find, hold, state, durable=durable, within_s=within_s) as read,
+        ):
+            callers = {row[:2]: row[2:] for row in read[0]}
+            known = {subject for subject, *_ in read[1]}
+            if new := {subject for subject, *_ in callers.values()} - known:
                 read = self._db.execute(self._saving(dict.fromkeys(new, Usage()), " NOTHING"), hold, state)
                 self._addresses += len(new)
-            usages = {subject: Usage(*used) for subject, *used in read[1]} if pairs else {}
-            yield Standing(callers, usages, *read[-1][0])
+            usages = {subject: Usage(*used) for subject, *used in read[1]}
+            yield Standing(callers, usages, *read[2][0])
 
     def close(self) -> None:
         """Close it, once what is under way in another thread has ended."""
@@ -197,15 +202,7 @@ class Database:
         also = [self._saving(usages, _OVERWRITE)] if usages else []
         if self._addresses > MAX_ADDRESSES // 100:  # sorting them for each new one would hold all others up
             self._addresses = 0
-            ended = (
-                "DELETE FROM usage WHERE (day_start <= ? OR minute_start > ?) AND subject LIKE 'address %'"
-            )
-            oldest = (
-                "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE 'address %'"
-                f" ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET {MAX_ADDRESSES})"
-            )
-            # ended; begun while the clock was ahead
-            also += [(ended, (now - spec.DAY_S, now + spec.MINUTE_S)), (oldest, ())]
+            also.append((_FORGET, (now - spec.DAY_S, now + spec.MINUTE_S, MAX_ADDRESSES)))
         return self.add(pets, *also)
 
     def add(self, pets: Iterable[NewPet], *also: Statement) -> list[int]:
@@ -216,7 +213,7 @@ class Database:
 
     def add_many(self, pets: Iterable[NewPet]) -> list[int]:
         """Add many animals in a transaction of its own; return their ids, in order."""
-        with self.transaction():
+        with self._in_use, self._db.transaction():
             return self.add(pets)
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
@@ -242,9 +239,8 @@ class Database:
         if plan.per_minute is None or plan.per_day is None:
             raise SettingsError("a key needs both numbers: requests a minute and a day")
         key, key_id = "psk_" + secrets.token_urlsafe(32), secrets.token_hex(4)
-        with self.transaction():
-            values = (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now)
-            self._rows("INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL)", *values)
+        values = (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now)
+        self._changed("INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL) RETURNING id", *values)
         return key_id, key
 
     def list_keys(self) -> list[Key]:
@@ -263,7 +259,7 @@ class Database:
 
     def _changed(self, statement: str, *values: object) -> bool:
         """Execute a statement that returns what it changed; say whether that was anything."""
-        with self.transaction():
+        with self._in_use, self._db.transaction():
             return bool(self._rows(statement, *values))
 
     def _rows(self, statement: str, *values: object) -> Rows:
@@ -275,11 +271,5 @@ class Database:
 
 def _with_rows(statement: str, rows: Sequence[Sequence[object]], end: str = "") -> Statement:
     """Return a statement with rows behind its VALUES."""
-    return _marked(statement, len(rows), len(rows[0]) if rows else 0) + end, [
-        value for row in rows for value in row
-    ]
-
-
-@lru_cache(maxsize=1_000)
-def _marked(statement: str, rows: int, width: int) -> str:
-    return statement.format(marks=", ".join([f"({', '.join('?' * width)})"] * rows))
+    marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
+    return statement.format(marks=marks) + end, [value for row in rows for value in row]

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, suppress
-from functools import lru_cache
 from typing import Any, Final
 
 import psycopg
@@ -188,6 +187,5 @@ class PostgresEngine(Engine):
             self.execute(("INSERT INTO schema_version VALUES (?)", (schema.VERSION,)))
 
 
-@lru_cache(maxsize=1_000)
 def _percent(statement: str) -> str:
     return statement.replace("%", "%%").replace("?", "%s")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +17,6 @@ from petstore_tools.service.engine import LOCKED, READ_ONLY, Engine, NewPet, Row
 
 GONE: Final = "was removed or replaced while it was in use; start the service again with the right file"
 _ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
-LOG_CHECKED_EVERY_S: Final = 1.0  # SQLite's log is written all the time, and slow to ask for
 
 
 class SqliteEngine(Engine):
@@ -44,7 +42,7 @@ class SqliteEngine(Engine):
         self._log_path = self._real.with_name(self._real.name + "-wal")
         self._file: tuple[int, ...] = ()
         self._log: tuple[int, ...] = ()
-        self._log_checked_at, self._now_durable = 0.0, True
+        self._now_durable = True
         with self._starting(f"(--database) {path.name or path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
@@ -74,11 +72,8 @@ class SqliteEngine(Engine):
         self._log = self._log or _identity(self._log_path)
 
     def _check(self) -> None:
-        same = self._file == _identity(self._path, least=1)
-        if same and time.monotonic() >= self._log_checked_at + LOG_CHECKED_EVERY_S:
-            self._log_checked_at = time.monotonic()
-            same = self._log in ((), _identity(self._log_path))
-        if not same:
+        same_log = self._log in ((), _identity(self._log_path))
+        if not same_log or self._file != _identity(self._path, least=1):
             raise UnavailableError(GONE)
 
     def _reason(self, error: Exception) -> str:

@@ -229,7 +229,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
         key_id, key = database.create_key(WIDE, label="", now=NOON)
         post(client(key), base_url)
         paused = Database(url, own_time=False)
-        with suppress(UnavailableError), paused.transaction():
+        with suppress(UnavailableError), paused.transaction([("", "h")]):
             paused.save({f"key {key_id}": Usage()}, NOON)
             (lost,) = paused.add([("lost", 1, None)])
             made, took_s = timed(lambda: post(client(key), base_url))

@@ -79,7 +79,7 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
 
         other_reader = Database(url, own_time=False)
         with ThreadPoolExecutor(1) as pool:
-            with other.transaction():
+            with other._db.transaction():
                 (held,) = other.add([("held", 1, None)])
                 later = pool.submit(lambda: post(reader, base_url, "later"))
                 for _ in range(10):
