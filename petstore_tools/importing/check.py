@@ -16,7 +16,7 @@ from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import OtherImports, current, following, orphans, other_imports
 from petstore_tools.importing.matching import Merge, holds_most, is_another_file, merge
-from petstore_tools.importing.names import notes_on
+from petstore_tools.importing.names import duplicates_in, hidden_in_names
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Opened
 from petstore_tools.importing.recipe import same_choices
@@ -199,7 +199,8 @@ def check(
     to_send = min(unsent, options.first or unsent)
     untouched = all(entry.state in ("unsent", "skipped") for entry in entries)
     baseline, compared = _baseline(inventory, options, unsent) if untouched and unsent else (0, [])
-    notes = (*_notes(opened, to_send, unsent), *compared, *others.notes, *notes_on(good, duplicates))
+    notes = [*_notes(opened, to_send, unsent), *compared, *others.notes]
+    notes += [*hidden_in_names(good), *duplicates_in(good, duplicates)]
     return ImportPreview(
         **vars(opened) | {"good": good},
         host=inventory.client.host,
@@ -210,7 +211,7 @@ def check(
         dropped=len(opened.good) - len(good),
         matching=matching,
         merged=merged,
-        notes=notes,
+        notes=tuple(notes),
         forecast=_estimate(inventory.client, to_send, options.reserve, baseline=baseline),
     )
 

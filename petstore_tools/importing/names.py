@@ -24,17 +24,6 @@ _KINDS: Final = {
 }
 
 
-def notes_on(rows: Sequence[Row], duplicates: Sequence[Row]) -> list[str]:
-    """
-    Say what of the rows cannot be seen on the sheet, or may be a mistake.
-
-    Args:
-        rows: Those that are sent.
-        duplicates: Those that share their values with an earlier one, whether they are sent or not.
-    """
-    return [*hidden_in_names(rows), *_duplicates(rows, duplicates)]
-
-
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     """Return a sentence for each kind of name with something that nobody sees."""
     found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
@@ -51,7 +40,14 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     ]
 
 
-def _duplicates(rows: Sequence[Row], duplicates: Sequence[Row]) -> list[str]:
+def duplicates_in(rows: Sequence[Row], duplicates: Sequence[Row]) -> list[str]:
+    """
+    Name the rows that share their values, in one sentence; nothing where there is none.
+
+    Args:
+        rows: Those that are sent.
+        duplicates: Those that share their values with an earlier one, whether they are sent or not.
+    """
     places: dict[PetValues, set[int]] = {row.content: set() for row in duplicates}
     for row in (*rows, *duplicates):
         if row.content in places:

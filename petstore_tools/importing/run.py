@@ -21,7 +21,6 @@ from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.listing.tally import Tally
-from petstore_tools.tabular.cells import FrameRow
 from petstore_tools.text import option, utc_text
 from petstore_tools.throttle.forecast import reserve_per_day
 from petstore_tools.throttle.gate import CallOptions
@@ -210,10 +209,10 @@ class _Run:
     def result(self) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
-        entries = tuple(self._journal.entries(wanted=2))
-        if any(isinstance(row.number, FrameRow) for row in preview.good[:1]):
-            numbers = {row.number: row.number for row in preview.good}  # with their labels
-            entries = tuple(replace(e, number=numbers.get(e.number, e.number)) for e in entries)
+        numbers = {row.number: row.number for row in preview.good}  # those of a DataFrame have labels
+        entries = tuple(
+            replace(e, number=numbers.get(e.number, e.number)) for e in self._journal.entries(wanted=2)
+        )
         files, not_written = result_files.write(preview, self._journal)
         kept = self._options.from_journal
         bad_rows = preview.bad_rows if kept is None else kept.bad_rows
