@@ -95,20 +95,21 @@ class ImportResult:
         Returns:
             Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status` (ordered
             category), `outcome` (text: created, rejected, unknown, unsent, held, skipped), `id` (Int64),
-            `at` (datetime64, UTC: when the outcome was known), `detail` (text), by row. A row with problems
-            has its name as typed and no time; what was typed for the others is in `typed_category` and
-            `typed_status` (text).
+            `at` (datetime64, UTC: when the outcome was known), `detail` (text), `candidates` (text: ids of
+            animals that may be an unknown row), by row. A row with problems has its name as typed and no
+            time; what was typed for the others is in `typed_category` and `typed_status` (text).
         """
         import pandas as pd
 
         found: list[tuple[Any, ...]] = [
-            (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail) for e in self.entries
+            (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail, e.may_be or None)
+            for e in self.entries
         ]
-        found += [(h.row.number, *h.row.content, "held", None, None, str(h)) for h in self.held_rows]
+        found += [(h.row.number, *h.row.content, "held", None, None, str(h), None) for h in self.held_rows]
         found = [(*row, None, None) for row in found]
         for bad in self.bad:
             name, *typed = (self._typed(bad, field) for field in spec.NEW_PET_FIELDS)
-            found.append((bad.number, name, None, None, "rejected", None, None, bad.why, *typed))
+            found.append((bad.number, name, None, None, "rejected", None, None, bad.why, None, *typed))
         found.sort(key=itemgetter(0))
         text = text_dtype()
         kinds: dict[str, Any] = {
@@ -119,6 +120,7 @@ class ImportResult:
             "id": "Int64",
             "at": "float64",
             "detail": text,
+            "candidates": text,
             "typed_category": text,
             "typed_status": text,
         }
@@ -173,16 +175,3 @@ class ImportResult:
             note += f" Files: {', '.join(path.name for path in self.files)}."
         title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
         return html_table(title, ("outcome", "rows"), self._counts(), note=note)
-
-    @property
-    def unknown_frame(self) -> pd.DataFrame:
-        """
-        Rows of which nobody knows whether they were created.
-
-        Returns:
-            Columns as `frame`, and `candidates` (string: ids of animals that may be the row).
-        """
-        frame = self.frame
-        lost = frame[frame["outcome"] == "unknown"].reset_index(drop=True)
-        candidates = [entry.may_be for entry in self.entries if entry.state == "unknown"]  # in the same order
-        return lost.assign(candidates=candidates).astype({"candidates": text_dtype()})

@@ -75,7 +75,7 @@ def test_without_a_baseline_what_exists_is_for_a_person_to_decide(
     assert existing(fast) == expected()
     if committed:
         unknown = next(path for path in result.files if "unknown" in path.name)
-        (lost,) = result.unknown_frame.to_dict("records")
+        (lost,) = result.frame.query("outcome == 'unknown'").to_dict("records")
         assert f"it may be id {lost['candidates']}" in unknown.read_text()
         listed = fast.store.list_pets().set_index("id")  # which id it has depends on the connections' order
         assert listed.loc[int(lost["candidates"]), "name"] == lost["name"]

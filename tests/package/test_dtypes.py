@@ -77,7 +77,7 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     texts = dict.fromkeys(("column", "field", "value", "rule", "suggestion"), TEXT)
     assert dtypes(preview.problems_frame) == {"row": "int64", **texts}
-    found = dtypes(result.unknown_frame)
+    found = dtypes(result.frame)
     assert {name: found[name] for name in ("row", "name", "categoryId", "status", "id", "at")} == {
         "row": "int64",
         "name": TEXT,
