@@ -46,7 +46,7 @@ def _workbook(flat: pd.DataFrame) -> bytes:
     """Return a workbook with a filter and a fixed header."""
     sink = BytesIO()
     with excel_writer(sink) as writer:
-        cells = sheet_cells(flat.assign(status=flat["status"].astype("object")), UTC)
+        cells = sheet_cells(flat, UTC)
         cells.to_excel(writer, sheet_name="History", index=False, freeze_panes=(1, 0))
         sheet = writer.sheets["History"]
         sheet.autofilter(0, 0, max(len(cells), 1), len(cells.columns) - 1)

@@ -12,13 +12,14 @@ next write deletes what it left.
 from __future__ import annotations
 
 import itertools
+import math
 import secrets
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -96,7 +97,6 @@ class Storage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._cached: tuple[tuple[int, int, int], Index] = (0, 0, 0), Index()
 
     def index(self) -> Index:
         """
@@ -108,9 +108,7 @@ class Storage:
         path = self.folder / "index.json"
         try:
             state = path.stat()
-            if (key := (state.st_ino, state.st_mtime_ns, state.st_size)) != self._cached[0]:
-                self._cached = key, _as_json().validate_json(path.read_bytes())
-            return self._cached[1]
+            return _read_index(path, (state.st_ino, state.st_mtime_ns, state.st_size))
         except (FileNotFoundError, NotADirectoryError):
             return Index()
         except (OSError, ValueError) as error:
@@ -129,11 +127,9 @@ class Storage:
             connection = sqlite.connect(self.folder / "lock.db", durability="OFF")
         except sqlite.InUseError as error:
             raise FrameError(f"the kept listings cannot be written: {error}") from error
-        try:
+        with closing(connection):
             sqlite.begin(connection, wait_s=_WAIT_S)
             yield
-        finally:
-            connection.close()
 
     def add(self, frame: pd.DataFrame, *, source: str = "") -> KeptListing:
         """
@@ -271,6 +267,11 @@ def _as_json() -> TypeAdapter[Index]:
     return TypeAdapter(Index)
 
 
+@lru_cache(maxsize=1)
+def _read_index(path: Path, _state: tuple[int, int, int]) -> Index:
+    return _as_json().validate_json(path.read_bytes())
+
+
 @cache
 def _schema() -> Any:
     """Return columns and types of the files, the same with every version of pandas."""
@@ -282,22 +283,17 @@ def _schema() -> Any:
 
 def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:
     """Add when a stay was first and last seen, and the start of the listing that no longer showed it."""
-    import numpy as np
     import pandas as pd
 
-    numbers = sorted(times)
-    listings = [times[number] for number in numbers]
+    listings = [*times.values()]
     ended = [listing.ended_at for listing in listings]
-    following = [*itertools.starmap(_gone_by, itertools.pairwise(listings)), np.nan]
-
-    def at(column: str, seconds: list[float]) -> pd.Series:
-        places = np.searchsorted(numbers, frame[column].to_numpy())
-        moments = pd.to_datetime(np.array(seconds, dtype="float64"), unit="s", utc=True).as_unit("us")
-        return pd.Series(moments.take(places) if len(moments) else moments, index=frame.index)
-
-    return frame.assign(
-        first_seen=at("first", ended), last_seen=at("last", ended), gone_by=at("last", following)
+    following = [*itertools.starmap(_gone_by, itertools.pairwise(listings)), math.nan]
+    seen, gone = (
+        pd.to_datetime(pd.Series(seconds, index=[*times]), unit="s", utc=True).dt.as_unit("us")
+        for seconds in (ended, following)
     )
+    first, last = frame["first"], frame["last"]
+    return frame.assign(first_seen=first.map(seen), last_seen=last.map(seen), gone_by=last.map(gone))
 
 
 def _gone_by(last: Listing, following: Listing) -> float:

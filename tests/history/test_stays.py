@@ -110,6 +110,20 @@ def test_a_stay_says_between_which_listings_it_began_and_ended(tmp_path: Path) -
     assert pd.isna(still["gone_by"])
 
 
+def test_times_are_kept_to_the_microsecond(tmp_path: Path) -> None:
+    """A clock gives more digits than a file holds."""
+    storage = Storage(tmp_path)
+    keep(
+        storage,
+        *(listed([(1, "Rex", 3, s)], T0 + 0.712_534_7 + n * 90) for n, s in enumerate([None, "sold"])),
+    )
+
+    ended, still = storage.stays().to_dict("records")
+
+    seconds = [at.timestamp() - T0 for at in (ended["last_seen"], ended["gone_by"], still["first_seen"])]
+    assert seconds == pytest.approx([0.712_534, 30.712_534, 90.712_534], abs=2e-6)
+
+
 def test_a_listing_that_may_have_holes_ends_no_stay_of_what_it_does_not_show(tmp_path: Path) -> None:
     """What it shows with other values has ended; the listing itself is rebuilt without what it lacked."""
     storage = Storage(tmp_path)
