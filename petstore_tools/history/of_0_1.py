@@ -27,9 +27,9 @@ def fold_in(storage: Storage) -> None:
     if not _unknown(storage):
         return
     with storage.writing():
-        for source, path in _unknown(storage).items():
+        for source in _unknown(storage):
             try:
-                _compare(storage, storage.add(read_frame(path), source=source), path)
+                _compare(storage, storage.add(read_frame(storage.folder / source), source=source))
             except FrameError as error:
                 warnings.warn(f"a snapshot of version 0.1 is left out: {error}", UserWarning, stacklevel=5)
 
@@ -42,20 +42,19 @@ def folded_in(storage: Storage) -> list[Path]:
         path = storage.folder / kept.source
         if kept.source and path.exists():
             with suppress(FrameError):
-                _compare(storage, kept, path)
+                _compare(storage, kept)
                 files.append(path)
     return files
 
 
-def _unknown(storage: Storage) -> dict[str, Path]:
-    """Return the files that are not folded in yet, by their names in the index."""
-    files = sorted(storage.folder.glob("inventory/day=*/*.parquet"))
-    known = {kept.source for kept in storage.index().listings} if files else set()
-    names = {path.relative_to(storage.folder).as_posix(): path for path in files}
-    return {name: path for name, path in names.items() if name not in known}
+def _unknown(storage: Storage) -> list[str]:
+    """Return the files that are not folded in yet, by age, as the index names them."""
+    files = storage.folder.glob("inventory/day=*/*.parquet")
+    names = {path.relative_to(storage.folder).as_posix() for path in files}
+    return sorted(names.difference(kept.source for kept in storage.index().listings)) if names else []
 
 
-def _compare(storage: Storage, kept: KeptListing, path: Path) -> None:
+def _compare(storage: Storage, kept: KeptListing) -> None:
     """
     Compare all four columns of a kept listing with its file: the digest of version 0.1 is of the ids alone.
 
@@ -64,7 +63,7 @@ def _compare(storage: Storage, kept: KeptListing, path: Path) -> None:
     """
     rebuilt, was = (
         digest(*(frame[name].tolist() for name in spec.PET_FIELDS))
-        for frame in (storage.frame(kept), read_frame(path))
+        for frame in (storage.frame(kept), read_frame(storage.folder / kept.source))
     )
     if rebuilt != was:
         raise FrameError(f"{kept.source} is not rebuilt as it was")

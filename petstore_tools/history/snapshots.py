@@ -11,7 +11,6 @@ Only complete listings of the whole inventory are kept. A listing with a filter 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -33,7 +32,7 @@ from petstore_tools.history.storage import KeptListing, Storage
 from petstore_tools.listing.checkpoint import Checkpoints, folder_name
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.listing.parquet import load_parquet, read_listing
+from petstore_tools.listing.parquet import load_parquet
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.text import pluralize, utc_text
 
@@ -67,7 +66,9 @@ class Snapshot:
             FrameError: A file that it needs is damaged.
         """
         frame = self._storage.frame(self._kept)
-        return frame if self.listing.status is None else _only(frame, self.listing)
+        if self.listing.status is None:
+            return frame
+        return Columns.of(frame[frame["status"] == self.listing.status]).to_frame(self.listing)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -91,12 +92,6 @@ class Snapshots(tuple[Snapshot, ...]):
 
     folder: Path
 
-    def __new__(cls, folder: Path, found: Iterable[Snapshot]) -> Self:
-        """Make it of a folder and what was found there."""
-        self = super().__new__(cls, found)
-        self.folder = folder
-        return self
-
     def __repr__(self) -> str:
         if not self:
             return "no snapshots yet"
@@ -114,9 +109,8 @@ class SnapshotStore:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self.storage = Storage(folder)
-        self.checkpoints = Checkpoints(self._folder / "begun")
+        self.checkpoints = Checkpoints(folder / "begun")
 
     @classmethod
     def of(cls, state_dir: Path, environment: str, base_url: str) -> Self:
@@ -153,8 +147,8 @@ class SnapshotStore:
             OSError: Their folder cannot be written.
         """
         load_parquet()
-        self._folder.mkdir(parents=True, exist_ok=True)
-        check_writable(self._folder / "any.parquet")
+        self.storage.folder.mkdir(parents=True, exist_ok=True)
+        check_writable(self.storage.folder / "any.parquet")
 
     def all(self, status: str | None = None) -> Snapshots:
         """
@@ -165,11 +159,12 @@ class SnapshotStore:
             FrameError: The index of what is kept is damaged.
         """
         fold_in(self.storage)
-        found = [
+        found = Snapshots(
             Snapshot(kept.listing if status is None else _filtered(kept, status), kept, self.storage)
             for kept in self.storage.index().listings
-        ]
-        return Snapshots(self.storage.folder / "stays", found)
+        )
+        found.folder = self.storage.folder / "stays"
+        return found
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
         """
@@ -229,7 +224,8 @@ class SnapshotStore:
         Raises:
             ArgumentError: It is none of these, or in the future.
         """
-        until = None if _is_last(given) else instant(given, now)
+        is_last = isinstance(given, str) and given.strip().casefold() == "last"
+        until = None if is_last else instant(given, now)
         try:
             kept = [s for s in self.all(status) if until is None or s.listing.ended_at < now]
             if not kept:
@@ -291,7 +287,7 @@ class SnapshotStore:
             )
 
     def _reported(self, status: str | None) -> Path:
-        return self._folder / "reported" / f"{folder_name(status)}.txt"
+        return self.storage.folder / "reported" / f"{folder_name(status)}.txt"
 
     def _reported_at(self, status: str | None) -> float | None:
         """Return the time of the last written report; version 0.1 wrote the name of its snapshot's file."""
@@ -299,20 +295,11 @@ class SnapshotStore:
             text = self._reported(status).read_text(encoding="utf-8").strip()
             with suppress(ValueError):
                 return float(text)
-            for path in self._folder.glob(f"{folder_name(status)}/day=*/{text}"):
-                with suppress(FrameError):
-                    return read_listing(path).ended_at
+            for kept in self.storage.index().listings:
+                if Path(kept.source).name == text:
+                    return kept.listing.ended_at
         return None
-
-
-def _is_last(given: str | date) -> bool:
-    return isinstance(given, str) and given.strip().casefold() == "last"
 
 
 def _filtered(kept: KeptListing, status: str) -> Listing:
     return replace(kept.listing.filtered(status), rows=kept.counts.get(status, 0))
-
-
-def _only(frame: pd.DataFrame, listing: Listing) -> pd.DataFrame:
-    """Return the animals with a status, as a listing with that filter."""
-    return Columns.of(frame[frame["status"] == listing.status]).to_frame(listing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,19 +57,9 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
     return bytes(sink.getvalue())
 
 
-def read_listing(path: Path) -> Listing:
+def read_frame(path: Path) -> pd.DataFrame:
     """
-    Return what a Parquet file says of its listing.
-
-    Raises:
-        FrameError: The file is damaged.
-    """
-    return Listing.as_listed(read_frame(path, ()))
-
-
-def read_frame(path: Path, columns: Sequence[str] = tuple(spec.PET_FIELDS)) -> pd.DataFrame:
-    """
-    Return the frame of a Parquet file, as `list_pets` gave it, or some of its columns.
+    Return the frame of a Parquet file, as `list_pets` gave it.
 
     Raises:
         FrameError: The file is damaged.
@@ -77,11 +67,10 @@ def read_frame(path: Path, columns: Sequence[str] = tuple(spec.PET_FIELDS)) -> p
     try:
         # one file: `read_table` would take the folder's day for a column
         with load_parquet().ParquetFile(path) as file:
-            frame: pd.DataFrame = file.read(columns=list(columns)).to_pandas()
+            frame: pd.DataFrame = file.read(columns=list(spec.PET_FIELDS)).to_pandas()
             listing = Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
-    texts = [name for name in columns if spec.PET_FIELDS[name] is str and name != "status"]
-    frame = frame.astype(dict.fromkeys(texts, text_dtype()))  # it may be of another version of pandas
+    frame = frame.astype({"name": text_dtype()})  # it may be of another version of pandas
     frame.attrs["listing"] = listing.to_dict()
     return frame
