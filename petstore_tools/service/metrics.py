@@ -12,12 +12,12 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from petstore_tools import spec
 from petstore_tools.service.messages import App, Receive, Response, Scope, Send, wrong_method
+from petstore_tools.service.operations import LIST_PATH, PET_PATH
 
 SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"  # the library's variable: where workers add up their counts
 METRICS_PATH: Final = spec.PATH_PREFIX + "/metrics"
 _PATHS: Final = ("/health", "/openapi.json", spec.PETS_PATH, spec.ORDERS_PATH)
 _ROUTES: Final = {spec.PATH_PREFIX + path for path in _PATHS}
-_PETS: Final = spec.PATH_PREFIX + spec.PETS_PATH + "/"
 
 
 class Metrics:
@@ -71,7 +71,6 @@ class Metrics:
 
 
 def _route(path: str) -> str:
-    if path in _ROUTES:
-        return path
-    is_pet = path.startswith(_PETS) and path != _PETS and "/" not in path.removeprefix(_PETS)
-    return _PETS + "{petId}" if is_pet else "other"
+    if PET_PATH.fullmatch(path):
+        return LIST_PATH + "/{petId}"
+    return path if path in _ROUTES else "other"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from email.utils import formatdate
 from functools import partial
@@ -16,7 +17,8 @@ from petstore_tools.service.messages import Request, Response, error, wrong_meth
 
 DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
 MAX_PAGES, MAX_PAGE_BYTES = 1_000, 32 << 10  # that are kept, of either kind; larger pages are not
-_LIST, _PETS = spec.PATH_PREFIX + spec.PETS_PATH, spec.PATH_PREFIX + spec.PETS_PATH + "/"
+LIST_PATH: Final = spec.PATH_PREFIX + spec.PETS_PATH
+PET_PATH: Final = re.compile(re.escape(LIST_PATH) + "/([^/]+)")
 
 
 class Operations:
@@ -36,7 +38,7 @@ class Operations:
 
     def respond(self, request: Request, now: float) -> Response:
         """Answer a request that has a valid key, is within its quota, and has been read."""
-        if request.method == "GET" and request.path == _LIST:
+        if request.method == "GET" and request.path == LIST_PATH:
             kept = self._pages.get(request.query) or self._last_pages.get(request.query)
             if kept is not None:
                 return Response(200, kept.body, kept.headers.copy())
@@ -66,14 +68,12 @@ class Operations:
 
     def _route(self, request: Request, now: float) -> Response | Callable[[], Response]:
         path, method = request.path, request.method
-        if path == _LIST:
+        if path == LIST_PATH:
             if method == "GET":
                 return self._list(request.query)
             return self._create(request) if method == "POST" else wrong_method("GET, POST")
-        if path.startswith(_PETS) and "/" not in path.removeprefix(_PETS) and path != _PETS:
-            return (
-                partial(self._get, path.removeprefix(_PETS), now) if method == "GET" else wrong_method("GET")
-            )
+        if of_pet := PET_PATH.fullmatch(path):
+            return partial(self._get, of_pet[1], now) if method == "GET" else wrong_method("GET")
         if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
             return error(501, "not_implemented", "the interface document does not show store orders")
         if not path.startswith(spec.PATH_PREFIX + "/"):
