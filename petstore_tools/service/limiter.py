@@ -79,8 +79,6 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
     """Return what was used of the windows that hold `now`."""
     minute_start, day_start = _start(usage.minute_start, minute, now), _start(usage.day_start, day, now)
-    if (minute_start, day_start) == (usage.minute_start, usage.day_start) and not usage.banned_until:
-        return usage
     return usage._replace(
         minute_start=minute_start,
         minute_used=usage.minute_used if minute_start <= usage.minute_start else 0,
