@@ -45,6 +45,7 @@ class BoundedConnection(HttpToolsProtocol):
     """An HTTP/1.1 connection that keeps little in memory and does not wait for ever."""
 
     flow: _Flow
+    _timer: asyncio.TimerHandle  # from the first moment
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -54,7 +55,6 @@ class BoundedConnection(HttpToolsProtocol):
         self._open = self._ignoring = False  # a request has begun and is not complete; nothing more is parsed
         self._since = self.loop.time()  # when the caller's turn began
         self._unread = 0
-        self._timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for a new connection, or turn it away."""
@@ -74,8 +74,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
