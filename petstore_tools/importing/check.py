@@ -19,12 +19,12 @@ from petstore_tools.importing.matching import Merge, holds_most, is_another_file
 from petstore_tools.importing.names import duplicates_in, hidden_in_names
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Opened
-from petstore_tools.importing.recipe import same_choices
+from petstore_tools.importing.recipe import complete, earlier, same_choices
 from petstore_tools.importing.reconcile import Existing
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.rows import BadRow, PetValues, Row
 from petstore_tools.importing.run_lock import Target
-from petstore_tools.importing.sheet import Table, read_table, read_tables
+from petstore_tools.importing.sheet import JOURNAL_COLUMN, Table, read_table, read_tables
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
@@ -125,13 +125,24 @@ def check_columns(options: ImportOptions, folder: Path) -> None:
 
 
 def _read_as_before(options: ImportOptions, folder: Path) -> Table:
-    """Read a file; where its titles do not tell the columns, say which earlier import had the same ones."""
+    """
+    Read a file, and a rejects file as its import was read.
+
+    Where the titles do not tell the columns, the error says which earlier import had the same ones.
+    """
     try:
-        return _read(options)
+        table = _read(options)
     except SheetError as error:
-        if note := same_choices(options, error.header, folder):
+        kept = earlier(options, error.header, folder)
+        if kept is None:
+            raise
+        if JOURNAL_COLUMN not in error.header:
+            note = same_choices(options, error.header, folder)
             raise SheetError(f"{error}. {note}", proposals=error.proposals) from error
-        raise
+        table = _read(complete(replace(options, recipe=kept.id), folder, None))
+    if table.rejects_of and (kept := earlier(options, table.titles, folder, table.rejects_of)):
+        table = _read(complete(replace(options, recipe=kept.id), folder, None))
+    return table
 
 
 def _read(options: ImportOptions) -> Table:
@@ -287,7 +298,7 @@ def _matched(
 
 def _baseline(inventory: Inventory, options: ImportOptions, creates: int) -> tuple[int, list[str]]:
     """Return what the baseline may cost (a tenth of the creates, at least ten), and whether it is enough."""
-    most = min(creates, max(MIN_BASELINE_REQUESTS, creates // ROWS_A_BASELINE_REQUEST))
+    most = max(MIN_BASELINE_REQUESTS, creates // ROWS_A_BASELINE_REQUEST)
     animals, how = inventory.learnt.sizes.get(""), option("baseline=True", "--baseline")
     needed = ceil((animals or 0) / spec.LIMIT_MAX)
     if options.baseline is not None:

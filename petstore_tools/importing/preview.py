@@ -159,7 +159,7 @@ class ImportPreview(Opened):
                 f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. Nothing was created. "
                 f"First: {self.problems[0]}"
             )
-        if bad > len(self.good) and not options.allow_bad:
+        if bad > len(self.good) and not (options.allow_bad or self.table.rejects_of):
             return (
                 f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be matched wrongly "
                 f"({self.columns}). Nothing was created. {self.groups[0]}. Correct the file or the "

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.journals import find, with_header
+from petstore_tools.importing.journals import JournalInfo, find, with_header
 from petstore_tools.importing.options import RECIPE, ImportOptions
+from petstore_tools.importing.sheet import ROW_COLUMN
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.text import date_text, option, suggest
 
@@ -44,8 +45,15 @@ def complete(options: ImportOptions, journals: Path, categories: Path | None) ->
         path = Path(options.recipe)
         is_id = re.fullmatch(r"[0-9a-f]{1,12}(-[0-9]+)?", str(path)) and not path.exists()
         found |= _earlier(journals, str(path)) if is_id else read_recipe(path)
-    said_nothing = {name: value for name, value in found.items() if getattr(options, name) is _DEFAULTS[name]}
-    return replace(options, recipe=None, **said_nothing)
+    for name in found:
+        given = getattr(options, name)
+        if isinstance(given, dict) and isinstance(found[name], dict) and name != "categories":
+            taken = set(given.values()) if name == "columns" else ()  # a field has one column
+            kept = {key: value for key, value in found[name].items() if value not in taken}
+            found[name] = {**kept, **given}
+        elif given is not _DEFAULTS[name]:
+            found[name] = given
+    return replace(options, recipe=None, **found)
 
 
 def _earlier(journals: Path, import_id: str) -> dict[str, Any]:
@@ -70,16 +78,27 @@ def same_choices(options: ImportOptions, header: Sequence[str], journals: Path, 
         journals: The folder of the journals.
         own: Name of its journal.
     """
+    if (kept := earlier(options, header, journals, own)) is None:
+        return ""
+    source = [str(options.source)] if options.is_file else ["-", "--name", str(options.path)]
+    command = shlex.join(["petstore-tools", "import", *source, "--recipe", kept.id])
+    how = option(f'recipe="{kept.id}"', command)
+    file, day = kept.target.path.name, date_text(kept.changed_at)
+    return f"This header equals that of {file}, imported on {day}. To use the same choices: {how}"
+
+
+def earlier(
+    options: ImportOptions, header: Sequence[str], journals: Path, own: str = ""
+) -> JournalInfo | None:
+    """Return the import that made choices for an equal header, where this one makes none (`same_choices`)."""
+    if ROW_COLUMN in header:
+        header = header[: header.index(ROW_COLUMN)]  # of a rejects file: what its import had
     alike = with_header(journals, header) if header else []
     for kept in sorted(alike, key=lambda kept: kept.id != own)[:1]:
         made = _choices(options.reading).keys() - {"sheet"}
         if made <= {"categories"} and _choices(kept.reading).keys() - {"sheet"} - made:
-            source = [str(options.source)] if options.is_file else ["-", "--name", str(options.path)]
-            command = shlex.join(["petstore-tools", "import", *source, "--recipe", kept.id])
-            how = option(f'recipe="{kept.id}"', command)
-            file, day = kept.target.path.name, date_text(kept.changed_at)
-            return f"This header equals that of {file}, imported on {day}. To use the same choices: {how}"
-    return ""
+            return kept
+    return None
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

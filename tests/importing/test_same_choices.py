@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from commands import run
 
@@ -29,6 +31,12 @@ READING = {
 @pytest.fixture
 def box() -> Sandbox:
     return Sandbox(plan="6000/60000", clock="system", animals=0)
+
+
+def read_cells(path: Path) -> pd.DataFrame:
+    """Return the cells of a result file as text."""
+    read = pd.read_csv if path.suffix == ".csv" else partial(pd.read_excel, engine="calamine")
+    return read(path, dtype=str, keep_default_na=False)
 
 
 def _written(folder: Path) -> Path:
@@ -134,3 +142,47 @@ def test_the_sheet_of_an_earlier_workbook_is_not_taken_over(box: Sandbox, tmp_pa
 
         assert preview.notes[0].endswith(f'recipe="{begun.journal}"')
         assert box.store.preview_import(tmp_path / "June.xlsx", recipe=begun.journal).to_send == 1
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx"])
+def test_a_rejects_file_is_read_as_its_import_was(box: Sandbox, tmp_path: Path, ending: str) -> None:
+    """Corrected row by row, without a choice made again, and however few of its rows are right by now."""
+    animals = pd.DataFrame(
+        [("Rex", "Hund", "frei"), ("Mia", "Katz", "frei"), ("Tom", "Hunt", "weg"), ("Ida", "Ente", "frei")],
+        columns=["Tier", "Art", "Stand"],
+    )
+    source = tmp_path / f"may{ending}"
+    if ending == ".csv":
+        animals.to_csv(source, index=False)
+    else:
+        animals.to_excel(source, index=False)
+    with box:
+        first = box.store.import_pets(source, **READING, allow_bad=True, progress=False)
+        assert (first.created, first.rejected) == (1, 3)
+        rejects = tmp_path / f"may.sandbox.rejected{ending}"
+        corrected = read_cells(rejects)
+        corrected.loc[corrected["Tier"] == "Mia", "Art"] = "Katze"
+        if ending == ".csv":
+            corrected.to_csv(rejects, index=False)
+        else:
+            corrected.to_excel(rejects, index=False)
+
+        again = box.store.import_pets(rejects, progress=False)
+
+        assert (again.created_now, again.rejected) == (1, 2)
+        assert [(pet.name, pet.category_id) for pet in box.store.pets()] == [("Rex", 1), ("Mia", 2)]
+
+
+def test_what_is_given_beside_a_recipe_is_added_to_it(box: Sandbox, tmp_path: Path) -> None:
+    """A word more, and another column for a field; what the recipe says of others holds."""
+    (tmp_path / "may.csv").write_text("Tier;Art;Stand;Lage\nRex;1;verkauft;da\n")
+    reading = {"columns": READING["columns"], "statuses": READING["statuses"]}
+    with box:
+        kept = box.store.import_pets(tmp_path / "may.csv", **reading, progress=False).journal
+        (tmp_path / "june.csv").write_text("Tier;Art;Stand;Lage\nTom;1;x;da\nUwe;1;x;verkauft\n")
+
+        shown = box.store.preview_import(
+            tmp_path / "june.csv", recipe=kept, columns={"Lage": "status"}, statuses={"da": "pending"}
+        )
+
+        assert [row.content.status for row in shown.good] == ["pending", "sold"]
