@@ -1,4 +1,4 @@
-"""Pure: which row is which when a file comes again: by its values, never by its position."""
+"""Pure: which row is which when a file comes again: by its cells and values, not by its position alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def merge(
     send_edited: bool = False,
 ) -> Merge:
     """
-    Find the rows of a file in its journal, by content, never by position.
+    Find the rows of a file in its journal: by their cells, then by their values.
 
     Args:
         entries: What the journal holds.
@@ -68,17 +68,24 @@ def merge(
             equals a created one is another animal.
         send_edited: Hold nothing back: an edited row becomes a second animal.
     """
+    left = sorted(entries, key=lambda e: (_FIRST.get(e.state, 2), e.occurrence))
+    left = [e for e in left if not is_stale(e) and (partial or e.origin not in bad)]
+    rows, claimed = list(rows), [] if partial else _claimed(left, rows)
+    decided = {id(part) for pair in claimed for part in (pair.exists_as, pair.row)}
     waiting: dict[PetValues, list[Entry]] = defaultdict(list)
-    for entry in sorted(entries, key=lambda e: (_FIRST.get(e.state, 2), e.occurrence)):
-        if not is_stale(entry) and (partial or entry.origin not in bad):
+    for entry in left:
+        if id(entry) not in decided:
             waiting[entry.content].append(entry)
     next_occurrence: dict[PetValues, int] = {}
     for entry in entries:
         next_occurrence[entry.content] = max(next_occurrence.get(entry.content, 0), entry.occurrence + 1)
-    known: list[tuple[Entry, Row]] = []
+    known = [(pair.exists_as, pair.row) for pair in claimed if pair.exists_as.content == pair.row.content]
+    known_rows, places = {id(row) for _, row in known}, {id(row): at for at, row in enumerate(rows)}
     unseen: list[Row] = []
     for row in rows:
-        fits = waiting.get(row.content, [])
+        if id(row) in known_rows:
+            continue
+        fits = [] if id(row) in decided else waiting.get(row.content, [])
         if partial:  # the entry with its number, else one that was refused
             same = [e for e in fits if row.number == (e.number if e.origin is None else e.origin)]
             fits = same + [e for e in fits if e.state == "rejected"]
@@ -87,7 +94,8 @@ def merge(
             waiting[row.content].remove(fits[0])
         else:
             unseen.append(row)
-    vanished = [e for rest in waiting.values() for e in rest if e.state in ("created", "unknown")]
+    vanished = [pair.exists_as for pair in claimed if pair.exists_as.content != pair.row.content]
+    vanished += [e for rest in waiting.values() for e in rest if e.state in ("created", "unknown")]
     held = [] if send_edited else _hold(entries, known, vanished, unseen, partial=partial)
     kept_back = {id(h.row) for h in held}
     new: list[tuple[Row, int]] = []
@@ -97,7 +105,28 @@ def merge(
             next_occurrence[row.content] = new[-1][1] + 1
     edited = {id(h.exists_as) for h in held}
     removed = () if partial else tuple(e for e in vanished if id(e) not in edited)
+    known.sort(key=lambda pair: places[id(pair[1])])
     return Merge(tuple(known), tuple(new), tuple(held), removed)
+
+
+def _claimed(entries: Sequence[Entry], rows: Sequence[Row]) -> list[Held]:
+    """
+    Pair what was sent with the row whose cells it was made of, before an equal row can take it.
+
+    The values of such a row may differ, since other options read its cells: then it is held.
+    """
+    claimed: list[Held] = []
+    free = [e for e in entries if e.state in ("created", "unknown", "sending")]
+    for likeness in (
+        lambda either: ((either.content, either.cells, either.number),),
+        lambda either: ((either.content, either.cells),),
+        lambda either: (either.cells,),
+    ):
+        taken = {id(part) for pair in claimed for part in (pair.exists_as, pair.row)}
+        rest = [entry for entry in free if id(entry) not in taken]
+        if rest:
+            claimed += _pair(rest, [row for row in rows if id(row) not in taken], likeness)
+    return claimed
 
 
 def is_stale(entry: Entry) -> bool:
