@@ -10,29 +10,17 @@ from petstore_tools._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from petstore_tools.errors import *  # noqa: F403
-    from petstore_tools.importing.preview import ImportPreview
-    from petstore_tools.importing.results import ImportResult
-    from petstore_tools.listing.completeness import Listing
-    from petstore_tools.plans import Plan
-    from petstore_tools.reporting.build import status_report
-    from petstore_tools.reporting.report import StatusReport
-    from petstore_tools.sandbox import Sandbox
-    from petstore_tools.store import PetStore
-    from petstore_tools.throttle.quota import Quota
+    from petstore_tools.importing.preview import ImportPreview as ImportPreview
+    from petstore_tools.importing.results import ImportResult as ImportResult
+    from petstore_tools.listing.completeness import Listing as Listing
+    from petstore_tools.plans import Plan as Plan
+    from petstore_tools.reporting.build import status_report as status_report
+    from petstore_tools.reporting.report import StatusReport as StatusReport
+    from petstore_tools.sandbox import Sandbox as Sandbox
+    from petstore_tools.store import PetStore as PetStore
+    from petstore_tools.throttle.quota import Quota as Quota
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until the caller adds another
-
-__all__ = [
-    "ImportPreview",
-    "ImportResult",
-    "Listing",
-    "PetStore",
-    "Plan",
-    "Quota",
-    "Sandbox",
-    "StatusReport",
-    "status_report",
-]
 
 _HOME: Final = {
     "ImportPreview": "importing.preview",
@@ -45,6 +33,7 @@ _HOME: Final = {
     "StatusReport": "reporting.report",
     "status_report": "reporting.build",
 }
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
