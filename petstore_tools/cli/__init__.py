@@ -45,18 +45,15 @@ RENAMED = {
 @contextmanager
 def _logging(level: int) -> Iterator[None]:
     """Write what the client does to stderr: on a terminal above the progress bar."""
+    from tqdm.contrib.logging import logging_redirect_tqdm
+
     logger, lines = logging.getLogger("petstore_tools"), logging.StreamHandler()
     lines.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     before = logger.level
     logger.addHandler(lines)
     logger.setLevel(level)
     try:
-        if sys.stderr.isatty():
-            from tqdm.contrib.logging import logging_redirect_tqdm
-
-            with logging_redirect_tqdm([logger]):
-                yield
-        else:
+        with logging_redirect_tqdm([logger]):
             yield
     finally:
         logger.removeHandler(lines)
@@ -92,14 +89,11 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command."""
-        from difflib import get_close_matches
-
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             if name in RENAMED:
                 ctx.fail(f"{name!r} is now called {RENAMED[name]!r}.")
-            near = get_close_matches(name, self.list_commands(ctx), 1)
-            ctx.fail(f"No such command {name!r}." + "".join(f" Did you mean {other!r}?" for other in near))
+            ctx.fail(f"No such command {name!r}{text.suggest(name, self.list_commands(ctx)) or '.'}")
         return super().resolve_command(ctx, args)
 
 

@@ -114,7 +114,7 @@ def test_without_a_base_address_the_only_service_with_kept_listings_is_shown(box
 
 def test_a_misspelt_part_of_history_is_refused_with_the_nearest() -> None:
     """As in every group of commands."""
-    assert "Did you mean 'compact'?" in run("history", "compat").stderr
+    assert "; did you mean 'compact'?" in run("history", "compat").stderr
 
 
 def test_compact_deletes_what_version_0_1_left_once_it_was_asked_for() -> None:
