@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final, Literal
 
@@ -25,6 +24,7 @@ from petstore_tools.http.responses import read_rows
 from petstore_tools.plans import Plan
 from petstore_tools.settings import Settings
 from petstore_tools.tabular.atomic import check_writable
+from petstore_tools.throttle import rate_headers
 
 SKEW_S: Final = 5.0  # a greater difference of the clocks is reported
 EXTRAS: Final = {
@@ -116,16 +116,16 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
     else:
         yield Finding("service", "ok", "it answers as the interface document says")
         yield Finding("key", "ok", "the service accepts it")
-        yield _clock(reply.headers.get("Date", ""), asked_at)
-        yield _plan(reply.headers.get(spec.HEADER_LIMIT, ""), plan)
+        answer = rate_headers.read(reply.status, reply.headers, now=asked_at)
+        yield _clock(answer.date, asked_at)
+        yield _plan(answer.limit, plan)
 
 
-def _clock(date: str, now: float) -> Finding:
-    try:
-        ahead_s = parsedate_to_datetime(date).timestamp() - now
-    except (ValueError, OverflowError, TypeError):
+def _clock(date: float | None, now: float) -> Finding:
+    if date is None:
         advice = "Quotas are counted by this machine's clock."
         return Finding("clock", "note", "the service does not send its time", advice)
+    ahead_s = date - now
     if abs(ahead_s) <= SKEW_S:
         return Finding("clock", "ok", f"within {SKEW_S:.0f} s of the service's clock")
     way = "ahead of" if ahead_s > 0 else "behind"
@@ -134,11 +134,10 @@ def _clock(date: str, now: float) -> Finding:
     return Finding("clock", "note", text, advice)
 
 
-def _plan(header: str, plan: Plan | None) -> Finding:
-    if not header.isdecimal() or len(header) > 15:
+def _plan(limit: int | None, plan: Plan | None) -> Finding:
+    if limit is None:
         advice = "Set the plan, such as PETSTORE_PLAN=pro."
         return Finding("plan", "note", "the service does not say how many requests are left", advice)
-    limit = int(header)
     if plan is None:
         fits = [p.name for p in plans.DOCUMENTED if limit in (p.per_minute, p.per_day)]
         advice = f"Set it: PETSTORE_PLAN={fits[0] if fits else 'PER_MINUTE/PER_DAY'}."
