@@ -14,7 +14,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Generic, Literal, Protocol, TypeVar
 
@@ -122,8 +122,7 @@ def connect(path: Path, *, durability: Durability) -> sqlite3.Connection:
     """
     claim(path.parent)
     if not path.exists():
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        path.touch(mode=0o600)
     on_network = file_systems.is_shared(file_system(path.parent))
     factory = _OnNetwork if on_network else sqlite3.Connection
     connection = sqlite3.connect(
