@@ -110,7 +110,7 @@ def forecast(
     today = min(float(requests), max(0.0, day.left - reserve))
     rest = requests - today
     days, ends_at = int(today > 0), None
-    each_s = latency_s / connections(minute.limit and int(minute.limit), latency_s)
+    each_s = latency_s / connections(minute.limit, latency_s)
     if not rest:
         ends_at = now + max(_sending_s(today, minute.left, per_minute), today * each_s)
     elif usable_a_day:
@@ -118,10 +118,8 @@ def forecast(
         last = rest - (whole_days - 1) * usable_a_day
         next_day = day.frees_at if day.by_headers else Window(1, spec.DAY_S).end(now)
         begins_at = next_day + (whole_days - 1) * spec.DAY_S
-        days, ends_at = (
-            days + whole_days,
-            begins_at + max(_sending_s(last, per_minute, per_minute), last * each_s),
-        )
+        days += whole_days
+        ends_at = begins_at + max(_sending_s(last, per_minute, per_minute), last * each_s)
     left_today = None if day.left == inf else int(max(0.0, day.left))
     return Forecast(requests, baseline, left_today, reserve, days, ends_at, str(plan), now)
 
