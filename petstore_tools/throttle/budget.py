@@ -22,14 +22,12 @@ class InFlight:
     Attributes:
         by: The process that sends it.
         sent_at: Client's Unix seconds of the grant.
-        number: Grants until this one.
         probe: It is the one request that shows what is left.
         unreported: `WindowBudget.unreported` of each window at the grant.
     """
 
     by: str
     sent_at: float
-    number: int
     probe: bool
     unreported: dict[str, int]
 
@@ -63,7 +61,7 @@ class Budget:
 
     Attributes:
         windows: Minute and day.
-        in_flight: Requests allowed and not answered, by token.
+        in_flight: Requests allowed and not answered, by token: the number of the grant, as text.
         needs_probe: Nothing is known of the windows now, so one request goes first.
         blocked_until, reason: After a 429, or a 503 that names a time, nothing goes before this time.
         banned: The block is a ban of the key.

@@ -154,7 +154,7 @@ class Throttle:
             window.spend(requester.name, 1)
         unreported: dict[str, int] = {name: window.unreported for name, window in b.windows.items()}
         token = str(b.granted)
-        b.in_flight[token] = InFlight(requester.name, now, b.granted, b.needs_probe, unreported)
+        b.in_flight[token] = InFlight(requester.name, now, b.needs_probe, unreported)
         return Go(token)
 
     def _ahead(self, now: float, requester: Requester) -> int:
@@ -185,12 +185,12 @@ class Throttle:
         b.follow(now)
         completed = b.in_flight.pop(token, None)
         unreported: dict[str, int] = {name: window.unreported for name, window in b.windows.items()}
-        request = completed or InFlight("", now, 0, False, unreported)  # given up, so it is counted already
+        request = completed or InFlight("", now, False, unreported)  # given up, so it is counted already
         refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
         reported: WindowName | None = None
         if answer.status != HTTPStatus.UNAUTHORIZED:  # its headers are not this key's (our choice, §5)
             b.learn_skew(answer.date, sent_at=request.sent_at, now=now)
-            reported = self._read(answer, request, now)
+            reported = self._read(int(token) if completed else 0, answer, request, now)
         if completed:
             self._count(now, reported=reported, refused=refused)
         if refused:
@@ -287,7 +287,7 @@ class Throttle:
                     window.reading.remaining -= 1
                     window.reading.as_of = self.budget.granted
 
-    def _read(self, answer: Answer, request: InFlight, now: float) -> WindowName | None:
+    def _read(self, number: int, answer: Answer, request: InFlight, now: float) -> WindowName | None:
         """Take in the rate headers; return the window they reported on, None where they did not."""
         b, reset = self.budget, answer.reset
         if answer.limit is None or answer.remaining is None:
@@ -299,7 +299,7 @@ class Throttle:
             name = detection.window(answer.limit, reset - service_now, self.plan)
             window = b.windows[name]
             remaining = answer.remaining - (window.unreported - request.unreported[name])
-            window.believe(Reading(answer.limit, remaining, reset, b.granted), number=request.number)
+            window.believe(Reading(answer.limit, remaining, reset, b.granted), number=number)
             b.utc_day = b.utc_day or (name == "day" and reset % spec.DAY_S == 0)
             return name
         if reset is not None and b.service_time(request.sent_at) - 2 * GUARD_S < reset <= service_now:
