@@ -229,31 +229,27 @@ class Throttle:
     def _check(self, name: WindowName, now: float, requester: Requester, ahead: int) -> Wait | None:
         """Return why a window holds a request back, if it does."""
         state = self.state(name, now)
-        reserve, reserved_until = self._reserve(name, state, now, requester)
+        reserve = self._reserve(name, state, now, requester)
         if state.limit is None or state.left > reserve + ahead:
             return None
         if state.left > reserve:
             return Wait(now + POLL_S, "other requests that have waited longer")
         if state.left + len(self.budget.in_flight) > reserve:
             return Wait(now + POLL_S, "the answers to requests that were sent before")
-        if state.left <= 0:
-            return Wait(state.frees_at, f"the {state.limit:,} requests of this {name} are used")
-        why = f"the last {state.left:.0f} of the {state.limit:,} requests of this {name} are reserved"
-        return Wait(min(state.frees_at, reserved_until), why)
+        why = f"the {state.limit:,} requests of this {name} are used"
+        if state.left > 0:
+            why = f"the last {state.left:.0f} of the {state.limit:,} requests of this {name} are reserved"
+        return Wait(state.frees_at, why)
 
-    def _reserve(
-        self, name: WindowName, state: WindowState, now: float, requester: Requester
-    ) -> tuple[int, float]:
-        """Return how many requests a bulk run leaves for people, and until when."""
+    def _reserve(self, name: WindowName, state: WindowState, now: float, requester: Requester) -> int:
+        """Return how many requests a bulk run leaves for people: of a minute none in its last tenth."""
         if not requester.bulk:
-            return 0, inf
+            return 0
         if name == "day":
-            return requester.reserve_per_day, inf
+            return requester.reserve_per_day
         present = any(who != requester.name for who in self.budget.people)
-        last_tenth_at = state.frees_at - PERIODS[name] / TENTH
-        if not present or state.limit is None or (state.by_headers and now >= last_tenth_at):
-            return 0, inf
-        return state.limit // TENTH, last_tenth_at if state.by_headers else inf
+        ends = state.by_headers and now >= state.frees_at - PERIODS[name] / TENTH
+        return (state.limit or 0) // TENTH if present and not ends else 0
 
     def settle(self, now: float) -> None:
         """Apply the passing of time: requests of dead processes are spent, old counts and readings end."""
