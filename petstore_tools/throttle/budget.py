@@ -164,6 +164,7 @@ class Budget:
 def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
     """Return the budget that version 0.1 wrote as this version writes it."""
     windows, spent = {}, old["spent"]
+    in_flight = old["in_flight"].items()  # their answers never come here: 0.1 refuses the file from now on
     for name, period_s in PERIODS.items():
         start = max((process[f"{name}_start"] for process in spent.values()), default=0)
         windows[name] = {
@@ -171,8 +172,6 @@ def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
             "counts": {old[name]["first"] + at: n for at, n in enumerate(old[name]["counts"]) if n},
             "reading": old["readings"].get(name)
             or (old["readings"].get("either") if name == "minute" else None),
-            "unreported": old["unspoken"][name],
-            "probe_allowance": old["excused"].get(name, 0),
             "started_at": start,
             "spent_by": {who: p[name] for who, p in spent.items() if p[f"{name}_start"] == start},
         }
@@ -180,11 +179,7 @@ def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
     return old | {
         "spent": _BY_WINDOW,
         "windows": windows,
-        "in_flight": {
-            token: request | {"probe": request["scout"], "unreported": request["unspoken"]}
-            for token, request in old["in_flight"].items()
-        },
-        "needs_probe": old["unsure"],
+        "in_flight": {n: sent | {"probe": sent["scout"], "unreported": {}} for n, sent in in_flight},
         "blocked_until": old["gate_until"],
         "reason": old["gate_why"],
         "banned": old["banned_until"] >= old["gate_until"] > 0,
