@@ -19,14 +19,13 @@ def install_line(extra: str) -> str:
     pip = f"{shlex.quote(sys.executable)} -m pip" if find_spec("pip") else "pip"
     origin = _origin()
     url = str(origin.get("url", ""))
-    vcs = origin.get("vcs_info", {}).get("vcs")
-    if vcs:
-        return f"{pip} install {shlex.quote(f'{_NAME}[{extra}] @ {vcs}+{url}')}"
-    if not url.startswith("file:"):
-        return f"{pip} install {shlex.quote(f'{_NAME}[{extra}]')}"
+    what = f"{_NAME}[{extra}]"
+    if vcs := origin.get("vcs_info", {}).get("vcs"):
+        what += f" @ {vcs}+{url}"
+    elif url.startswith("file:"):
+        what = f"{url2pathname(url.removeprefix('file://'))}[{extra}]"
     editable = "-e " if origin.get("dir_info", {}).get("editable") else ""
-    path = url2pathname(url.removeprefix("file://"))
-    return f"{pip} install {editable}{shlex.quote(f'{path}[{extra}]')}"
+    return f"{pip} install {editable}{shlex.quote(what)}"
 
 
 def _origin() -> dict[str, Any]:
