@@ -34,6 +34,7 @@ WORDS: Final = {  # titles of columns, as people read them
     "count": "animals",
     "as_of": "as of",
     "first_seen": "first seen",
+    "days": "days, at least",
     "median_days": "half of them, up to",
     "days_90": "90 % of them, up to",
 }

@@ -7,6 +7,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.reporting import movement
+from petstore_tools.reporting.tables import for_people
 
 
 def test_days_in_a_status_count_from_the_middle_of_the_listings_around_a_change() -> None:
@@ -44,6 +45,7 @@ def test_the_longest_available_are_those_first_seen_first() -> None:
     assert table["days"].iloc[-1] == pytest.approx(0.0, abs=1e-3)
     assert table["days"].iloc[0] == pytest.approx(3.0, abs=1e-3)
     assert len(first) == 2
+    assert for_people(table)[0][-1] == "days, at least"
 
 
 def test_the_flow_adds_up_to_the_animals_that_moved() -> None:
