@@ -128,6 +128,21 @@ def test_a_snapshot_of_0_1_that_is_not_rebuilt_in_all_columns_keeps_its_file(tmp
     assert of_0_1.folded_in(store.storage) == []
 
 
+def test_the_last_report_of_0_1_is_known_after_its_files_are_deleted(tmp_path: Path) -> None:
+    """It noted the name of a file, which the history holds as the source of a listing."""
+    shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
+    store = SnapshotStore(tmp_path)
+    oldest, *_ = files = of_0_1.folded_in(store.storage)
+    (tmp_path / "reported").mkdir()
+    (tmp_path / "reported" / "inventory.txt").write_text(f"{oldest.name}\n")
+    for path in files:
+        path.unlink()
+
+    frame, notes = store.since("last", status=None, now=2 * T0)
+
+    assert (Listing.as_listed(frame), notes) == (store.all()[0].listing, ())
+
+
 def test_the_only_place_may_be_one_of_version_0_1(tmp_path: Path) -> None:
     """Nobody has listed with this version yet; the folder of a listing that was begun is no history."""
     shutil.copytree(OLD, tmp_path / "snapshots" / "production-0123456789ab")
