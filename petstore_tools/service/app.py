@@ -142,7 +142,10 @@ class Service:
                 return [self._failed(batch[0], failed)]
             if here:
                 return None
-            return [alone for request in batch for alone in self._respond_to([request], here) or ()]
+            return [  # who has an answer by now did not wait so long, and nothing is done for it
+                None if one.response.done() else (self._respond_to([one], False) or [None])[0]
+                for one in batch
+            ]
 
     def _failed(self, request: Request, why: Exception) -> Response:
         """Answer a request that could not be counted."""

@@ -23,7 +23,7 @@ from petstore_tools.service import database as databases
 from petstore_tools.service import schema
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
-from petstore_tools.service.messages import Request
+from petstore_tools.service.messages import Request, Response
 
 
 @pytest.mark.case("P57")
@@ -134,6 +134,35 @@ def test_one_request_at_fault_does_not_take_its_commit_with_it(
     caplog.clear()
 
 
+def test_who_was_refused_while_each_was_answered_alone_gets_no_animal(tmp_path: Path) -> None:
+    """After a request at fault each is answered alone; where that takes long, some do not wait so long."""
+    database = Database(tmp_path / "service.db")
+    _, key = database.create_key(WIDE, label="", now=NOON)
+    service, save, sizes = Service(database, ManualClock(NOON)), database.save, []
+
+    async def ask() -> list[Response | None]:
+        rex = b'{"name":"Rex","categoryId":1}'
+        batch = [Request("POST", "/v1/pets", b"", key, "application/json", rex, "h") for _ in range(2)]
+
+        def saved(usages: Any, now: float, pets: Any) -> list[int]:
+            sizes.append(len(pets))
+            if len(pets) > 1:
+                raise RuntimeError("a fault of ours")
+            batch[1].response.set_result(None)  # as `batches` does after eight seconds
+            return save(usages, now, pets)
+
+        database.save = saved  # type: ignore[method-assign,assignment]
+        return service._respond_to(batch, False) or []
+
+    first, second = asyncio.run(ask())
+    stored = database.page(after=0, limit=9, status=None)
+    database.close()
+
+    assert (sizes, second) == ([2, 1], None)
+    assert first is not None
+    assert (first.status, len(stored)) == (201, 1)
+
+
 def test_a_commit_of_which_nobody_knows_is_not_made_again(postgres: Postgres) -> None:
     """The database went away after it: one animal, and an Error that says so."""
     import psycopg
@@ -169,7 +198,7 @@ def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_
         _, key = database.create_key(WIDE, label="", now=NOON)
         post(client(key), base_url)
         with ThreadPoolExecutor(4) as pool:
-            busy = [pool.submit(lambda: [post(client(key), base_url) for _ in range(15)]) for _ in range(3)]
+            busy = [pool.submit(lambda: [post(client(key), base_url) for _ in range(15)]) for _ in range(2)]
             made = [admin.create_key(WIDE, label="", now=NOON) for _ in range(30)]
             changed = [admin.change(1, "sold") for _ in range(30)]
             assert all(answer.status_code == 201 for future in busy for answer in future.result())
