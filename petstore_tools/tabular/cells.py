@@ -20,14 +20,11 @@ class NonTextCell(str):
 
     kind: str
 
-    def __new__(cls, text: str, kind: str) -> Self:
-        """Keep what it was."""
+    def __new__(cls, text: str, kind: str = "") -> Self:
+        """Keep what it was; without that it is read back from a pickle, which sets it afterwards."""
         made = super().__new__(cls, text)
         made.kind = kind
         return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return NonTextCell, (str(self), self.kind)
 
 
 class FrameRow(int):
@@ -40,14 +37,11 @@ class FrameRow(int):
 
     label: Hashable
 
-    def __new__(cls, number: int, label: Hashable) -> Self:
-        """Keep the label."""
+    def __new__(cls, number: int, label: Hashable = None) -> Self:
+        """Keep the label; without one it is read back from a pickle, which sets it afterwards."""
         made = super().__new__(cls, number)
         made.label = label
         return made
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FrameRow, (int(self), self.label)
 
     def __str__(self) -> str:
         return repr(self.label) if isinstance(self.label, str) else str(self.label)
