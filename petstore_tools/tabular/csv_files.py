@@ -80,7 +80,7 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
     named = _NAMED.match(text)
     delimiter = named[1] if named else max(_DELIMITERS, key=lambda sign: _stability(sample, sign))
     notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)
-    return [replace(found, delimiter=delimiter, notes=(*found.notes, *notes))]
+    return [replace(found, suffix=path.suffix, delimiter=delimiter, notes=(*found.notes, *notes))]
 
 
 def _stability(text: str, delimiter: str) -> tuple[float, int]:
@@ -94,21 +94,20 @@ def _stability(text: str, delimiter: str) -> tuple[float, int]:
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     """Decode a file; where no encoding is given, lines that are not UTF-8 are read as Windows-1252."""
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
-    encoding = mark or given or _unmarked(content)
+    encoding, told = mark or given or _unmarked(content), given and not mark
     name = option('encoding="…"', "--encoding NAME")
     try:
         text = content.decode(encoding)
     except LookupError as error:
         raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
     except ValueError as error:
-        if given and not mark:
+        if told:
             raise SheetError(f"{path.name} is not text in {given}") from error
     else:
-        if given and not mark:  # result files are marked, so that they are read alike without the option
-            return CsvSource(text=text, encoding="utf-8-sig", suffix=path.suffix)
-        wide = encoding.startswith("utf-16")
-        kept, notes = ("utf-16", ("read as UTF-16",)) if wide else (encoding, ())
-        return CsvSource(text=text, encoding=kept, suffix=path.suffix, notes=notes)
+        wide = encoding.startswith("utf-16") and not told
+        # result files are marked where it was told, so that they are read alike without the option
+        kept = "utf-8-sig" if told else "utf-16" if wide else encoding
+        return CsvSource(text=text, encoding=kept, notes=("read as UTF-16",) if wide else ())
     lines: list[str] = []
     guessed: dict[int, str] = {}
     for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1):
@@ -127,7 +126,6 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     return CsvSource(
         text="".join(lines),
         encoding="utf-8" if mixed else "cp1252",
-        suffix=path.suffix,
         notes=(where if mixed else "read as cp1252: it is not UTF-8",),
         guessed="".join(guessed.values()),
     )
