@@ -172,8 +172,7 @@ class Client:
             may_have_left = True
             reply = self.transport.send(method, url, body)
         except BaseException as error:
-            if isinstance(error, TransportError):
-                may_have_left = error.may_have_left
+            may_have_left = getattr(error, "may_have_left", may_have_left)
             if may_have_left:
                 self._count(call_options)
             self.gate.failed(token, may_have_left=may_have_left)

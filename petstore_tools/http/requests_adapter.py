@@ -74,8 +74,7 @@ class ThrottleAdapter(HTTPAdapter):
         token = self._gate.acquire(self._call_options)
         try:
             response = super().send(request, *args, **kwargs)
-            refused = response.status_code == requests.codes.too_many
-            answer = response.content if refused else b""
+            answer = response.content if response.status_code == requests.codes.too_many else b""
         except BaseException:
             self._gate.failed(token, may_have_left=True)
             raise
