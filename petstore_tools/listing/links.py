@@ -48,13 +48,6 @@ class NextPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Recheck:
-    """The last page is asked for once more, to see whether it is as it was; then comes `onward`."""
-
-    onward: NextPage
-
-
-@dataclass(frozen=True, slots=True)
 class End:
     """The listing ends here; whether it is complete, and why."""
 

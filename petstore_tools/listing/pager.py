@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from petstore_tools.errors import PagingError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.links import End, NextPage, Recheck, Response, follow, links, with_query
+from petstore_tools.listing.links import End, NextPage, Response, follow, links, with_query
 from petstore_tools.listing.received import Received
 from petstore_tools.listing.schemes import Probe, Scheme, TokenTrial
 from petstore_tools.text import option, pluralize
@@ -60,7 +60,7 @@ class Pager:
         self.received = Received()
         self._earlier = set[int]()  # ids that came before the listing began anew
         self._asked: dict[str, None] = {}
-        self._trial: Probe | TokenTrial | Recheck | None = None  # whose answer is awaited
+        self._trial: Probe | TokenTrial | NextPage | None = None  # whose answer is awaited
         self._probed = False
         self._turned = self._restarts = 0  # pages of the scheme; times that the listing began anew
         self._allowed = MORE_WHEN_KNOWN if scheme else MORE_WHEN_LEARNING
@@ -101,9 +101,9 @@ class Pager:
         match trial:
             case None:
                 step = self._read(response)
-            case Recheck():
+            case NextPage():  # which comes when the last page was read again, and is as it was
                 self.received.moved |= response.ids != self.received.last
-                step = trial.onward
+                step = trial
             case TokenTrial():
                 step = self._judge_token(trial, response)
             case Probe():
@@ -347,5 +347,5 @@ class Pager:
         self._asked = {state["at"]: None}
         self.next = NextPage(state["next"], trial=True, overlap=state["overlap"])
         if self.scheme is None or self.scheme.counts not in ("rows", "id"):  # those show by themselves
-            self._trial = Recheck(self.next)
+            self._trial = self.next
             self.next = NextPage(state["at"], trial=True)

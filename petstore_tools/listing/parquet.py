@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LISTING: Final = b"petstore_tools.listing"
-_NOTHING: Final[Mapping[bytes, bytes]] = {}
 
 
 def load_parquet() -> Any:
@@ -33,7 +32,7 @@ def load_parquet() -> Any:
     return pyarrow.parquet
 
 
-def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] = _NOTHING) -> bytes:
+def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] | None = None) -> bytes:
     """
     Return a listing as Parquet: its columns, and `as_of` (UTC) for whoever reads many files as one.
 
@@ -51,7 +50,7 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
     table = pa.Table.from_pandas(frame, preserve_index=False)
     at = pa.scalar(int(listing.ended_at * 1_000_000), pa.timestamp("us", tz="UTC"))
     table = table.append_column("as_of", pa.repeat(at, len(frame)))
-    metadata = {**(table.schema.metadata or {}), _LISTING: json.dumps(listing.to_dict()).encode(), **more}
+    metadata = {**table.schema.metadata, _LISTING: json.dumps(listing.to_dict()).encode(), **(more or {})}
     sink = pa.BufferOutputStream()
     parquet.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
     return bytes(sink.getvalue())
