@@ -123,6 +123,26 @@ def test_two_short_pages_in_a_row_are_the_end_while_animals_are_added(
         )
 
 
+@pytest.mark.case("P5")
+@pytest.mark.parametrize("speaks", ["page", "page0"])
+def test_two_short_pages_with_numbers_are_no_end(speaks: str, tmp_path: Path) -> None:
+    """The first of them has grown since: what was added to it is missing, so the listing is not complete."""
+    service = PagingService(pets(450), speaks)
+
+    def staff(number: int) -> None:
+        if number == 6:
+            service.rows.extend(newcomer(10_000 + n) for n in range(55))
+
+    service.before = staff
+    with (
+        store_of(service, tmp_path, pagination=speaks) as store,
+        pytest.warns(UserWarning, match="an empty page followed short ones"),
+    ):
+        frame = store.list_pets()
+
+    assert (len(frame), Listing.of(frame).completeness) == (455, "unproven")
+
+
 @pytest.mark.case("P7")
 @pytest.mark.parametrize("speaks", ["offset", "after"])
 def test_short_pages_before_the_end_are_none(speaks: str, tmp_path: Path) -> None:
