@@ -291,8 +291,7 @@ class Pager:
     @property
     def _overlap(self) -> int:
         """How many animals each page repeats, so that an insertion or a deletion shows."""
-        counts_rows = self.scheme is not None and self.scheme.counts == "rows"
-        return int(counts_rows and self.received.full > 1)
+        return int(self.received.full > 1 and self.scheme is not None and self.scheme.counts == "rows")
 
     def _is_full(self, response: Response) -> bool:
         size = len(response.ids)
