@@ -151,10 +151,11 @@ class Journal:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is no baseline, and nothing was ever sent."""
+        """Whether there is no baseline, and nothing was ever sent; what was left out was not."""
         if self._db is None:
             return True
-        begun = "SELECT EXISTS (SELECT 1 FROM row WHERE state != ?) OR EXISTS (SELECT 1 FROM baseline)"
+        sent = "SELECT EXISTS (SELECT 1 FROM row WHERE state NOT IN (?, 'skipped'))"
+        begun = f"{sent} OR EXISTS (SELECT 1 FROM baseline)"
         with self._using() as db:
             (found,) = db.execute(begun, (STORED_UNSENT,)).fetchone()
         return not found

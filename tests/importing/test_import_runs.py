@@ -155,6 +155,19 @@ def test_rows_that_match_animals_in_the_inventory_are_asked_about(fast: Sandbox,
     assert existing(fast) == expected()
 
 
+def test_rows_added_to_skipped_ones_are_compared_with_the_inventory(fast: Sandbox, file: Path) -> None:
+    """An import that left all its rows out has sent nothing: what is added to it may exist already."""
+    fast.store.import_pets(file)
+    copy = file.with_name("copy.csv")
+    copy.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    assert fast.store.import_pets(copy, existing="skip").skipped == ROWS
+    fast.add([("Newcomer", 3, "sold")])
+    copy.write_text(file.read_text(encoding="utf-8") + "Newcomer,3,sold\n", encoding="utf-8")
+
+    with pytest.raises(SheetError, match="1 of 61 rows in copy.csv match animals that already exist"):
+        fast.store.import_pets(copy)
+
+
 def test_a_baseline_that_costs_too_many_requests_is_given_up(fast: Sandbox, file: Path) -> None:
     """1,500 animals are fifteen pages, sixty rows are worth ten: the import goes on without a baseline."""
     fast.add(samples.animals(1_500, seed=9))
