@@ -322,15 +322,13 @@ def _estimate(client: Client, creates: int, reserve: int | None, *, baseline: in
     plan, throttle = gate.read()
     states = [throttle.state(window, gate.now()) for window in PERIODS]
     minute, day = [replace(state, frees_at=gate.local_time(state.frees_at)) for state in states]
-    reserve, now = reserve_per_day(plan, reserve), client.clock.now()
-    latency_s = client.transport.fastest_s or LIKELY_S
     return forecast(
         creates,
         plan,
         minute=minute,
         day=day,
-        reserve=reserve,
-        now=now,
+        reserve=reserve_per_day(plan, reserve),
+        now=client.clock.now(),
         baseline=baseline,
-        latency_s=latency_s,
+        latency_s=client.transport.fastest_s or LIKELY_S,
     )

@@ -226,7 +226,7 @@ class ImportOptions:
         path, reading = kept.target.path, kept.reading
         options: dict[str, Any] = {name: reading[name] for name in _STORED if name in reading}
         options.setdefault("sheet", kept.target.sheet or None)
-        if kept.target.of_file:
+        if path.is_absolute():  # a DataFrame has a bare name
             return cls(path, wait=wait, **options)
         titles = next((entry.titles for entry in entries if entry.titles), ())
         if not titles:

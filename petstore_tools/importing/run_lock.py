@@ -32,11 +32,6 @@ class Target:
     sheet: str = ""
 
     @property
-    def of_file(self) -> bool:
-        """Whether it is a file, and no DataFrame."""
-        return self.path.is_absolute()
-
-    @property
     def id(self) -> str:
         """Name of its first journal; a file that takes over the name has `ID-2`, and so on."""
         parts = [self.environment, self.base_url, str(self.path), *filter(None, [self.sheet])]
