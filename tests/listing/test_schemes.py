@@ -334,6 +334,20 @@ def test_page_numbers_are_believed_only_where_they_led_to_other_animals(
     assert second.judge(ids[:99]) == proved
 
 
+@pytest.mark.case("P5")
+@pytest.mark.parametrize("speaks", EVERY)
+def test_an_answer_that_goes_on_otherwise_proves_nothing(speaks: str) -> None:
+    """An animal near the end of the page goes while paging is learnt: page and question are sent again."""
+    service = PagingService(pets(450), speaks)
+    service.before = lambda number: service.rows.pop(97) and None if number == 2 else None
+    pager = pager_of()
+
+    end = walk(service, pager)
+
+    assert (end.completeness, pager.scheme) == ("complete", schemes.parse(speaks))
+    assert list(pager.received.ids) == [row["id"] for row in service.rows]
+
+
 @pytest.mark.case("P1")
 def test_a_link_that_does_not_speak_of_pages_is_no_sign_of_paging() -> None:
     """A full page with `describedby` may be cut like any other."""
