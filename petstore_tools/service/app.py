@@ -129,23 +129,25 @@ class Service:
         """
         Answer requests together, or each alone where one of them is at fault.
 
-        `here`: without waiting for other programs; None where they are in the way, or a request is at fault.
+        `here`: without waiting for other programs; None where they are in the way.
         """
+        within_s = 0.0 if here else DATABASE_S
         try:
-            return self._together(batch, 0.0 if here else DATABASE_S)
+            return self._together(batch, within_s)
         except UnavailableError as failed:
             if here and failed.reason == LOCKED:
                 return None
             return [self._failed(request, failed) for request in batch]
+        except Exception:
+            # who has an answer by now did not wait so long, and nothing is done for it
+            return [None if one.response.done() else self._alone(one, within_s) for one in batch]
+
+    def _alone(self, request: Request, within_s: float) -> Response | None:
+        """Answer a request that others, or chance, may have made fail: one more time."""
+        try:
+            return self._together([request], within_s)[0]
         except Exception as failed:
-            if len(batch) == 1:
-                return [self._failed(batch[0], failed)]
-            if here:
-                return None
-            return [  # who has an answer by now did not wait so long, and nothing is done for it
-                None if one.response.done() else (self._respond_to([one], False) or [None])[0]
-                for one in batch
-            ]
+            return self._failed(request, failed)
 
     def _failed(self, request: Request, why: Exception) -> Response:
         """Answer a request that could not be counted."""
