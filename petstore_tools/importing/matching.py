@@ -82,9 +82,7 @@ def merge(
     known = [(pair.exists_as, pair.row) for pair in claimed if pair.exists_as.content == pair.row.content]
     known_rows, places = {id(row) for _, row in known}, {id(row): at for at, row in enumerate(rows)}
     unseen: list[Row] = []
-    for row in rows:
-        if id(row) in known_rows:
-            continue
+    for row in (row for row in rows if id(row) not in known_rows):
         fits = [] if id(row) in decided else waiting.get(row.content, [])
         if partial:  # the entry with its number, else one that was refused
             same = [e for e in fits if row.number == (e.number if e.origin is None else e.origin)]
