@@ -59,7 +59,7 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
     new, gone = int((moved["from"] == NEW).sum()), int((moved["to"] == GONE).sum())
     sold = int(((moved["to"] == "sold") & (moved["from"] != NEW)).sum())
     if status is None:
-        between = {"new": new, "sold": sold, "gone": gone}
+        between = {"new": new, "became sold": sold, "gone": gone}
     else:
         between = {f"became {status} or new": new, f"no longer {status} or gone": gone}
     counts = {"animals before": before, **between, "animals now": now}

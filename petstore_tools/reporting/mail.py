@@ -8,7 +8,7 @@ import socket
 from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, formataddr, localtime, make_msgid, parseaddr
+from email.utils import format_datetime, formataddr, getaddresses, localtime, make_msgid
 
 from petstore_tools.errors import ArgumentError
 
@@ -70,8 +70,14 @@ def one_line(text: str, what: str) -> str:
 
 
 def _address(given: str) -> str:
-    name, address = parseaddr(one_line(given, "the address"))
+    """Write one address as a mail holds it; a domain of other letters as DNS spells it."""
+    found = getaddresses([one_line(given, "the address")]) or [("", "")]
+    name, address = found[0]
     user, _, domain = address.rpartition("@")
-    if not user or not domain or " " in address:
-        raise ArgumentError(f"{given!r} is not a mail address such as ann@example.org")
-    return formataddr((name, address))
+    if len(found) != 1 or not user or not domain or " " in address or not user.isascii():
+        several = "; give each address by itself (--to A --to B)" if "@" in given else ""
+        raise ArgumentError(f"{given!r} is not one mail address such as ann@example.org{several}")
+    try:
+        return formataddr((name, f"{user}@{domain.encode('idna').decode()}"))
+    except UnicodeError as error:
+        raise ArgumentError(f"the address {given!r} has no valid domain") from error

@@ -190,13 +190,15 @@ class StatusReport:
         written = json.dumps(document, ensure_ascii=False, indent=2, default=_time)
         return self._write_text(path, written + "\n")
 
-    def to_mail(self, path: str | Path | None = None, *, to: Sequence[str] = (), subject: str = "") -> bytes:
+    def to_mail(
+        self, path: str | Path | None = None, *, to: str | Sequence[str] = (), subject: str = ""
+    ) -> bytes:
         """
         Return a ready mail: tables in its body, page and workbook attached; write it whole where asked.
 
         Args:
             path: A file that ends in .eml; `sendmail -t` sends it, and a mail program opens it as a draft.
-            to: Addresses, such as `Ann <ann@example.org>`.
+            to: One address or more, each such as `Ann <ann@example.org>`.
             subject: One line; default: the title and the date.
 
         Raises:
@@ -205,10 +207,10 @@ class StatusReport:
         subject = subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}"
         body = {"facts": self._facts, "tables": self._read_tables(), "end": self.made}
         content = mail(
-            to=to,
+            to=[to] if isinstance(to, str) else to,
             subject=subject,
             text=f"{self.to_text()}\n\n{' '.join(self.made)}",
-            html=page("mail.html", title=subject, **body),
+            html=page("mail.html", title=self.title, **body),
             page=self.to_html(),
             workbook=self._workbook(),
         )

@@ -57,6 +57,16 @@ def test_a_mail_has_the_headers_that_sendmail_and_mail_programs_need(report: Sta
     assert all(mail[name] for name in ("From", "Date", "Message-ID"))
 
 
+def test_a_domain_of_other_letters_is_written_as_dns_spells_it(report: StatusReport) -> None:
+    """One address may be given as it is; the mail has the title of the report, whatever its subject is."""
+    mail = parsed(report.to_mail(to="Ann <ann@müller.example>", subject="Monday"))
+
+    assert str(mail["To"]) == "Ann <ann@xn--mller-kva.example>"
+    body = mail.get_body(("html",))
+    assert body is not None
+    assert (mail["Subject"], "Animals &amp; more" in body.get_content()) == ("Monday", True)
+
+
 @pytest.mark.parametrize(
     ("name", "sender"),
     [("Ann Müller", "Ann-M-ller"), ("OFFICE\\ann", "OFFICE-ann"), (None, "petstore-tools")],
@@ -98,11 +108,15 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
         {"to": ["ann@example.org\nBcc: eve@example.org"]},
         {"to": ["ann"]},
         {"to": [""]},
+        {"to": "ann@example.org, bob@example.org"},
+        {"to": ["ann@example.org; bob@example.org"]},
+        {"to": ["ännchen@example.org"]},
+        {"to": ["ann@.."]},
         {"subject": "Hello\r\nBcc: eve@example.org"},
     ],
 )
 def test_what_would_add_a_header_to_a_mail_is_refused(report: StatusReport, given: dict[str, object]) -> None:
-    """Line breaks in a subject or an address, and what is no address."""
+    """Line breaks in a subject or an address, what is no address, and two in one: neither is dropped."""
     with pytest.raises(ArgumentError):
         report.to_mail(**given)  # type: ignore[arg-type]
 
