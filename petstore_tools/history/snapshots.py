@@ -258,12 +258,16 @@ class SnapshotStore:
 
         Raises:
             ArgumentError: `since` is no age, date or time, or in the future.
-            FrameError: A file is damaged.
+            FrameError: The index is damaged or gone, or the file of open stays is damaged.
+
+        Warns:
+            UserWarning: A file of ended stays is damaged, and left out.
         """
         import pandas as pd
 
         fold_in(self.storage)
-        stays = self.storage.stays(closed_since=None if since is None else instant(since, now))
+        after = None if since is None else instant(since, now)
+        stays = self.storage.stays(closed_since=after, skip_damaged=True)
         if pet_id is not None:
             stays = stays[stays["id"] == pet_id]
         stays = stays.sort_values(["id", "first"], ignore_index=True)

@@ -14,9 +14,10 @@ from __future__ import annotations
 import itertools
 import math
 import secrets
+import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, lru_cache
@@ -38,6 +39,7 @@ from petstore_tools.text import pluralize, utc_text
 if TYPE_CHECKING:
     import pandas as pd
 
+_FIRST: Final = "000001-"  # how the files of the first listing begin
 _WAIT_S: Final = 60.0  # for another writer
 _NUMBERED: Final = (*spec.PET_FIELDS, "first", "last")
 _TIMES: Final = ("first_seen", "last_seen", "gone_by")
@@ -103,13 +105,19 @@ class Storage:
         Read what is kept; costs one small file.
 
         Raises:
-            FrameError: The index is damaged.
+            FrameError: The index is damaged, or gone while the stays are there.
         """
         path = self.folder / "index.json"
         try:
             state = path.stat()
             return _read_index(path, (state.st_ino, state.st_mtime_ns, state.st_size))
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError) as error:
+            files = self.folder.glob("stays/**/*.parquet")
+            if any(not file.name.startswith(_FIRST) for file in files):  # not what a first write left
+                raise FrameError(
+                    f"listings are kept in {self.folder}, but their index.json is gone: restore it from a "
+                    "backup, or move the folder away to begin a new history"
+                ) from error
             return Index()
         except (OSError, ValueError) as error:
             raise FrameError(f"the index of the kept listings cannot be read: {path} ({error})") from error
@@ -120,15 +128,16 @@ class Storage:
         Keep other writers out until the block ends.
 
         Raises:
-            FrameError: Another machine uses the folder, which is on a network file system.
+            FrameError: The folder cannot be written, or another machine uses it over a network.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            connection = sqlite.connect(self.folder / "lock.db", durability="OFF")
-        except sqlite.InUseError as error:
-            raise FrameError(f"the kept listings cannot be written: {error}") from error
-        with closing(connection):
-            sqlite.begin(connection, wait_s=_WAIT_S)
+        with ExitStack() as stack:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                connection = sqlite.connect(self.folder / "lock.db", durability="OFF")
+                stack.enter_context(closing(connection))
+                sqlite.begin(connection, wait_s=_WAIT_S)
+            except (sqlite.InUseError, sqlite3.Error) as error:
+                raise FrameError(f"the kept listings cannot be written: {error}") from error
             yield
 
     def add(self, frame: pd.DataFrame, *, source: str = "") -> KeptListing:
@@ -181,12 +190,13 @@ class Storage:
             raise FrameError(f"the kept listing {kept.number} cannot be rebuilt: a file of stays was changed")
         return frame
 
-    def stays(self, *, closed_since: float | None = None) -> pd.DataFrame:
+    def stays(self, *, closed_since: float | None = None, skip_damaged: bool = False) -> pd.DataFrame:
         """
         Read the stays, ended ones first.
 
         Args:
             closed_since: Leave out what ended before this time (Unix seconds).
+            skip_damaged: Leave out a damaged file of ended stays, too, with a warning.
 
         Returns:
             Columns as in the files: `id` (int64), `name`, `status` (string), `categoryId` (int64), `first`,
@@ -202,7 +212,7 @@ class Storage:
             closed = [f for n, f in sorted(index.closed.items()) if ended_at[n] >= (closed_since or 0.0)]
             return closed + [index.open_file] * bool(index.open_file)
 
-        return self._read(needed, _COLUMNS)
+        return self._read(needed, _COLUMNS, skip_damaged=skip_damaged)
 
     def _open_stays(self) -> pd.DataFrame:
         try:
@@ -212,7 +222,11 @@ class Storage:
             return self._read(lambda _: [])
 
     def _read(
-        self, needed: Callable[[Index], Sequence[str]], columns: Sequence[str] = _NUMBERED
+        self,
+        needed: Callable[[Index], Sequence[str]],
+        columns: Sequence[str] = _NUMBERED,
+        *,
+        skip_damaged: bool = False,
     ) -> pd.DataFrame:
         """Read the files that the index names; again where another process replaced one of them meanwhile."""
         parquet, index = load_parquet(), self.index()
@@ -224,11 +238,14 @@ class Storage:
                 tables.append(parquet.ParquetFile(self.folder / file).read(columns=list(columns)))
             except (OSError, ValueError, KeyError) as error:
                 if self.index() != index:
-                    return self._read(needed, columns)
-                raise FrameError(
+                    return self._read(needed, columns, skip_damaged=skip_damaged)
+                why = (
                     f"the file of stays {file} cannot be read ({error}); without it "
                     f"{index.needing(file)} cannot be rebuilt"
-                ) from error
+                )
+                if not skip_damaged or file == index.open_file:
+                    raise FrameError(why) from error
+                warnings.warn(f"{why}, and its stays are left out", UserWarning, stacklevel=5)
         frame: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
         return frame.astype(dict.fromkeys(stays.TEXTS, text_dtype()))
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from petstore_tools import history, spec
 from petstore_tools.errors import FrameError
+from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.history.storage import Storage
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
@@ -157,6 +158,29 @@ def test_a_damaged_file_costs_the_listings_that_need_it(tmp_path: Path) -> None:
     told = r"without it 1 kept listing \(2026-01-05 09:00:01 UTC\) cannot be rebuilt"
     with pytest.raises(FrameError, match=f"closed/.* cannot be read .*{told}"):
         storage.frame(one)
+    with pytest.warns(UserWarning, match=f"{told}, and its stays are left out"):
+        history = SnapshotStore(storage.folder).history(now=T0 + 9)
+    assert history["first_seen"].dt.second.tolist() == [2, 3]
+
+
+def test_a_history_without_its_index_is_not_begun_anew(tmp_path: Path) -> None:
+    """Whoever lost the index can still restore it: nothing is read as empty, and nothing is deleted."""
+    storage = Storage(tmp_path)
+    keep(storage, listed([(1, "Rex", 3, None)]), listed([(1, "Rex", 3, "sold")], T0 + 60))
+    (tmp_path / "index.json").unlink()
+    files = sorted(tmp_path.glob("stays/**/*.parquet"))
+
+    with pytest.raises(FrameError, match=r"index\.json is gone: restore it"):
+        keep(storage, listed([(1, "Rex", 3, "sold")], T0 + 120))
+    assert sorted(tmp_path.glob("stays/**/*.parquet")) == files
+
+
+def test_a_folder_that_sqlite_cannot_use_is_said(tmp_path: Path) -> None:
+    """As an error of ours that names what cannot be done."""
+    (tmp_path / "lock.db").write_bytes(b"no database" * 1_000)
+
+    with pytest.raises(FrameError, match="the kept listings cannot be written"):
+        keep(Storage(tmp_path), listed([(1, "Rex", 3, None)]))
 
 
 def test_a_file_that_was_exchanged_is_noticed(tmp_path: Path) -> None:

@@ -227,7 +227,7 @@ def test_moves_of_statuses_the_document_does_not_name_are_told_too() -> None:
     assert counting.breakdown(frame(["sold", "lost", None]))["count"].to_dict() == {
         "available": 0,
         "pending": 0,
-        "became sold": 1,
+        "sold": 1,
         "lost": 1,
         "unset": 1,
     }
