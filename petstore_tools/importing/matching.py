@@ -76,9 +76,8 @@ def merge(
     for entry in left:
         if id(entry) not in decided:
             waiting[entry.content].append(entry)
-    next_occurrence: dict[PetValues, int] = {}
-    for entry in entries:
-        next_occurrence[entry.content] = max(next_occurrence.get(entry.content, 0), entry.occurrence + 1)
+    in_order = sorted(entries, key=lambda entry: entry.occurrence)
+    next_occurrence = {entry.content: entry.occurrence + 1 for entry in in_order}
     known = [(pair.exists_as, pair.row) for pair in claimed if pair.exists_as.content == pair.row.content]
     known_rows, places = {id(row) for _, row in known}, {id(row): at for at, row in enumerate(rows)}
     unseen: list[Row] = []
