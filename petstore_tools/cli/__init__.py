@@ -174,6 +174,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except PetstoreError as error:
         click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
         code = exits.of_error(error)
+        if code == exits.KEY_REFUSED:
+            click.echo("To find out what is wrong with the key: petstore-tools doctor", err=True)
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and sys.stdout is stdout:
             raise

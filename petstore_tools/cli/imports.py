@@ -99,6 +99,11 @@ def show(import_id: str, *, every: bool) -> int:
         click.echo("\n" + text_table(titles, shown))
     if len(rows) > len(shown):
         click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
+    if journal.bad_rows:
+        file = journal.target.path.name
+        click.echo(
+            f"{pluralize(journal.bad_rows, 'row')} of {file} had problems: see its rejects file", err=True
+        )
     if any(journal.states[state] for state in ("unknown", "sending", "ambiguous")):
         click.echo(f"\nTo find out about them: petstore-tools imports reconcile {journal.id}", err=True)
     return exits.DONE

@@ -126,6 +126,10 @@ class ImportOptions:
         if self.first is not None and self.first < 1:
             raise ArgumentError(f"first must be at least 1, not {self.first}")
         name = self.name
+        try:
+            str(self.path).encode()
+        except UnicodeEncodeError as error:
+            raise SheetError("the name of the file has characters that are no text: rename it") from error
         if self.is_file:
             if name is not None:
                 raise SheetError(

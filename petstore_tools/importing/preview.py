@@ -259,12 +259,14 @@ class ImportPreview(Opened):
         return f"{self.file} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
+        leave_out = f"sent, too ({option('drop_duplicates=True')} leaves them out)"
+        equal = "left out" if self.options.drop_duplicates else leave_out
         counts = (
             (self.created, "created already by this import"),
             (self.unknown, "unknown: the run finds out whether they were created"),
             (len(self.held), "held: they look like edits of created rows"),
             (self.removed, "created and no longer in the file"),
-            (self.duplicates, "duplicates of an earlier row"),
+            (self.duplicates, f"equal to an earlier row, {equal}"),
             (self.existing, "match animals that already exist"),
             (self.blank, "blank, skipped"),
         )

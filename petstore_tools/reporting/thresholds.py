@@ -30,13 +30,16 @@ def parse(text: str) -> re.Match[str]:
     Read `NAME[.change] OP NUMBER[%]`.
 
     Raises:
-        ArgumentError: It has another form, or its name is one of the known ones misspelt.
+        ArgumentError: It has another form or name.
     """
     if found := _FORM.fullmatch(text):
         name = found["name"]
-        if name not in _NAMES and (near := suggest(name, _NAMES)):
-            raise ArgumentError(f"the threshold {text!r}: a report has no number {name!r}{near}")
-        return found  # any other name may be a status that a newer service has
+        if name not in _NAMES:
+            near = suggest(name, _NAMES)
+            raise ArgumentError(
+                f"the threshold {text!r}: there is no number {name!r}; use one of {', '.join(_NAMES)}{near}"
+            )
+        return found
     raise ArgumentError(
         f"the threshold {text!r} cannot be read: write NAME, one of > >= < <= == !=, and a number or "
         'a percentage, such as "unset > 5%" or "sold.change < 10"'

@@ -99,7 +99,7 @@ class SqliteLedger(DatabaseLedger):
         subject: Which budget in it (`subject`).
 
     Raises:
-        LedgerError: On use, where the file cannot be read or written. Nothing was sent then.
+        LedgerError: On use, where the file cannot be read or written. That request was not sent.
     """
 
     shared = "with all processes of this user on this machine"
@@ -117,12 +117,12 @@ class SqliteLedger(DatabaseLedger):
     def _message(self, error: BaseException) -> str:
         if isinstance(error, sqlite.InUseError):
             return (
-                f"The budget cannot be used: {error}. Nothing was sent. To share it between machines, keep "
-                "it in a database: set PETSTORE_LEDGER_URL."
+                f"The budget cannot be used: {error}. This request was not sent. To share it between "
+                "machines, keep it in a database: set PETSTORE_LEDGER_URL."
             )
         return (
             f"The budget file {self.path.name} in the state folder cannot be used "
-            f"({_reason(error, str(error))}). Nothing was sent. Make the folder writable, set "
+            f"({_reason(error, str(error))}). This request was not sent. Make the folder writable, set "
             "PETSTORE_STATE_DIR to a folder that is, move the file away if it is damaged, or pass "
             'ledger="memory" to count the requests of this process only.'
         )
@@ -153,7 +153,7 @@ class PostgresLedger(DatabaseLedger):
     Raises:
         SettingsError: The URL is none of PostgreSQL.
         MissingExtraError: The extra `postgres` is not installed.
-        LedgerError: On use, where the database cannot be used. Nothing was sent then.
+        LedgerError: On use, where the database cannot be used. That request was not sent.
     """
 
     shared = "with all who use the same ledger database"
@@ -214,10 +214,10 @@ class PostgresLedger(DatabaseLedger):
 
     def _message(self, error: BaseException) -> str:
         return (  # not the error's text, which may show the password
-            f"The ledger database cannot be used ({_reason(error, type(error).__name__)}). Nothing was sent. "
-            "Check that the address in PETSTORE_LEDGER_URL can be reached from here and that its user may "
-            'create and change the table petstore_budget, or pass ledger="memory" to count the requests of '
-            "this process only."
+            f"The ledger database cannot be used ({_reason(error, type(error).__name__)}). This request was "
+            "not sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here and that its "
+            'user may create and change the table petstore_budget, or pass ledger="memory" to count the '
+            "requests of this process only."
         )
 
     def _open(self) -> psycopg.Connection:

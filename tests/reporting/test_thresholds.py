@@ -60,16 +60,21 @@ def test_what_is_no_threshold_is_refused_with_an_example(text: str) -> None:
         parse(text)
 
 
-@pytest.mark.parametrize("text", ["avialable > 5", "Available.change > 5"])
-def test_a_misspelt_name_is_refused_before_a_request_is_spent(text: str) -> None:
-    """With the name that was meant; any other name may be a status of a newer service."""
-    with pytest.raises(ArgumentError, match="did you mean 'available'"):
+@pytest.mark.parametrize(
+    ("text", "helps"),
+    [
+        ("avialable > 5", "did you mean 'available'"),
+        ("Available.change > 5", "did you mean 'available'"),
+        ("quarantined > 5", "use one of available, pending, sold, unset, total, new, gone"),
+    ],
+)
+def test_a_name_that_no_report_has_is_refused_before_a_request_is_spent(text: str, helps: str) -> None:
+    """With the names that there are, and the nearest one."""
+    with pytest.raises(ArgumentError, match=helps):
         parse(text)
-
-    assert parse("quarantined > 5")["name"] == "quarantined"
 
 
 def test_a_name_that_the_report_does_not_have_is_refused() -> None:
-    """With the names that there are."""
-    with pytest.raises(ArgumentError, match="'quarantined': use one of available, pending, sold"):
-        failure("quarantined > 5", NOW, BEFORE)
+    """A report on one status may have no number of another."""
+    with pytest.raises(ArgumentError, match="'pending': use one of sold, total"):
+        failure("pending > 5", {"sold": 3, "total": 3}, None)
