@@ -257,13 +257,15 @@ def _with_present(opened: Opened, entries: Sequence[Entry]) -> Opened:
     """Count hidden rows as present that were sent before, after the rows that are shown."""
     if not opened.hidden:
         return opened
-    rows = [*opened.good, *(row for row in opened.hidden if isinstance(row, Row))]
-    known = merge(entries, rows, partial=bool(opened.table.rejects_of)).known
+    partial, hidden = bool(opened.table.rejects_of), [row for row in opened.hidden if isinstance(row, Row)]
+    shown = {id(entry) for entry, _ in merge(entries, opened.good, partial=partial).known}
+    known = merge([entry for entry in entries if id(entry) not in shown], hidden, partial=partial).known
     sent = {id(row) for entry, row in known if entry.state in ("created", "unknown", "sending")}
-    present = [row for row in rows[len(opened.good) :] if id(row) in sent]
+    present = [row for row in hidden if id(row) in sent]
     good = sorted([*opened.good, *present], key=lambda row: row.number)
-    hidden = tuple(row for row in opened.hidden if id(row) not in sent)
-    return replace(opened, good=tuple(good), hidden=hidden)
+    return replace(
+        opened, good=tuple(good), hidden=tuple(row for row in opened.hidden if id(row) not in sent)
+    )
 
 
 def _duplicates(opened: Opened, entries: Sequence[Entry], others: OtherImports) -> list[Row]:

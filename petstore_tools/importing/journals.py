@@ -237,11 +237,9 @@ def find_any(folder: Path, import_id: str) -> tuple[str, JournalInfo | JournalEr
     """
     found, unreadable = list_journals(folder)
     known: dict[str, JournalInfo | JournalError] = {**unreadable, **{j.id: j for j in found}}
-    matching = [name for name in known if name == import_id] or [
-        name for name in known if import_id and name.startswith(import_id)
-    ]
-    if len(matching) != 1:
-        what = "several imports begin" if matching else "no import begins"
+    matching = [name for name in known if name == import_id] or [n for n in known if n.startswith(import_id)]
+    if len(matching) != 1 or not import_id:  # an unset variable of a shell names none
+        what = "several imports begin" if len(matching) > 1 else "no import begins"
         raise SettingsError(f"{what} with {import_id!r}: petstore-tools imports lists them")
     return matching[0], known[matching[0]]
 

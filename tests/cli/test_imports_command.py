@@ -71,6 +71,7 @@ def test_resume_has_the_options_of_import(box: Sandbox, tmp_path: Path) -> None:
 def test_a_short_name_that_several_imports_begin_with_is_refused(box: Sandbox, tmp_path: Path) -> None:
     """And one that none begins with."""
     for n in range(2):
+        assert "no import begins with '': " in run("imports", "show", "", box=box).stderr
         folder = tmp_path / str(n)
         folder.mkdir()
         (folder / "one.csv").write_text(f"name,categoryId\nRex {n},{n}\n")

@@ -97,7 +97,7 @@ def test_a_journal_of_0_1_is_listed(fast: Sandbox, tmp_path: Path) -> None:
 @pytest.mark.case("P74")
 def test_snapshots_of_0_1_are_read_and_compared_with(fast: Sandbox) -> None:
     """Two whole listings of five animals are folded in, once; their files stay."""
-    folder = next(iter([fast.store.snapshot_store._folder]))
+    folder = fast.store.snapshot_store.storage.folder
     shutil.copytree(OLD / "snapshots" / "sandbox-0.1", folder)
 
     kept_ones = fast.store.snapshots()
