@@ -313,8 +313,8 @@ def _baseline(inventory: Inventory, options: ImportOptions, creates: int) -> tup
     if animals is not None:
         return most, []
     return most, [
-        f"rows whose animals exist already are noticed only in an inventory of at most "
-        f"{most * spec.LIMIT_MAX:,} animals; for a larger one: {how}"
+        "the rows are compared with the animals that exist already, if there are at most "
+        f"{most * spec.LIMIT_MAX:,} of them; for more: {how}"
     ]
 
 

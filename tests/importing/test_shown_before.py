@@ -130,7 +130,7 @@ def test_a_small_import_that_is_not_compared_with_many_animals_says_so(fast: San
     path.write_text("name,categoryId\nOld 1,1\nNew,1\n")
 
     first = fast.store.preview_import(path)
-    assert "only in an inventory of at most 1,000 animals; for a larger one: baseline=True" in str(first)
+    assert "that exist already, if there are at most 1,000 of them; for more: baseline=True" in str(first)
     fast.store.list_pets()
     then = fast.store.preview_import(path)
     assert "the rows are not compared with the 1,200 animals that exist" in str(then)
