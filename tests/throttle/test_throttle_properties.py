@@ -251,7 +251,7 @@ def test_beside_another_program_only_requests_in_flight_are_refused(
     skew_s=st.sampled_from([0.0, 300.0, -300.0]),
     start=st.floats(1_800_000_000, 1_800_172_800),
 )
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.case("P21", "P22", "P23")
 def test_processes_that_die_and_start_again_earn_no_refusal(
     per_minute: int,
