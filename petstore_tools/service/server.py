@@ -106,10 +106,12 @@ def serve(app: App, listener: socket.socket, **more: Any) -> None:
     Serve in this process until a signal stops it; what is under way is finished.
 
     Raises:
-        KeyboardInterrupt: Ctrl-C or SIGTERM came.
+        KeyboardInterrupt: Ctrl-C came.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # uvicorn raises the signal again at its end
-    uvicorn.Server(config(app, **more)).run(sockets=[listener])
+    running = uvicorn.Server(config(app, **more))
+    # from now on, and when uvicorn raises it again at its end; an exception could be swallowed by a callback
+    signal.signal(signal.SIGTERM, running.handle_exit)
+    running.run(sockets=[listener])
 
 
 def serve_many(database: str, listener: socket.socket, *, workers: int, **more: Any) -> None:
