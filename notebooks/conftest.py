@@ -40,7 +40,10 @@ def _give_a_database(those: list[pytest.Item]) -> None:
 
 
 def _give_settings() -> None:
-    """Let the nightly notebook find a service in the settings file, and changes since a written report."""
+    """
+    Let the nightly notebook find a service in the settings file, and changes since a written
+    report.
+    """
     box = _OPEN.enter_context(Sandbox(plan="pro", clock="system", animals=120))
     entries = {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
     config = Path(os.environ["PETSTORE_CONFIG"])

@@ -1,4 +1,6 @@
-"""Two clocks: the machine's, and one that is advanced by calls, or by itself when all threads wait."""
+"""
+Two clocks: the machine's, and one that is advanced by calls, or by itself when all threads wait.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What must be right before work begins: settings, folder, budget, service, key, clock, plan, extras."""
+"""
+What must be right before work begins: settings, folder, budget, service, key, clock, plan, extras.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         return
     yield Finding("budget", "ok", f"counted {client.ledger.shared}")
     yield from _service(client, settings.plan)
-    missing = [extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None]
+    missing = [
+        extra for extra, module in EXTRAS.items() if importlib.util.find_spec(module) is None
+    ]
     if missing:
         yield Finding("extras", "note", f"not installed: {', '.join(missing)}", install_line("all"))
     else:
@@ -82,14 +86,23 @@ def _folder(folder: Path) -> Finding:
         check_writable(nearest / "a file")
     except OutputError as error:
         return Finding(
-            "state folder", "error", str(error), "Choose a lasting folder with PETSTORE_STATE_DIR.", error
+            "state folder",
+            "error",
+            str(error),
+            "Choose a lasting folder with PETSTORE_STATE_DIR.",
+            error,
         )
     kind = sqlite.file_system(folder)
     if file_systems.is_shared(kind):
         advice = "One machine at a time can use it. To share the budget, set PETSTORE_LEDGER_URL."
-        text = f"{folder} is on a network file system ({kind}); files have a rollback journal and a host lock"
+        text = (
+            f"{folder} is on a network file system ({kind}); files have a rollback journal "
+            "and a host lock"
+        )
         return Finding("state folder", "note", text, advice)
-    disk = f"on {kind}" if kind else "used as a local disk, since this system does not say what it is"
+    disk = (
+        f"on {kind}" if kind else "used as a local disk, since this system does not say what it is"
+    )
     return Finding("state folder", "ok", f"{folder}, {disk}")
 
 
@@ -104,13 +117,16 @@ def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:
         yield Finding("service", "ok", "it answers")
         yield Finding("key", "error", str(error), advice, error)
     except (QuotaError, KeyBannedError) as error:
-        yield Finding("service", "note", str(error), "The other checks are possible after that time.", error)
+        yield Finding(
+            "service", "note", str(error), "The other checks are possible after that time.", error
+        )
     except ProtocolError as error:
         advice = "No Animal Store Service answers at this address: correct the base address."
         yield Finding("service", "error", str(error), advice, error)
     except PetstoreError as error:
         advice = (
-            "Check the base address, and that the service runs. petstore-tools serve starts one of your own."
+            "Check the base address, and that the service runs. petstore-tools serve "
+            "starts one of your own."
         )
         yield Finding("service", "error", str(error), advice, error)
     else:
@@ -137,11 +153,15 @@ def _clock(date: float | None, now: float) -> Finding:
 def _plan(limit: int | None, plan: Plan | None) -> Finding:
     if limit is None:
         advice = "Set the plan, such as PETSTORE_PLAN=pro."
-        return Finding("plan", "note", "the service does not say how many requests are left", advice)
+        return Finding(
+            "plan", "note", "the service does not say how many requests are left", advice
+        )
     if plan is None:
         fits = [p.name for p in plans.DOCUMENTED if limit in (p.per_minute, p.per_day)]
         advice = f"Set it: PETSTORE_PLAN={fits[0] if fits else 'PER_MINUTE/PER_DAY'}."
-        return Finding("plan", "note", f"no plan is named; the service reports a limit of {limit:,}", advice)
+        return Finding(
+            "plan", "note", f"no plan is named; the service reports a limit of {limit:,}", advice
+        )
     if limit in (plan.per_minute, plan.per_day):
         return Finding("plan", "ok", f"{plan}, as the service says")
     advice = "The stricter of the two is used. Is PETSTORE_PLAN the plan of this key?"

@@ -2,14 +2,16 @@
 Pure: the exception tree; one root, and branches that follow what a caller can do about it.
 
 - PetstoreError
-    - TransportError           no usable reply arrived; `may_have_left` tells whether the request may have
+    - TransportError           no usable reply arrived; `may_have_left` tells whether the request
+      may have
     - ProtocolError            the reply contradicts the document
     - ApiError                 an Error answer of the service (§2.5, §7)
         - BadRequestError      400, also a ValueError
         - UnauthorizedError    401
         - NotFoundError        404, also a LookupError
         - KeyBannedError       429 that names a ban of the key; `retry_at`
-    - QuotaError               the plan, a 429 or a 503 asks for a longer wait than allowed; `resumes_at`
+    - QuotaError               the plan, a 429 or a 503 asks for a longer wait than allowed;
+      `resumes_at`
     - PagingError              the pages contradict each other
     - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
@@ -21,8 +23,8 @@ Pure: the exception tree; one root, and branches that follow what a caller can d
     - OutputError              an output file cannot be written, also an OSError
     - ArgumentError            an argument cannot be used, and nothing was sent; also a ValueError
 
-A notebook shows each of them as one line, without a traceback: they are expected. Times are Unix seconds.
-No message holds a key.
+A notebook shows each of them as one line, without a traceback: they are expected. Times are Unix
+seconds. No message holds a key.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ _E = TypeVar("_E", bound=BaseException)
 
 
 def without_frames(error: _E) -> _E:
-    """Remove an error's traceback and cause: a frame of another library may hold a key or a password."""
+    """
+    Remove an error's traceback and cause: a frame of another library may hold a key or a password.
+    """
     error.__traceback__ = error.__cause__ = error.__context__ = None
     return error
 
@@ -52,7 +56,9 @@ class _OneLine(BaseException):
     def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [f"{type(self).__name__}: {self}"]
 
-    def __reduce__(self) -> tuple[Any, ...]:  # else a pool of processes breaks at an error of a worker
+    def __reduce__(
+        self,
+    ) -> tuple[Any, ...]:  # else a pool of processes breaks at an error of a worker
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
@@ -65,7 +71,8 @@ class TransportError(PetstoreError):
     No usable reply arrived.
 
     Attributes:
-        may_have_left: False only where it is proven that no byte of the request reached the service.
+        may_have_left: False only where it is proven that no byte of the request reached the
+            service.
     """
 
     def __init__(self, message: str, *, may_have_left: bool = True) -> None:
@@ -117,16 +124,22 @@ class KeyBannedError(ApiError):
         retry_at: Unix seconds from which a request may go again.
     """
 
-    def __init__(self, status: int, code: str, message: str, request_line: str, *, retry_at: float) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, request_line: str, *, retry_at: float
+    ) -> None:
         super().__init__(
-            status, code, f"{message} Requests may be sent again from {utc_text(retry_at)} on.", request_line
+            status,
+            code,
+            f"{message} Requests may be sent again from {utc_text(retry_at)} on.",
+            request_line,
         )
         self.retry_at = retry_at
 
 
 class QuotaError(PetstoreError):
     """
-    No request may be sent now because of the plan, a 429 or a 503, and the wait is longer than allowed.
+    No request may be sent now because of the plan, a 429 or a 503, and the wait is longer than
+    allowed.
 
     Attributes:
         why: What is used up or who asked for the wait, in words.
@@ -151,7 +164,8 @@ class IncompleteListingError(PetstoreError):
     A listing that had to be complete is not.
 
     Attributes:
-        listing: What it is of, and why it is not complete; the frame, where there is one, is the store's
+        listing: What it is of, and why it is not complete; the frame, where there is one, is the
+            store's
             `last_partial`.
     """
 
@@ -191,14 +205,21 @@ class SheetError(PetstoreError, ValueError):
     """
 
     def __init__(
-        self, message: str = "", *, proposals: Mapping[str, str] | None = None, header: Sequence[str] = ()
+        self,
+        message: str = "",
+        *,
+        proposals: Mapping[str, str] | None = None,
+        header: Sequence[str] = (),
     ) -> None:
         super().__init__(message)
         self.proposals, self.header = proposals or {}, tuple(header)
 
 
 class FrameError(PetstoreError, ValueError):
-    """A DataFrame is not usable as a listing: a column, its dtype, or its record of the listing is wrong."""
+    """
+    A DataFrame is not usable as a listing: a column, its dtype, or its record of the listing is
+    wrong.
+    """
 
 
 class SettingsError(PetstoreError):
@@ -209,7 +230,9 @@ class MissingExtraError(PetstoreError, ImportError):
     """An optional part of the toolkit is not installed."""
 
     def __init__(self, extra: str, what: str) -> None:
-        super().__init__(f"{what} needs the extra {extra!r}. Install it: {install_line(extra)}", name=extra)
+        super().__init__(
+            f"{what} needs the extra {extra!r}. Install it: {install_line(extra)}", name=extra
+        )
 
 
 class OutputError(PetstoreError, OSError):

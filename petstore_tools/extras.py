@@ -1,4 +1,7 @@
-"""The command that installs an optional part, from where this installation came: a checkout or an index."""
+"""
+The command that installs an optional part, from where this installation came: a checkout or an
+index.
+"""
 
 from __future__ import annotations
 

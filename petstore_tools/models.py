@@ -5,7 +5,15 @@ from __future__ import annotations
 import operator
 from typing import Annotated, Any, Final, NotRequired, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    with_config,
+)
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
@@ -41,7 +49,10 @@ def first_fault(error: ValidationError) -> str:
 
 
 def whole(number: Any) -> Any:
-    """Return an integer of numpy or pandas as Python's own; everything else, True and 7.0 too, as it is."""
+    """
+    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0 too, as it
+    is.
+    """
     if isinstance(number, (bool, int)):
         return number
     try:

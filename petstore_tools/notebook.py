@@ -23,17 +23,24 @@ LINES: Final = {  # of tqdm: the first line after a minute, so that short runs w
     "bar_format": "{l_bar}{bar}{r_bar}\n",
 }
 
-WAITING: Final = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"  # of a bar: no speed, so that it stays long
+WAITING: Final = (
+    "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"  # of a bar: no speed, so that it stays long
+)
 
 
 def show_text(shown: object) -> None:
-    """Print, with what the terminal's encoding lacks spelt out: Windows writes cp1252 to a file or a pipe."""
+    """
+    Print, with what the terminal's encoding lacks spelt out: Windows writes cp1252 to a file or a
+    pipe.
+    """
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(str(shown).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def surface(progress: bool | None) -> Surface:
-    """Say how progress is shown: as given, else as `PETSTORE_PROGRESS` and the place of output allow."""
+    """
+    Say how progress is shown: as given, else as `PETSTORE_PROGRESS` and the place of output allow.
+    """
     if progress is False or (progress is None and os.environ.get("PETSTORE_PROGRESS") == "0"):
         return "none"
     marimo = sys.modules.get("marimo")
@@ -44,7 +51,9 @@ def surface(progress: bool | None) -> Surface:
 
 @contextmanager
 def import_progress(progress: bool | Show | None) -> Iterator[Show]:
-    """Give a function that shows how far an import is: on a surface, or by the caller's own function."""
+    """
+    Give a function that shows how far an import is: on a surface, or by the caller's own function.
+    """
     if callable(progress):
         yield progress
         return
@@ -61,7 +70,10 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
 
 @contextmanager
 def page_progress(progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
-    """Give a function that takes each page's number of animals, and how many there may be, and shows them."""
+    """
+    Give a function that takes each page's number of animals, and how many there may be, and shows
+    them.
+    """
     read = 0
     with _progress("list", "animal", progress) as draw:
 
@@ -77,7 +89,8 @@ def page_progress(progress: bool | None) -> Iterator[Callable[[int, int | None],
 @contextmanager
 def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
     """
-    Give a function that shows how many of how many are done, notes, and until when and why it waits.
+    Give a function that shows how many of how many are done, notes, and until when and why it
+    waits.
 
     It draws from its first call. On a terminal, each reason to wait is a line above the bar, once.
     """
@@ -100,7 +113,9 @@ def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
                 closing(Bar(total=total, initial=done, unit=unit, desc=what, **options))
             )
 
-        def draw(done: int, total: int | None, notes: Mapping[str, object], wait: tuple[str, str]) -> None:
+        def draw(
+            done: int, total: int | None, notes: Mapping[str, object], wait: tuple[str, str]
+        ) -> None:
             if kind == "none":
                 return
             if not bars:

@@ -1,4 +1,6 @@
-"""Pure: plans and their windows: how many requests a key has, by the minute and by the day (§8.2)."""
+"""
+Pure: plans and their windows: how many requests a key has, by the minute and by the day (§8.2).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from petstore_tools.errors import SettingsError
 MAX_WAIT_S: Final = 90.0  # of a call that was not asked to wait
 MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
 MOST_DIGITS: Final = 100
-LONGEST_SHOWN: Final = 20  # of a text that is not a plan: it may be a key, pasted in the wrong place
+LONGEST_SHOWN: Final = (
+    20  # of a text that is not a plan: it may be a key, pasted in the wrong place
+)
 
 
 WindowName = Literal["minute", "day"]
@@ -64,7 +68,9 @@ class Plan:
     def __post_init__(self) -> None:
         for number in (self.per_minute, self.per_day):
             if number is not None and (type(number) is not int or not 1 <= number <= MOST_REQUESTS):
-                raise SettingsError(f"a plan's numbers must be whole numbers between 1 and {MOST_REQUESTS:,}")
+                raise SettingsError(
+                    f"a plan's numbers must be whole numbers between 1 and {MOST_REQUESTS:,}"
+                )
 
     def __str__(self) -> str:
         minute = "unknown" if self.per_minute is None else f"{self.per_minute:,}"

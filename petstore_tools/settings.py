@@ -34,7 +34,9 @@ _FAULTS: Final = {  # pydantic's kinds, in words for people
     "greater_than_equal": "must be a number of seconds from 0 on",
     "literal_error": 'must be "production" or "staging"',
 }
-Variables = Mapping[str, str] | None  # None: those of the process, which no frame should hold: one is the key
+Variables = (
+    Mapping[str, str] | None
+)  # None: those of the process, which no frame should hold: one is the key
 
 
 class SettingsFile(BaseModel):
@@ -53,7 +55,9 @@ class SettingsFile(BaseModel):
         RECONCILE_AFTER_S,
         ge=0,
         strict=True,
-        validation_alias=AliasChoices("reconcile_after_s", "settle_after_s"),  # the second: version 0.1
+        validation_alias=AliasChoices(
+            "reconcile_after_s", "settle_after_s"
+        ),  # the second: version 0.1
     )
     pagination: str | None = None
     categories: Path | None = None
@@ -99,14 +103,18 @@ def config_path(environ: Variables = None) -> Path:
 
 
 def state_folder(given: str | Path | None = None, *, environ: Variables = None) -> Path:
-    """Return the folder of budget, journals and service: as given, as set, or the user's state folder."""
+    """
+    Return the folder of budget, journals and service: as given, as set, or the user's state folder.
+    """
     if given is not None and not isinstance(given, (str, Path)):
         raise SettingsError(f"state_dir must be the path of a folder, not {type(given).__name__}")
     return Path(given or _stored(environ).state_dir or platformdirs.user_state_path(APP))
 
 
 def ledger_url(*, environ: Variables = None) -> SecretStr | None:
-    """Return the database of a budget that several machines share, None for a file on this machine."""
+    """
+    Return the database of a budget that several machines share, None for a file on this machine.
+    """
     return _stored(environ).ledger_url
 
 
@@ -127,7 +135,12 @@ def load(
         SettingsError: Base address or key is missing, or something given is wrong.
     """
     api_key = hidden(api_key) if api_key else None
-    given = {"base_url": base_url, "api_key": api_key, "environment": environment, "pagination": pagination}
+    given = {
+        "base_url": base_url,
+        "api_key": api_key,
+        "environment": environment,
+        "pagination": pagination,
+    }
     check_texts({name: value for name, value in given.items() if value is not None})
     if _variable("PETSTORE_SETTLE_AFTER_S", environ):
         raise SettingsError("PETSTORE_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S")
@@ -140,7 +153,9 @@ def load(
         raise _missing("api_key", environ)
     address = check_base_url(address)
     if name == "sandbox" and not _is_here(urlsplit(address).hostname or ""):
-        raise SettingsError("the environment sandbox is for a service on this machine (petstore-tools lab)")
+        raise SettingsError(
+            "the environment sandbox is for a service on this machine (petstore-tools lab)"
+        )
     return Settings(
         base_url=address,
         environment=name,
@@ -154,7 +169,9 @@ def load(
     )
 
 
-def address_of(environment: str | None = None, *, environ: Variables = None) -> tuple[str, str | None]:
+def address_of(
+    environment: str | None = None, *, environ: Variables = None
+) -> tuple[str, str | None]:
     """
     Return the environment, and its base address as it was set, None where it was not.
 
@@ -169,24 +186,35 @@ def address_of(environment: str | None = None, *, environ: Variables = None) -> 
 
 
 def category_file(environ: Variables = None) -> Path | None:
-    """Return the file with the names of the categories; where the settings file names it, from its folder."""
+    """
+    Return the file with the names of the categories; where the settings file names it, from its
+    folder.
+    """
     found = _stored(environ).categories
     return found and Path(found)
 
 
 def _missing(entry: str, environ: Variables) -> SettingsError:
     staging = entry == "staging_base_url"
-    what, example = ("API key", "YOUR KEY") if entry == "api_key" else ("base address", "https://HOST/v1")
+    what, example = (
+        ("API key", "YOUR KEY") if entry == "api_key" else ("base address", "https://HOST/v1")
+    )
     what += " for staging" if staging else ""
     argument = 'environment="staging", base_url' if staging else entry
-    configure = "" if staging else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+    configure = (
+        ""
+        if staging
+        else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+    )
     return SettingsError(
         f"no {what}. Give it in one of these ways:\n{configure}"
         f"  argument   PetStore({argument}=...)\n"
         f"  variable   PETSTORE_{entry.upper()}=...\n"
         f'  file       {config_path(environ)}: {entry} = "{example}"\n'
-        "Without a service of your own: petstore-tools demo, or in Python petstore_tools.Sandbox().store\n"
-        "For a service on this machine: petstore-tools serve, with a key from petstore-tools keys create"
+        "Without a service of your own: petstore-tools demo, or in Python "
+        "petstore_tools.Sandbox().store\n"
+        "For a service on this machine: petstore-tools serve, with a key from petstore-tools "
+        "keys create"
     )
 
 
@@ -250,13 +278,18 @@ def check_base_url(address: str) -> str:
     if not parts.path.endswith(spec.PATH_PREFIX):
         root = _A_VERSION.split(text, maxsplit=1)[0]
         raise SettingsError(
-            f"the base address must end in {spec.PATH_PREFIX}; did you mean {root}{spec.PATH_PREFIX} ?"
+            f"the base address must end in {spec.PATH_PREFIX}; did you mean "
+            f"{root}{spec.PATH_PREFIX} ?"
         )
     if parts.scheme == "http" and not _is_here(host):
-        warnings.warn(f"the key is sent unencrypted to {host}: use https", UserWarning, stacklevel=4)
+        warnings.warn(
+            f"the key is sent unencrypted to {host}: use https", UserWarning, stacklevel=4
+        )
     port = parts.port if parts.port != {"http": 80, "https": 443}[parts.scheme] else None
     name = f"[{host}]" if ":" in host else host
-    return urlunsplit((parts.scheme, name if port is None else f"{name}:{port}", parts.path, "", ""))
+    return urlunsplit(
+        (parts.scheme, name if port is None else f"{name}:{port}", parts.path, "", "")
+    )
 
 
 def _is_here(host: str) -> bool:

@@ -1,9 +1,9 @@
 """
 SQLite as this package opens it: explicit transactions, one connection per process.
 
-A file on a local disk is in WAL mode. WAL needs memory that all its users share, which two machines on one
-network file system do not have, and whether its locks work nobody can tell. So a file there has a rollback
-journal, and a folder there is used by one machine at a time (`claim`).
+A file on a local disk is in WAL mode. WAL needs memory that all its users share, which two machines
+on one network file system do not have, and whether its locks work nobody can tell. So a file there
+has a rollback journal, and a folder there is used by one machine at a time (`claim`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,12 @@ LONGEST_SLEEP_S = 0.003
 
 MOUNTS: Path = Path("/proc/self/mountinfo")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")  # tells two machines of one name apart
-HOST: str = f"{socket.gethostname()} {_BOOT.read_text(encoding='ascii').strip() if _BOOT.exists() else '-'}"
-CLAIM_S: Final = 120  # who was silent for so long has given a folder up; no request lives longer than 60 s
+HOST: str = (
+    f"{socket.gethostname()} {_BOOT.read_text(encoding='ascii').strip() if _BOOT.exists() else '-'}"
+)
+CLAIM_S: Final = (
+    120  # who was silent for so long has given a folder up; no request lives longer than 60 s
+)
 RENEW_S: Final = 10
 _PARTS: Final = ("imports", "snapshots")  # of a state folder, which is claimed as a whole
 _claimed: dict[Path, float] = {}  # folders that this process claimed, and when
@@ -44,7 +48,10 @@ class _OnNetwork(sqlite3.Connection):
 
 
 def file_system(folder: Path) -> str:
-    """Return the type of file system that a folder is on or will be, "" where this system does not say."""
+    """
+    Return the type of file system that a folder is on or will be, "" where this system does not
+    say.
+    """
     try:
         return file_systems.kind(
             MOUNTS.read_text(encoding="utf-8", errors="surrogateescape"), str(folder.resolve())
@@ -57,8 +64,10 @@ def claim(folder: Path) -> None:
     """
     Keep other machines out of a folder on a network file system; do nothing on a local one.
 
-    The file `host.lock` names the machine that used the folder last. Only who has created the file beside it
-    may change it, and times are compared as the file server writes them: no lock and no clock need be right.
+    The file `host.lock` names the machine that used the folder last. Only who has created the file
+    beside it
+    may change it, and times are compared as the file server writes them: no lock and no clock need
+        be right.
 
     Raises:
         InUseError: Another machine used the folder in the last two minutes.
@@ -80,8 +89,10 @@ def claim(folder: Path) -> None:
             if host != HOST and silent_s < CLAIM_S:
                 new.unlink()
                 raise InUseError(
-                    f"the folder is on a network file system ({kind}), where one machine at a time may work, "
-                    f"and {host.partition(' ')[0]} (process {pid}) did {max(0.0, silent_s):.0f} s ago; try "
+                    f"the folder is on a network file system ({kind}), where one machine at a "
+                    "time may work, "
+                    f"and {host.partition(' ')[0]} (process {pid}) did "
+                    f"{max(0.0, silent_s):.0f} s ago; try "
                     f"again {CLAIM_S} s after it has stopped"
                 )
         new.replace(lock)
@@ -93,7 +104,9 @@ def claim(folder: Path) -> None:
 
 
 def _create(path: Path, text: str) -> None:
-    """Create a file that only one process can have; after a second it is one that a dead process left."""
+    """
+    Create a file that only one process can have; after a second it is one that a dead process left.
+    """
     end = time.monotonic() + 1
     while True:
         try:
@@ -143,7 +156,8 @@ def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:
     """
     Open a database file to read it: nothing is made, and no statement changes anything.
 
-    What a process left that was killed is recovered first, which SQLite cannot do where it may only read.
+    What a process left that was killed is recovered first, which SQLite cannot do where it may only
+    read.
 
     Raises:
         InUseError: As `claim`.
@@ -185,12 +199,14 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
-def _execute_when_free(connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S) -> None:
+def _execute_when_free(
+    connection: sqlite3.Connection, statement: str, wait_s: float = BUSY_S
+) -> None:
     """
     Execute a statement that others may hold up, for so long.
 
-    SQLite's own waiting sleeps longer each time, up to a tenth of a second: whoever has waited long meets the
-    lock ever more rarely, and starves beside seven others. Here all try equally often.
+    SQLite's own waiting sleeps longer each time, up to a tenth of a second: whoever has waited long
+    meets the lock ever more rarely, and starves beside seven others. Here all try equally often.
     """
     end = time.monotonic() + wait_s
     while True:

@@ -40,16 +40,19 @@ class PetStore:
 
     Args:
         base_url, api_key, plan: Address that ends in `/v1`, key, and `free`, `pro`, `business`,
-            `"PER_MINUTE/PER_DAY"` or a Plan. Each comes from the argument, else its `PETSTORE_*` variable,
-            else the settings file; a plan that nobody names is learnt from the service's headers.
+            `"PER_MINUTE/PER_DAY"` or a Plan. Each comes from the argument, else its `PETSTORE_*`
+            variable, else the settings file; a plan that nobody names is learnt from the service's
+            headers.
         environment: `production` (default) or `staging`.
         session: A `requests.Session` of yours, with its proxies, certificates and adapters.
-        ledger: `shared`: one budget for all processes of this user, or all with one `PETSTORE_LEDGER_URL`;
+        ledger: `shared`: one budget for all processes of this user, or all with one
+            `PETSTORE_LEDGER_URL`;
             `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call without `wait=True`.
         state_dir: Folder of budget, journals and snapshots.
         pagination: How this service pages (`offset`, `page`, `cursor=NAME` ...), None to learn it.
-        progress: False: no progress and no preview; None: a bar where it can be drawn, else a line a minute.
+        progress: False: no progress and no preview; None: a bar where it can be drawn, else a line
+            a minute.
 
     Attributes:
         settings, progress: As given by arguments, variables and file.
@@ -91,13 +94,17 @@ class PetStore:
     def from_settings(
         cls, settings: Settings, *, clock: Clock | None = None, max_wait_s: float = MAX_WAIT_S
     ) -> Self:
-        """Make a store from settings alone, without a progress bar; no variable and no file is read."""
+        """
+        Make a store from settings alone, without a progress bar; no variable and no file is read.
+        """
         store = cls.__new__(cls)
         store._open(settings, False, clock=clock or SystemClock(), max_wait_s=max_wait_s)
         return store
 
     def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
-        from petstore_tools.history.snapshots import SnapshotStore  # the class alone loads in a moment
+        from petstore_tools.history.snapshots import (
+            SnapshotStore,
+        )  # the class alone loads in a moment
         from petstore_tools.http.client import Client
         from petstore_tools.listing.fetch import Fetcher
         from petstore_tools.listing.pages import Inventory
@@ -107,7 +114,9 @@ class PetStore:
         self.client = Client(settings, **options)
         remembered = RememberedServices(settings.state_dir / "services.json")
         self.inventory = Inventory(self.client, remembered, settings.pagination)
-        self.snapshot_store = SnapshotStore.of(settings.state_dir, settings.environment, settings.base_url)
+        self.snapshot_store = SnapshotStore.of(
+            settings.state_dir, settings.environment, settings.base_url
+        )
         self.journals = settings.state_dir / "imports"
         self._fetcher = Fetcher(self.inventory, self.snapshot_store.checkpoints)
 
@@ -130,25 +139,32 @@ class PetStore:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a kept listing not older than `"1h"`, seconds or a timedelta; else keep one.
+            max_age: Answer from a kept listing not older than `"1h"`, seconds or a timedelta; else
+                keep one.
             max_requests: Stop after so many requests.
-            resume: Go on with a listing that stopped within 26 hours; the frame says that there was a pause.
+            resume: Go on with a listing that stopped within 26 hours; the frame says that there was
+                a pause.
             wait: Wait for the next day's quota instead of raising QuotaError.
-            confirm: Called first where the day leaves too few requests, with needed and left; raises to stop.
+            confirm: Called first where the day leaves too few requests, with needed and left;
+                raises to stop.
 
         Returns:
             Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
-            missing where unset); the same dtypes when empty. `attrs["listing"]` says whether it is complete,
-            and a warning says so where it is not.
+            missing where unset); the same dtypes when empty. `attrs["listing"]` says whether it is
+            complete, and a warning says so where it is not.
 
         Raises:
             ArgumentError: An argument is none of these.
-            IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError, PagingError:
-                It ended early, or is not complete as required; what was read is in `last_partial`.
+            IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError,
+                PagingError: It ended early, or is not complete as required; what was read is in
+                    `last_partial`.
         """
         query = ListQuery(status, first=first, max_requests=max_requests, require=require)
         age, now = None if max_age is None else parse_age(max_age, query), self.client.clock.now()
-        if age is not None and (kept := self.snapshot_store.younger(age, status=status, now=now)) is not None:
+        if (
+            age is not None
+            and (kept := self.snapshot_store.younger(age, status=status, now=now)) is not None
+        ):
             return kept
         with page_progress(self.progress) as show:
             frame = self._fetcher.fetch(query, wait=wait, resume=resume, confirm=confirm, show=show)
@@ -161,9 +177,12 @@ class PetStore:
             warnings.warn(note, UserWarning, stacklevel=2)
         return frame
 
-    def pages(self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False) -> Pages:
+    def pages(
+        self, *, status: str | None = None, limit: int = spec.LIMIT_MAX, wait: bool = False
+    ) -> Pages:
         """
-        Return a listing page by page; requests are sent as you iterate; `.listing` says what it is (§4.1).
+        Return a listing page by page; requests are sent as you iterate; `.listing` says what it is
+        (§4.1).
 
         Raises:
             ArgumentError: Status or limit is none that the interface document allows.
@@ -173,42 +192,56 @@ class PetStore:
         return self.inventory.pages(ListQuery(status, limit), call_options=CallOptions(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
-        """Return the animals one by one; a page is asked for when the one before is used up (§4.1)."""
+        """
+        Return the animals one by one; a page is asked for when the one before is used up (§4.1).
+        """
         return (pet for page in self.pages(status=status, wait=wait) for pet in page.pets)
 
     @property
     def last_partial(self) -> pd.DataFrame | None:
-        """What the last listing had that was interrupted or not complete as required; None where it ended."""
+        """
+        What the last listing had that was interrupted or not complete as required; None where it
+        ended.
+        """
         return self._fetcher.last_partial
 
     def snapshot(self, *, wait: bool = False) -> Snapshot:
-        """List all animals and keep the listing (§4.1); raises before a request where it cannot be kept."""
+        """
+        List all animals and keep the listing (§4.1); raises before a request where it cannot be
+        kept.
+        """
         self.snapshot_store.check()
         return self.snapshot_store.keep(self.list_pets(require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:
-        """Return the kept listings, oldest first, or their animals with one status; costs no request."""
+        """
+        Return the kept listings, oldest first, or their animals with one status; costs no request.
+        """
         check_status(status)
         return self.snapshot_store.all(status)
 
     def history(self, *, id: int | None = None, since: str | date | None = None) -> pd.DataFrame:  # noqa: A002
         """
-        Return what the kept listings say about each animal, or the one with this id; costs no request.
+        Return what the kept listings say about each animal, or the one with this id; costs no
+        request.
 
-        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a stay: the
-        columns of a listing, `first_seen` and `last_seen` (datetime, UTC: the end of the first and last
-        listing that showed it so), `ended_between` (interval to the next one; missing while open).
+        `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a
+        stay: the columns of a listing, `first_seen` and `last_seen` (datetime, UTC: the end of the
+        first and last listing that showed it so), `ended_between` (interval to the next one;
+        missing while open).
         """
         return self.snapshot_store.history(pet_id=id, since=since, now=self.client.clock.now())
 
     def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
         """
-        Create one animal, with one request; the service cannot change or delete it afterwards (§2.1, §4.2).
+        Create one animal, with one request; the service cannot change or delete it afterwards
+        (§2.1, §4.2).
 
         Raises:
             ArgumentError: The name is blank, or another value is not allowed; nothing was sent.
             BadRequestError, UnauthorizedError, QuotaError: Nothing was created.
-            TransportError, ApiError, ProtocolError: It may have been created: list before you try again.
+            TransportError, ApiError, ProtocolError: It may have been created: list before you try
+                again.
         """
         from petstore_tools.models import NewPet
 
@@ -244,16 +277,21 @@ class PetStore:
         confirm: Callable[[int, int], None] | None = None,
     ) -> StatusReport:
         """
-        List the inventory, keep the listing where Parquet can be written, and report on it (§2.3, §4.1).
+        List the inventory, keep the listing where Parquet can be written, and report on it (§2.3,
+        §4.1).
 
-        `since` compares with an earlier listing: `last`, that of the last report which was written to a file;
-        or the newest that is as old as `7d`, a date or a time (`2026-03-05`, `05.03.2026`, a datetime; UTC
-        where it names no zone, of a date its end); where none is that old, the oldest, and the report says
-        so. `categories`: labels by categoryId, else those of the settings. `partial` reports on a listing
-        that is not complete, and says so. `title`, `note`: a line each. `timezone`: as `Europe/Berlin`.
+        `since` compares with an earlier listing: `last`, that of the last report which was written
+        to a file; or the newest that is as old as `7d`, a date or a time (`2026-03-05`,
+        `05.03.2026`, a datetime; UTC where it names no zone, of a date its end); where none is that
+        old, the oldest, and the report says
+        so. `categories`: labels by categoryId, else those of the settings. `partial` reports on a
+            listing
+        that is not complete, and says so. `title`, `note`: a line each. `timezone`: as
+            `Europe/Berlin`.
 
         Raises:
-            ArgumentError, MissingExtraError: `status` or `since` cannot be used; no request was sent.
+            ArgumentError, MissingExtraError: `status` or `since` cannot be used; no request was
+                sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
         from petstore_tools.reporting.build import report_and_keep
@@ -265,7 +303,14 @@ class PetStore:
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)
         return report_and_keep(
-            pets, kept, old, partial=partial, categories=names, title=title, note=note, timezone=timezone
+            pets,
+            kept,
+            old,
+            partial=partial,
+            categories=names,
+            title=title,
+            note=note,
+            timezone=timezone,
         )
 
     def quota(self) -> Quota:
@@ -290,31 +335,46 @@ class PetStore:
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
         """
-        Create the animals of a spreadsheet, each once; the same call goes on where it stopped (§4.2, §8).
+        Create the animals of a spreadsheet, each once; the same call goes on where it stopped
+        (§4.2, §8).
 
-        The preview is printed first. Good rows are sent, bad ones never. Beside the input are afterwards
-        `NAME.created.csv`, `NAME.rejected.csv` (correct it and import it) and `NAME.unknown.csv`, with
-        `.sandbox` or `.staging` behind NAME; one that a person changed is left alone. A stop at the day's
+        The preview is printed first. Good rows are sent, bad ones never. Beside the input are
+        afterwards
+        `NAME.created.csv`, `NAME.rejected.csv` (correct it and import it) and `NAME.unknown.csv`,
+        with
+        `.sandbox` or `.staging` behind NAME; one that a person changed is left alone. A stop at the
+        day's
         quota, by a block or by a failing service raises nothing: `stopped` says why.
 
         Raises:
             SheetError: The file cannot be used, or rows of it match animals that already exist.
-            JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after that.
+            JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after
+                that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
-            Interrupted: By Ctrl-C or the kernel; the result files are written, the result is its `result`.
+            Interrupted: By Ctrl-C or the kernel; the result files are written, the result is its
+                `result`.
         """
         from petstore_tools.importing import recipe, run
 
         options = recipe.complete(options, self.journals, self.settings.categories)
-        prints = self._prints_previews if options.progress is None else options.progress is not False
+        prints = (
+            self._prints_previews if options.progress is None else options.progress is not False
+        )
         announce = show_text if prints else lambda _: None
-        with import_progress(self.progress if options.progress is None else options.progress) as show:
-            result = run.run(self.inventory, self.journals, options, announce=announce, progress=show)
+        with import_progress(
+            self.progress if options.progress is None else options.progress
+        ) as show:
+            result = run.run(
+                self.inventory, self.journals, options, announce=announce, progress=show
+            )
         assert result is not None
         return result
 
     def examine(self) -> Iterator[Finding]:
-        """Check settings, folder, budget, service, key, clock and plan, with one request; yields findings."""
+        """
+        Check settings, folder, budget, service, key, clock and plan, with one request; yields
+        findings.
+        """
         from petstore_tools.doctor import examine
 
         return examine(self.client, self.settings)

@@ -1,5 +1,6 @@
 """
-For tests of programs that use the Animal Store Service: the service itself, with a clock to advance.
+For tests of programs that use the Animal Store Service: the service itself, with a clock to
+    advance.
 
 Installed with the toolkit, these are pytest fixtures (the extra `server` is needed):
 
@@ -7,10 +8,11 @@ Installed with the toolkit, these are pytest fixtures (the extra `server` is nee
         petstore_sandbox.advance(hours=24)
         assert my_report(petstore_sandbox.base_url, petstore_sandbox.api_key)
 
-    @pytest.mark.petstore(plan="60/1000", animals=0, faults=[Fault("drop_after", method="POST", every=3)])
-    def test_my_import(petstore_sandbox): ...
+    @pytest.mark.petstore(plan="60/1000", animals=0, faults=[Fault("drop_after", method="POST",
+    every=3)]) def test_my_import(petstore_sandbox): ...
 
-`petstore_sandbox` is a `Sandbox`; the marker takes its arguments. `petstore_store` is connected to it.
+`petstore_sandbox` is a `Sandbox`; the marker takes its arguments. `petstore_store` is connected to
+it.
 """
 
 from __future__ import annotations

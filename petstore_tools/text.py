@@ -11,7 +11,9 @@ from typing import Final
 
 Rows = Sequence[Sequence[object]]
 
-_CELL_STYLE: Final = "padding:.25em .75em;border-bottom:1px solid #8886;text-align"  # readable in any theme
+_CELL_STYLE: Final = (
+    "padding:.25em .75em;border-bottom:1px solid #8886;text-align"  # readable in any theme
+)
 _readers = ["python"]  # who reads the messages of this process
 
 
@@ -27,7 +29,8 @@ def at_the_command_line() -> Iterator[None]:
 
 def option(python: str, flag: str = "") -> str:
     """
-    Write an option as its reader types it: `allow_bad=True` in Python, `--allow-bad` at the command line.
+    Write an option as its reader types it: `allow_bad=True` in Python, `--allow-bad` at the command
+        line.
 
     Args:
         python: As an argument of a call.
@@ -40,7 +43,9 @@ def option(python: str, flag: str = "") -> str:
 
 
 def suggest(given: object, known: Sequence[str]) -> str:
-    """Ask whether the nearest known word was meant: `; did you mean 'sold'?`, "" where none is near."""
+    """
+    Ask whether the nearest known word was meant: `; did you mean 'sold'?`, "" where none is near.
+    """
     from difflib import get_close_matches
 
     near = get_close_matches(str(given).strip().casefold(), known, 1)
@@ -66,7 +71,9 @@ def date_text(at: float) -> str:
 def zone_text(at: float, zone: tzinfo | None) -> str:
     """Write Unix seconds in a time zone, which is named; None is that of this machine."""
     moment = _moment(at, zone)
-    return "a time too far away to show" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S %Z")
+    return (
+        "a time too far away to show" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S %Z")
+    )
 
 
 def local_text(at: float) -> str:
@@ -83,7 +90,9 @@ def _moment(at: float, zone: tzinfo | None = None) -> datetime | None:
 
 
 def parse_duration(age: str) -> float | None:
-    """Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it is none."""
+    """
+    Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it is none.
+    """
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d|w)\s*", age, re.IGNORECASE)
     if found is None:
         return None
@@ -136,13 +145,18 @@ def markdown_text(text: str) -> str:
 
 
 def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "") -> str:
-    """Return a small HTML table with a caption and a note; it needs no style sheet and suits any theme."""
+    """
+    Return a small HTML table with a caption and a note; it needs no style sheet and suits any
+    theme.
+    """
     cells, numeric = _columns(header, rows)
     sides = ["right" if n else "left" for n in numeric]
 
     def line(tag: str, values: Sequence[str]) -> str:
         parts = zip(values, sides, strict=True)
-        made = [f'<{tag} style="{_CELL_STYLE}:{side}">{escape(text)}</{tag}>' for text, side in parts]
+        made = [
+            f'<{tag} style="{_CELL_STYLE}:{side}">{escape(text)}</{tag}>' for text, side in parts
+        ]
         return f"<tr>{''.join(made)}</tr>"
 
     body = "".join(line("td", row) for row in cells)
@@ -155,5 +169,7 @@ def html_table(caption: str, header: Sequence[str], rows: Rows, *, note: str = "
 
 def _columns(header: Sequence[str], rows: Rows) -> tuple[list[list[str]], list[bool]]:
     """Return the cells as text, and which columns hold numbers."""
-    numeric = [all(isinstance(row[n], int | float | None) for row in rows) for n in range(len(header))]
+    numeric = [
+        all(isinstance(row[n], int | float | None) for row in rows) for n in range(len(header))
+    ]
     return [[cell_text(value) for value in row] for row in rows], numeric

@@ -1,8 +1,8 @@
 """
 Print the rooms of the package, the floors they lie on, the imports between them, and circles.
 
-A package folder is one room, a module in the root is another. The floor of a room is one above the highest
-room that it imports. Imports that only type checkers follow do not count.
+A package folder is one room, a module in the root is another. The floor of a room is one above the
+highest room that it imports. Imports that only type checkers follow do not count.
 
 Run: python tests/architecture.py
 """
@@ -31,7 +31,9 @@ def arrows() -> dict[str, set[str]]:
     for module in graph.modules:
         for imported in graph.find_modules_directly_imported_by(module):
             rooms[room_of(module)].add(room_of(imported))
-    return {room: below - NO_ROOMS - {room} for room, below in rooms.items() if room not in NO_ROOMS}
+    return {
+        room: below - NO_ROOMS - {room} for room, below in rooms.items() if room not in NO_ROOMS
+    }
 
 
 def floors(rooms: dict[str, set[str]]) -> dict[str, int]:

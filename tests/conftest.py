@@ -24,7 +24,9 @@ CASES = Path(__file__).with_name("cases.txt")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--case", metavar="P1", help="run only the tests that hold this case")
-    parser.addoption("--cases", action="store_true", help="print case -> tests; fail where a case has none")
+    parser.addoption(
+        "--cases", action="store_true", help="print case -> tests; fail where a case has none"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,7 +35,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if wanted := config.getoption("--case"):
-        items[:] = [item for item in items if any(wanted in mark.args for mark in item.iter_markers("case"))]
+        items[:] = [
+            item for item in items if any(wanted in mark.args for mark in item.iter_markers("case"))
+        ]
     if not config.getoption("--cases"):
         return
     held: dict[str, set[str]] = defaultdict(set)
@@ -43,7 +47,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 held[case].add(item.nodeid.partition("[")[0])
     listed = CASES.read_text().split()
     for case in sorted(set(listed) | set(held), key=lambda c: (int(c[1:].rstrip("a")), c)):
-        print(case, *(f"\n    {test}" for test in sorted(held[case])) if held[case] else "\n    NO TEST")
+        print(
+            case,
+            *(f"\n    {test}" for test in sorted(held[case])) if held[case] else "\n    NO TEST",
+        )
     without = [case for case in listed if not held[case]]
     pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
 

@@ -1,12 +1,14 @@
 """
-Print every text of the package that a person may read, sorted by room and file, each with its line and kind.
+Print every text of the package that a person may read, sorted by room and file, each with its line
+and kind.
 
 - raise: the message of an exception
 - warn: a warning
 - print: what is printed or echoed
 - help: help of commands and options
 - repr: what `repr`, `str` and notebooks show
-- text: any other string of three words or more; messages are often built in a function and raised elsewhere
+- text: any other string of three words or more; messages are often built in a function and raised
+  elsewhere
 
 Strings are read from the source, so a placeholder shows its expression: `{n} rows`.
 
@@ -34,11 +36,15 @@ CALLS = {
     "UsageError": "raise",
     "BadParameter": "raise",
 }
-NO_PROSE = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|BEGIN|WITH|LOCK|<!|\(\?)\b")
+NO_PROSE = re.compile(
+    r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|BEGIN|WITH|LOCK|<!|\(\?)\b"
+)
 
 
 def template(node: ast.expr) -> str:
-    """Return a string as it is written, an f-string with its expressions in braces, "" for all else."""
+    """
+    Return a string as it is written, an f-string with its expressions in braces, "" for all else.
+    """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.FormattedValue):
@@ -71,7 +77,9 @@ class Reader(ast.NodeVisitor):
         self.generic_visit(node)
         self._kind = before
 
-    def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module) -> None:
+    def _definition(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
+    ) -> None:
         if ast.get_docstring(node) is not None:
             if is_command(node):
                 self.found.append((node.body[0].lineno, "help", ast.get_docstring(node) or ""))
@@ -101,7 +109,9 @@ class Reader(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """Take a help text that has a name."""
-        is_help = any(isinstance(target, ast.Name) and target.id == "HELP" for target in node.targets)
+        is_help = any(
+            isinstance(target, ast.Name) and target.id == "HELP" for target in node.targets
+        )
         self._inside("help" if is_help else self._kind, node)
 
     def visit_Expr(self, node: ast.Expr) -> None:

@@ -1,4 +1,6 @@
-"""The command line: data on stdout, messages on stderr, and an exit code that says what happened."""
+"""
+The command line: data on stdout, messages on stderr, and an exit code that says what happened.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,9 @@ class Group(click.Group):
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             if name in RENAMED:
                 ctx.fail(f"{name!r} is now called {RENAMED[name]!r}.")
-            ctx.fail(f"No such command {name!r}{text.suggest(name, self.list_commands(ctx)) or '.'}")
+            ctx.fail(
+                f"No such command {name!r}{text.suggest(name, self.list_commands(ctx)) or '.'}"
+            )
         return super().resolve_command(ctx, args)
 
 
@@ -120,13 +124,16 @@ class Lazy(Group):
         return command
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__)
 def cli() -> None:
     """
     Work with the inventory of an Animal Store Service.
 
-    The settings are the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or the file that
+    The settings are the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or the
+    file that
     `petstore-tools configure` writes.
 
     \b
@@ -183,7 +190,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
     except OSError as error:
-        click.echo(f"Error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True)
+        click.echo(
+            f"Error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
+        )
         code = exits.USAGE
     sys.exit(code if isinstance(code, int) else exits.DONE)
 

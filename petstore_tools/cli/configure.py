@@ -31,10 +31,10 @@ def configure_() -> int:
     """
     Ask for the settings once and keep them.
 
-    You are asked for the base address, the key, the plan, and a file with the names of the categories if
-    there is one. They are checked with one request and kept for this user. Settings that are kept already
-    are shown in brackets, with the key masked; press Enter to keep one. You are asked again when an answer
-    cannot be right.
+    You are asked for the base address, the key, the plan, and a file with the names of the
+    categories if there is one. They are checked with one request and kept for this user. Settings
+    that are kept already are shown in brackets, with the key masked; press Enter to keep one. You
+    are asked again when an answer cannot be right.
 
     \b
     Example:
@@ -48,8 +48,10 @@ def configure_() -> int:
             raise
         _say("")
         raise SettingsError(
-            "nothing was kept: there is no terminal to ask in. Run petstore-tools configure in a terminal, "
-            "set the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or write base_url, "
+            "nothing was kept: there is no terminal to ask in. Run petstore-tools configure in "
+            "a terminal, "
+            "set the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or write "
+            "base_url, "
             f"api_key and plan into {path}"
         ) from None
 
@@ -61,15 +63,22 @@ def _configure(path: Path) -> int:
     for name in ENTRIES:
         if os.environ.get(f"PETSTORE_{name.upper()}"):
             _say(
-                f"Note: the variable PETSTORE_{name.upper()} is set. It is used instead of what is kept here."
+                f"Note: the variable PETSTORE_{name.upper()} is set. It is used instead of "
+                "what is kept here."
             )
     while True:
         address, key, plan, categories = (entries.pop(name, None) for name in ENTRIES)
-        entries["base_url"] = _ask("Base address (https://HOST/v1)", settings.check_base_url, address)
+        entries["base_url"] = _ask(
+            "Base address (https://HOST/v1)", settings.check_base_url, address
+        )
         entries["api_key"] = _ask_key(key)
-        entries["plan"] = _ask("Plan (free, pro, business, PER_MINUTE/PER_DAY)", _plan, plan or "free")
+        entries["plan"] = _ask(
+            "Plan (free, pro, business, PER_MINUTE/PER_DAY)", _plan, plan or "free"
+        )
         kept = path.parent / categories if categories else NO_FILE
-        if file := _ask("Category file with the columns id and name (- for none)", _category_file, str(kept)):
+        if file := _ask(
+            "Category file with the columns id and name (- for none)", _category_file, str(kept)
+        ):
             entries["categories"] = file
         error = _check(entries)
         if error is None:
@@ -78,7 +87,10 @@ def _configure(path: Path) -> int:
             del entries["api_key"]
         elif click.confirm("Keep these settings anyway?", default=False, err=True):
             break
-        _say("Nothing was kept yet. Correct the answers: Enter keeps the setting in brackets, Ctrl-C stops.")
+        _say(
+            "Nothing was kept yet. Correct the answers: Enter keeps the setting in brackets, "
+            "Ctrl-C stops."
+        )
     path.touch(mode=0o600)
     path.chmod(0o600)
     replace_file(path, "".join(_line(name, value) for name, value in entries.items()).encode())
@@ -87,13 +99,17 @@ def _configure(path: Path) -> int:
 
 
 def _kept(path: Path) -> dict[str, Any]:
-    """Return the entries of the settings file; one that cannot be read is set aside after a question."""
+    """
+    Return the entries of the settings file; one that cannot be read is set aside after a question.
+    """
     try:
         return settings.read_file(path).model_dump(exclude_unset=True)
     except SettingsError as error:
         aside = path.with_name(f"{path.name}.bak")
         _say(f"Error: {error}")
-        if not click.confirm(f"Start a new settings file and keep the old one as {aside.name}?", err=True):
+        if not click.confirm(
+            f"Start a new settings file and keep the old one as {aside.name}?", err=True
+        ):
             _say("Nothing was changed.")
             raise click.exceptions.Exit(exits.USAGE) from None
         path.replace(aside)
@@ -115,19 +131,25 @@ def _ask(text: str, read: Callable[[str], T], kept: str | None, *, hide: bool = 
 
 
 def _ask_key(kept: SecretStr | None) -> SecretStr:
-    """Ask without showing what is typed, until a header can carry it; Enter gives the key that is kept."""
+    """
+    Ask without showing what is typed, until a header can carry it; Enter gives the key that is
+    kept.
+    """
 
     def read(given: str) -> SecretStr:
         key = SecretStr(given.strip()) or kept
         if not key:
             raise SettingsError(
-                "a key is needed. Copy it from where you were given it, or create one for a service of your "
+                "a key is needed. Copy it from where you were given it, or create one for a "
+                "service of your "
                 "own: petstore-tools keys create"
             )
         KeyAuth(key)
         return key
 
-    return _ask(f"API key (it is not shown while you type){' [****]' if kept else ''}", read, "", hide=True)
+    return _ask(
+        f"API key (it is not shown while you type){' [****]' if kept else ''}", read, "", hide=True
+    )
 
 
 def _plan(text: str) -> str:

@@ -29,9 +29,9 @@ def demo_(output: Path) -> int:
     """
     Try the main job in a sandbox.
 
-    1,000 animals are imported, listed and counted in a report. The sandbox is the real service inside this
-    program, with its quotas and its database. Its clock jumps ahead instead of waiting, so that the minutes
-    of the Pro plan take no time. Only the report is kept.
+    1,000 animals are imported, listed and counted in a report. The sandbox is the real service
+    inside this program, with its quotas and its database. Its clock jumps ahead instead of waiting,
+    so that the minutes of the Pro plan take no time. Only the report is kept.
     """
     check_writable(output)
     started = time.perf_counter()
@@ -46,6 +46,9 @@ def demo_(output: Path) -> int:
     report.to_html(output)
     click.echo(f"\n{report.to_text()}\n")
     took_s = time.perf_counter() - started
-    click.echo(f"With a real clock the import takes {plan_s / 60:.1f} minutes; here it took {took_s:.1f} s.")
+    click.echo(
+        f"With a real clock the import takes {plan_s / 60:.1f} minutes; here it took "
+        f"{took_s:.1f} s."
+    )
     click.echo(f"Report: {output.resolve()}")
     return exits.of_result(result)

@@ -17,8 +17,8 @@ def doctor_(environment: str | None) -> int:
     """
     Check the settings and the service.
 
-    Settings, folder, budget, service, key, clock, plan and extras are checked with one request. Each line
-    says ok, note (you can work) or error. The line below it says what helps.
+    Settings, folder, budget, service, key, clock, plan and extras are checked with one request.
+    Each line says ok, note (you can work) or error. The line below it says what helps.
 
     \b
     Examples:
@@ -32,7 +32,9 @@ def doctor_(environment: str | None) -> int:
         return exits.USAGE
     with store:
         findings = [show(finding) for finding in store.examine()]
-    return next((exits.of_error(finding.error) for finding in findings if finding.error), exits.DONE)
+    return next(
+        (exits.of_error(finding.error) for finding in findings if finding.error), exits.DONE
+    )
 
 
 def show(finding: Finding, *, err: bool = False) -> Finding:

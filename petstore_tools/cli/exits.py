@@ -45,7 +45,11 @@ def of_error(error: errors.PetstoreError) -> int:
 def of_result(result: ImportResult) -> int:
     """Return the exit code of an import."""
     if result.stopped is not None and result.stopped.kind == "first rows":
-        return PARTLY if any(entry.state in ("rejected", "unknown") for entry in result.entries) else DONE
+        return (
+            PARTLY
+            if any(entry.state in ("rejected", "unknown") for entry in result.entries)
+            else DONE
+        )
     if result.stopped is not None:
         return _OF_STOPS[result.stopped.kind]
     return DONE if result.complete else PARTLY

@@ -39,8 +39,8 @@ def history_(
     """
     Show what became of the animals: when each was seen in which status, and when that ended.
 
-    It is read from the listings that `report` and `list --max-age` keep on this machine; no request is sent.
-    A change happened between two listings, so its time is shown as two times.
+    It is read from the listings that `report` and `list --max-age` keep on this machine; no request
+    is sent. A change happened between two listings, so its time is shown as two times.
 
     \b
     Examples:
@@ -77,7 +77,10 @@ def history_(
 
 
 def _kept(environment: str | None) -> SnapshotStore:
-    """Return the kept listings of the service of the settings; without a base address, of the only one."""
+    """
+    Return the kept listings of the service of the settings; without a base address, of the only
+    one.
+    """
     name, address = settings.address_of(environment)
     if address is None:
         return SnapshotStore.only(settings.state_folder(), environment)

@@ -29,7 +29,9 @@ COUNT, FILE = click.IntRange(min=1), click.Path(path_type=Path)
 
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@options.pairs("--columns", "TITLE=FIELD", help="Which column holds name, categoryId or status; repeat it.")
+@options.pairs(
+    "--columns", "TITLE=FIELD", help="Which column holds name, categoryId or status; repeat it."
+)
 @click.option(
     "--categories",
     type=FILE,
@@ -37,30 +39,59 @@ COUNT, FILE = click.IntRange(min=1), click.Path(path_type=Path)
     help="A file of categories, with id and name: cells may be names.",
 )
 @options.pairs(
-    "--status-word", "WORD=STATUS", "statuses", help="What a word means, such as verkauft=sold; repeat it."
+    "--status-word",
+    "WORD=STATUS",
+    "statuses",
+    help="What a word means, such as verkauft=sold; repeat it.",
 )
 @options.pairs(
-    "--default", "FIELD=VALUE", "defaults", help="For rows without a value, such as status=available."
+    "--default",
+    "FIELD=VALUE",
+    "defaults",
+    help="For rows without a value, such as status=available.",
 )
 @click.option("--encoding", metavar="NAME", help="Encoding of a text file.  [default: found]")
 @click.option("--trim", is_flag=True, help="Take blanks off both ends of names.")
-@click.option("--thousands", default="", metavar="SIGN", help='The sign between digits: "." in 1.000.')
 @click.option(
-    "--recipe", metavar="FILE|ID", help="Read the file as a recipe says, or as this import was read."
+    "--thousands", default="", metavar="SIGN", help='The sign between digits: "." in 1.000.'
 )
-@click.option("--save-recipe", type=FILE, metavar="FILE", help="Write a recipe: how this file is read.")
-@click.option("--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the one with the columns]")
-@click.option("--name", metavar="NAME", help="What standard input is called; the same name continues it.")
+@click.option(
+    "--recipe",
+    metavar="FILE|ID",
+    help="Read the file as a recipe says, or as this import was read.",
+)
+@click.option(
+    "--save-recipe", type=FILE, metavar="FILE", help="Write a recipe: how this file is read."
+)
+@click.option(
+    "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the one with the columns]"
+)
+@click.option(
+    "--name", metavar="NAME", help="What standard input is called; the same name continues it."
+)
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
-@click.option("--allow-totals", is_flag=True, help="Also send rows whose name means a total, such as Summe.")
 @click.option(
-    "--first", type=COUNT, metavar="N", help="Send N rows and stop. Without it, the same command goes on."
+    "--allow-totals", is_flag=True, help="Also send rows whose name means a total, such as Summe."
 )
-@click.option("--hidden", is_flag=True, help="Also send the rows that the spreadsheet does not show.")
+@click.option(
+    "--first",
+    type=COUNT,
+    metavar="N",
+    help="Send N rows and stop. Without it, the same command goes on.",
+)
+@click.option(
+    "--hidden", is_flag=True, help="Also send the rows that the spreadsheet does not show."
+)
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
-@click.option("--allow-bad", is_flag=True, help="Send the good rows although most rows have problems.")
-@click.option("--send-edited", is_flag=True, help="Send rows edited after creation, as further animals.")
-@click.option("--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one.")
+@click.option(
+    "--allow-bad", is_flag=True, help="Send the good rows although most rows have problems."
+)
+@click.option(
+    "--send-edited", is_flag=True, help="Send rows edited after creation, as further animals."
+)
+@click.option(
+    "--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one."
+)
 @options.EXISTING
 @click.option(
     "--baseline/--no-baseline",
@@ -87,9 +118,9 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a text or a workbook; - is standard input. A create cannot be undone. Every problem of the file
-    is shown before the first request, and you are asked before anything is sent. The same command continues
-    an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
+    FILE is a text or a workbook; - is standard input. A create cannot be undone. Every problem of
+    the file is shown before the first request, and you are asked before anything is sent. The same
+    command continues an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
 
     \b
     Examples:
@@ -161,7 +192,9 @@ def import_each(store: PetStore, imports: list[ImportOptions], *, yes: bool, as_
     return code
 
 
-def _import_one(store: PetStore, wanted: ImportOptions, *, yes: bool, agreed: bool) -> ImportResult | None:
+def _import_one(
+    store: PetStore, wanted: ImportOptions, *, yes: bool, agreed: bool
+) -> ImportResult | None:
     """Import, and on a terminal ask whether a file is new that has the name of an earlier one."""
     is_new = False
 
@@ -202,13 +235,15 @@ def _show(result: ImportResult, *, as_json: bool) -> None:
         click.echo(f"  {path.name}", err=True)
     if result.unknown:
         click.echo(
-            f"{pluralize(result.unknown, 'row')} may have been created or not. No run sends them again until "
+            f"{pluralize(result.unknown, 'row')} may have been created or not. No run sends "
+            "them again until "
             f"that is clear. See them: petstore-tools imports show {result.journal}",
             err=True,
         )
     if result.held:
         click.echo(
-            f"{pluralize(result.held, 'row')} look like edits of animals that were created before, and the "
+            f"{pluralize(result.held, 'row')} look like edits of animals that were created "
+            "before, and the "
             "service cannot change an animal. --send-edited creates them as further animals.",
             err=True,
         )

@@ -33,8 +33,8 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     List the imports, and continue them.
 
-    The list shows the file of each import and what became of its rows. ID is the name of an import in that
-    list, or the first letters of it.
+    The list shows the file of each import and what became of its rows. ID is the name of an import
+    in that list, or the first letters of it.
 
     \b
     Examples:
@@ -66,14 +66,17 @@ def _table(found: list[JournalInfo]) -> str:
 
 
 @contextmanager
-def _opened(import_id: str, *, progress: bool | None = None) -> Iterator[tuple[PetStore, JournalInfo]]:
+def _opened(
+    import_id: str, *, progress: bool | None = None
+) -> Iterator[tuple[PetStore, JournalInfo]]:
     """Open an import, and a store at the service to which it went."""
     journal = journals.find(_folder(), import_id)
     target = journal.target
     with PetStore(environment=target.environment, progress=progress) as store:
         if store.client.base_url != target.base_url:
             raise SettingsError(
-                f"import {journal.id} went to {target.environment} at {target.base_url}, but the settings "
+                f"import {journal.id} went to {target.environment} at {target.base_url}, but "
+                "the settings "
                 f"name {store.client.base_url}"
             )
         yield store, journal
@@ -82,7 +85,10 @@ def _opened(import_id: str, *, progress: bool | None = None) -> Iterator[tuple[P
 @imports_.command("show")
 @ID
 @click.option(
-    "--all", "every", is_flag=True, help=f"Show all of these rows, not only the first {options.SHOWN_ROWS}."
+    "--all",
+    "every",
+    is_flag=True,
+    help=f"Show all of these rows, not only the first {options.SHOWN_ROWS}.",
 )
 def show(import_id: str, *, every: bool) -> int:
     """Show the rows of import ID that were not created, and why."""
@@ -102,10 +108,13 @@ def show(import_id: str, *, every: bool) -> int:
     if journal.bad_rows:
         file = journal.target.path.name
         click.echo(
-            f"{pluralize(journal.bad_rows, 'row')} of {file} had problems: see its rejects file", err=True
+            f"{pluralize(journal.bad_rows, 'row')} of {file} had problems: see its rejects file",
+            err=True,
         )
     if any(journal.states[state] for state in ("unknown", "sending", "ambiguous")):
-        click.echo(f"\nTo find out about them: petstore-tools imports reconcile {journal.id}", err=True)
+        click.echo(
+            f"\nTo find out about them: petstore-tools imports reconcile {journal.id}", err=True
+        )
     return exits.DONE
 
 
@@ -126,9 +135,15 @@ def resume(import_id: str, *, yes: bool, as_json: bool, no_progress: bool, **cho
 
 @imports_.command("reconcile")
 @ID
-@click.option("--row", type=int, metavar="N", help="Decide on row N yourself (N as in the spreadsheet).")
-@click.option("--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id.")
-@click.option("--absent", is_flag=True, help="The row was not created: the next run sends it again.")
+@click.option(
+    "--row", type=int, metavar="N", help="Decide on row N yourself (N as in the spreadsheet)."
+)
+@click.option(
+    "--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id."
+)
+@click.option(
+    "--absent", is_flag=True, help="The row was not created: the next run sends it again."
+)
 def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bool) -> int:
     """
     Find out what became of the unknown rows of import ID.
@@ -136,15 +151,22 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
     The inventory is listed once more and compared. With --row you decide on one row yourself.
     """
     if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
-        raise click.UsageError("to decide on a row, give --row and one of --created PET_ID and --absent")
+        raise click.UsageError(
+            "to decide on a row, give --row and one of --created PET_ID and --absent"
+        )
     with _opened(import_id) as (store, journal):
         if row is not None:
             lookup.decide(store.client, _folder(), journal, row, pet_id)
-            click.echo(f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}")
+            click.echo(
+                f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}"
+            )
             return exits.DONE
         found = lookup.reconcile_import(store.inventory, _folder(), journal)
     outcomes = Counter("ambiguous" if outcome.candidates else outcome.state for outcome in found)
-    click.echo(", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.items()) or "There is no unknown row.")
+    click.echo(
+        ", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.items())
+        or "There is no unknown row."
+    )
     return exits.PARTLY if outcomes["ambiguous"] else exits.DONE
 
 
@@ -155,14 +177,16 @@ def forget(import_id: str, *, yes: bool) -> int:
     """
     Delete the journal of import ID: its file counts as new.
 
-    The next run of the file creates every row again, except those that match animals that already exist.
+    The next run of the file creates every row again, except those that match animals that already
+    exist.
     """
     name, found = journals.find_any(_folder(), import_id)
     what = "a journal that cannot be read"
     if isinstance(found, JournalInfo):
         rows = pluralize(sum(found.states.values()), "row")
         what = (
-            f"what became of {rows} of {found.target.path.name}, {found.states['created']:,} of them created"
+            f"what became of {rows} of {found.target.path.name}, "
+            f"{found.states['created']:,} of them created"
         )
     if options.confirmed(f"Forget {what}?", yes=yes, otherwise="Nothing was forgotten"):
         journals.forget(_folder(), name)

@@ -50,7 +50,10 @@ def create(plan: str, label: str, database: str | None, environment: str) -> int
         "PETSTORE_ENVIRONMENT": environment,
     }
     click.echo(
-        f"Key {key_id}, {numbers}. The key cannot be shown again: the service stores only a digest of it.",
+        (
+            f"Key {key_id}, {numbers}. The key cannot be shown again: the service stores only a "
+            "digest of it."
+        ),
         err=True,
     )
     for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
@@ -71,7 +74,10 @@ def list_keys(database: str | None, environment: str) -> int:
     """
     with closing(open_database(database, environment)) as service:
         keys = service.list_keys()
-    rows = [(key.id, key.label, str(key.plan), _time(key.created_at), _time(key.revoked_at)) for key in keys]
+    rows = [
+        (key.id, key.label, str(key.plan), _time(key.created_at), _time(key.revoked_at))
+        for key in keys
+    ]
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")
     return exits.DONE

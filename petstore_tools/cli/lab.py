@@ -23,14 +23,17 @@ ENDS_WITHIN_S: Final = 10.0
 
 
 @click.command("lab", context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", metavar="[FOLDER] [OPTIONS OF JUPYTERLAB]...", nargs=-1, type=click.UNPROCESSED)
+@click.argument(
+    "arguments", metavar="[FOLDER] [OPTIONS OF JUPYTERLAB]...", nargs=-1, type=click.UNPROCESSED
+)
 def lab_(arguments: tuple[str, ...]) -> int:
     """
     Open JupyterLab on FOLDER, with a sandbox running.
 
-    Without FOLDER it opens ./notebooks, or the current folder. In its notebooks and terminals, `PetStore()`
-    and `petstore-tools` use the sandbox and no real service: 250 sample animals, the Pro plan and your clock.
-    Ctrl-C ends JupyterLab and the sandbox, and deletes what was created in the sandbox. All options but
+    Without FOLDER it opens ./notebooks, or the current folder. In its notebooks and terminals,
+    `PetStore()` and `petstore-tools` use the sandbox and no real service: 250 sample animals, the
+    Pro plan and your clock. Ctrl-C ends JupyterLab and the sandbox, and deletes what was created in
+    the sandbox. All options but
     --help go to JupyterLab.
 
     \b
@@ -58,7 +61,10 @@ def lab_(arguments: tuple[str, ...]) -> int:
 
 
 def _variables(sandbox: Sandbox) -> dict[str, str]:
-    """Return this environment with the sandbox's settings in the place of all that name a real service."""
+    """
+    Return this environment with the sandbox's settings in the place of all that name a real
+    service.
+    """
     real = ("PETSTORE_LEDGER_URL", "PETSTORE_PAGINATION", "PETSTORE_STAGING_BASE_URL")
     return {name: value for name, value in os.environ.items() if name not in real} | {
         "PETSTORE_CONFIG": str(sandbox.state_dir / "config.toml"),
@@ -71,7 +77,9 @@ def _variables(sandbox: Sandbox) -> dict[str, str]:
 
 
 def _run(command: list[str], variables: dict[str, str]) -> int:
-    """Run a program until it ends or we do; Ctrl-C reaches it through us, since JupyterLab asks back."""
+    """
+    Run a program until it ends or we do; Ctrl-C reaches it through us, since JupyterLab asks back.
+    """
     process = subprocess.Popen(command, env=variables, start_new_session=True)
     try:
         return process.wait()

@@ -23,19 +23,27 @@ from petstore_tools.text import pluralize, text_table, utc_text
 @click.option(
     "--excel",
     is_flag=True,
-    help="With -o FILE.csv: write it so that Excel shows all letters and runs no name as a formula.",
+    help=(
+        "With -o FILE.csv: write it so that Excel shows all letters and runs no name as a formula."
+    ),
 )
-@click.option("--max-age", metavar="AGE", help="Use a snapshot that is not older than AGE, such as 1h or 2d.")
-@click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Stop after N requests.")
+@click.option(
+    "--max-age", metavar="AGE", help="Use a snapshot that is not older than AGE, such as 1h or 2d."
+)
+@click.option(
+    "--max-requests", type=click.IntRange(min=1), metavar="N", help="Stop after N requests."
+)
 @options.YES
 @options.ENVIRONMENT
 @options.WAIT
-def list_(output: Path | None, environment: str | None, *, excel: bool, yes: bool, **query: Any) -> int:
+def list_(
+    output: Path | None, environment: str | None, *, excel: bool, yes: bool, **query: Any
+) -> int:
     """
     Show the inventory, or write it to a file.
 
-    An interrupted listing keeps its pages: the same command continues it within 26 hours. When the day has
-    fewer requests left than the listing needs, you are asked first.
+    An interrupted listing keeps its pages: the same command continues it within 26 hours. When the
+    day has fewer requests left than the listing needs, you are asked first.
 
     \b
     Examples:
@@ -55,7 +63,9 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, yes: boo
     if output is None:
         shown = frame.head(options.SHOWN_ROWS).astype("object")
         click.echo(
-            text_table(tuple(shown.columns), shown.where(shown.notna(), "").astype(str).to_numpy().tolist())
+            text_table(
+                tuple(shown.columns), shown.where(shown.notna(), "").astype(str).to_numpy().tolist()
+            )
         )
         if len(frame) > options.SHOWN_ROWS:
             click.echo(f"... {len(frame) - options.SHOWN_ROWS:,} more", err=True)

@@ -1,9 +1,9 @@
 """
 Options and questions that several commands share.
 
-A new option of an import touches three files: `importing/options.py`, where it is a field of `ImportOptions`
-(the calls in Python take it from there), `cli/import_.py`, where it is a row with the name of that field, and
-a test.
+A new option of an import touches three files: `importing/options.py`, where it is a field of
+`ImportOptions` (the calls in Python take it from there), `cli/import_.py`, where it is a row with
+the name of that field, and a test.
 """
 
 from __future__ import annotations
@@ -31,20 +31,27 @@ EXISTING = click.option(
     type=click.Choice(("ask", "skip", "send")),
     default="ask",
     show_default=True,
-    help="What happens to rows that match animals that already exist: skip leaves them out, send creates "
-    "them anyway, ask stops before anything is sent so that you can choose.",
+    help="What happens to rows that match animals that already exist: skip leaves them out, "
+    "send creates them anyway, ask stops before anything is sent so that you can choose.",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Show no progress.")
 STATUS = click.option(
-    "--status", type=str.casefold, metavar="|".join(spec.STATUSES), help="Only animals with this status."
+    "--status",
+    type=str.casefold,
+    metavar="|".join(spec.STATUSES),
+    help="Only animals with this status.",
 )
-WAIT = click.option("--wait", is_flag=True, help="Wait for the next day's quota instead of stopping.")
+WAIT = click.option(
+    "--wait", is_flag=True, help="Wait for the next day's quota instead of stopping."
+)
 YES = click.option("--yes", is_flag=True, help="Go ahead without asking.")
 
 
 def output(*endings: str) -> Callable[[Command], Command]:
-    """Return the option `-o` for files of these kinds; the folder is checked before the first request."""
+    """
+    Return the option `-o` for files of these kinds; the folder is checked before the first request.
+    """
 
     def check(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
         from petstore_tools.listing.parquet import load_parquet
@@ -92,18 +99,26 @@ def confirm_cost(needed: int, left: int) -> None:
     cost = f"The listing needs about {pluralize(needed, 'request')}, and {left:,} are left today."
     if not sys.stdin.isatty():
         raise SettingsError(
-            f"{cost} Nothing was sent. Choose: --yes starts it (it stops at the quota, and the same command "
+            f"{cost} Nothing was sent. Choose: --yes starts it (it stops at the quota, and the "
+            "same command "
             "continues it the next day), --wait waits for the next day's quota"
         )
-    click.echo(f"{cost} It stops at the quota, and the same command continues it the next day.", err=True)
+    click.echo(
+        f"{cost} It stops at the quota, and the same command continues it the next day.", err=True
+    )
     if not confirmed("Use the requests that are left today?"):
         raise click.exceptions.Exit(exits.DONE)
 
 
 def pairs(flag: str, what: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
-    """Return an option that may be given again and again, such as `TITLE=FIELD`: a mapping, None for none."""
+    """
+    Return an option that may be given again and again, such as `TITLE=FIELD`: a mapping, None for
+    none.
+    """
 
-    def read(_: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str] | None:
+    def read(
+        _: click.Context, param: click.Parameter, given: tuple[str, ...]
+    ) -> dict[str, str] | None:
         for pair in given:
             if not pair.rpartition("=")[0]:
                 raise click.BadParameter(f'{pair!r} must be written as "{what}"', param=param)

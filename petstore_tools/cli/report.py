@@ -27,13 +27,17 @@ WRITERS = {
 @click.option(
     "--since",
     metavar="last|AGE|DATE",
-    help="Show what changed since the last report that was written with -o, since an age such as 7d, or "
-    "since a date such as 2026-01-05 or 05.01.2026.",
+    help="Show what changed since the last report that was written with -o, since an age such as "
+    "7d, or since a date such as 2026-01-05 or 05.01.2026.",
 )
-@click.option("--partial", is_flag=True, help="Report on a listing that is not complete, and say so.")
+@click.option(
+    "--partial", is_flag=True, help="Report on a listing that is not complete, and say so."
+)
 @click.option("--title", default="Status report", help="The title of the report.")
 @click.option("--note", default="", help="A line of your own below the title.")
-@click.option("--timezone", metavar="ZONE", help="Write times in this zone, such as Europe/Berlin or UTC.")
+@click.option(
+    "--timezone", metavar="ZONE", help="Write times in this zone, such as Europe/Berlin or UTC."
+)
 @click.option(
     "--to",
     multiple=True,
@@ -45,7 +49,7 @@ WRITERS = {
     "--fail-if",
     multiple=True,
     metavar='"NAME > N"',
-    help='End with exit code 1 when this is true, such as "unset > 5%" or "available.change < -10".',
+    help='End with exit code 1 when this is true, such as "unset > 5%".',
 )
 @options.YES
 @options.ENVIRONMENT
@@ -63,8 +67,8 @@ def report_(
     """
     Count the animals by status and category.
 
-    Every complete listing is kept as a snapshot. When the day has fewer requests left than the listing
-    needs, you are asked first.
+    Every complete listing is kept as a snapshot. When the day has fewer requests left than the
+    listing needs, you are asked first.
 
     \b
     Examples:

@@ -17,9 +17,9 @@ DATABASE = click.option(
     "--database",
     envvar="PETSTORE_DATABASE_URL",
     metavar="FILE|URL",
-    help="An SQLite file, created if it does not exist, or postgresql://USER:PASSWORD@HOST/NAME. Other users "
-    "of the machine can read command lines: set PETSTORE_DATABASE_URL instead.  [default: a file in the "
-    "state folder]",
+    help="An SQLite file, created if it does not exist, or "
+    "postgresql://USER:PASSWORD@HOST/NAME. Other users of the machine can read command lines: set "
+    "PETSTORE_DATABASE_URL instead.  [default: a file in the state folder]",
 )
 ENVIRONMENT = click.option(
     "--environment",

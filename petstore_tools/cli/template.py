@@ -20,13 +20,17 @@ from petstore_tools.tabular.template import template_bytes
     "--categories",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A file with the columns id and name: a cell offers their names.  [default: as the settings say]",
+    help=(
+        "A file with the columns id and name: a cell offers their names.  [default: as the "
+        "settings say]"
+    ),
 )
 def template_(file: Path, categories: Path | None) -> int:
     """
     Write an empty workbook for the animals of an import.
 
-    Its titles have notes with examples, and its cells have drop-downs. A file that exists is not replaced.
+    Its titles have notes with examples, and its cells have drop-downs. A file that exists is not
+    replaced.
 
     \b
     Examples:
@@ -40,5 +44,7 @@ def template_(file: Path, categories: Path | None) -> int:
     if file.exists():
         raise SheetError(f"{file.name} exists already and is not replaced: choose another name")
     write_output(file, content)
-    click.echo(f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}")
+    click.echo(
+        f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}"
+    )
     return exits.DONE

@@ -29,12 +29,16 @@ def write(history: pd.DataFrame, path: Path) -> None:
     import pandas as pd
 
     between = pd.arrays.IntervalArray(history["ended_between"])
-    flat = history.drop(columns="ended_between").assign(ended_after=between.left, ended_before=between.right)
+    flat = history.drop(columns="ended_between").assign(
+        ended_after=between.left, ended_before=between.right
+    )
     match path.suffix.casefold():
         case ".csv":
             content = flat.to_csv(index=False).encode()
         case ".json":
-            content = flat.to_json(orient="records", date_format="iso", force_ascii=False, indent=1).encode()
+            content = flat.to_json(
+                orient="records", date_format="iso", force_ascii=False, indent=1
+            ).encode()
         case ".parquet":
             content = flat.to_parquet(index=False)
         case _:

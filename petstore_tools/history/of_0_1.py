@@ -1,4 +1,6 @@
-"""Snapshots of version 0.1, full copies: folded in once; their files stay until `history compact`."""
+"""
+Snapshots of version 0.1, full copies: folded in once; their files stay until `history compact`.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,15 @@ def fold_in(storage: Storage) -> None:
             try:
                 _compare(storage, storage.add(read_frame(storage.folder / source), source=source))
             except FrameError as error:
-                warnings.warn(f"a snapshot of version 0.1 is left out: {error}", UserWarning, stacklevel=5)
+                warnings.warn(
+                    f"a snapshot of version 0.1 is left out: {error}", UserWarning, stacklevel=5
+                )
 
 
 def folded_in(storage: Storage) -> list[Path]:
-    """Return the files that nothing needs any more: each is compared with the listing that is rebuilt."""
+    """
+    Return the files that nothing needs any more: each is compared with the listing that is rebuilt.
+    """
     fold_in(storage)
     files = []
     for kept in storage.index().listings:
@@ -51,12 +57,15 @@ def _unknown(storage: Storage) -> list[str]:
     """Return the files that are not folded in yet, by age, as the index names them."""
     files = storage.folder.glob("inventory/day=*/*.parquet")
     names = {path.relative_to(storage.folder).as_posix() for path in files}
-    return sorted(names.difference(kept.source for kept in storage.index().listings)) if names else []
+    return (
+        sorted(names.difference(kept.source for kept in storage.index().listings)) if names else []
+    )
 
 
 def _compare(storage: Storage, kept: KeptListing) -> None:
     """
-    Compare all four columns of a kept listing with its file: the digest of version 0.1 is of the ids alone.
+    Compare all four columns of a kept listing with its file: the digest of version 0.1 is of the
+        ids alone.
 
     Raises:
         FrameError: They differ, or a file is damaged.

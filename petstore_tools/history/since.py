@@ -12,7 +12,8 @@ from petstore_tools.text import parse_duration, utc_text
 
 def instant(given: str | date, now: float) -> float:
     """
-    Return the Unix seconds that an age, a date (its end) or a time means; UTC where it names no time zone.
+    Return the Unix seconds that an age, a date (its end) or a time means; UTC where it names no
+    time zone.
 
     Raises:
         ArgumentError: It is none of these, or in the future.
@@ -22,7 +23,8 @@ def instant(given: str | date, now: float) -> float:
     at = _date(given.strip()) if isinstance(given, str) else given
     if not isinstance(at, date):
         raise ArgumentError(
-            f"since {given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or 05.03.2026 "
+            f"since {given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or "
+            "05.03.2026 "
             "(day, month, year), an age such as 7d (in s, min, h, d or w), or the word last"
         )
     whole_day = not isinstance(at, datetime)
@@ -36,7 +38,10 @@ def instant(given: str | date, now: float) -> float:
 
 
 def _date(text: str) -> date | None:
-    """Read `2026-03-05`, `2026-03-05T14:00+01:00` or `05.03.2026`; None for all else: nothing is guessed."""
+    """
+    Read `2026-03-05`, `2026-03-05T14:00+01:00` or `05.03.2026`; None for all else: nothing is
+    guessed.
+    """
     for read in (date.fromisoformat, datetime.fromisoformat, _day_first):
         with suppress(ValueError):
             return read(text)

@@ -1,11 +1,14 @@
 """
-The kept listings of one service: what they were, what each showed, and which of them to compare with.
+The kept listings of one service: what they were, what each showed, and which of them to compare
+    with.
 
-    STATE/snapshots/production-3f2a.../index.json, stays/         what they say over time (`storage.py`)
-    STATE/snapshots/production-3f2a.../reported/inventory.txt     the time that `last` means
-    STATE/snapshots/production-3f2a.../inventory/day=*/*.parquet  listings that version 0.1 kept
+    STATE/snapshots/production-3f2a.../index.json, stays/         what they say over time
+    (`storage.py`) STATE/snapshots/production-3f2a.../reported/inventory.txt     the time that
+    `last` means STATE/snapshots/production-3f2a.../inventory/day=*/*.parquet  listings that version
+    0.1 kept
 
-Only complete listings of the whole inventory are kept. A listing with a filter is compared with those.
+Only complete listings of the whole inventory are kept. A listing with a filter is compared with
+those.
 """
 
 from __future__ import annotations
@@ -79,7 +82,10 @@ class Snapshot:
 
     def __repr__(self) -> str:
         of = "" if self.listing.status is None else f", {self.listing.status}"
-        return f"Snapshot({utc_text(self.listing.ended_at)}, {pluralize(self.listing.rows, 'animal')}{of})"
+        return (
+            f"Snapshot({utc_text(self.listing.ended_at)}, "
+            f"{pluralize(self.listing.rows, 'animal')}{of})"
+        )
 
 
 class Snapshots(tuple[Snapshot, ...]):
@@ -87,7 +93,8 @@ class Snapshots(tuple[Snapshot, ...]):
     The kept listings of one service, oldest first.
 
     Attributes:
-        folder: Where the stays lie, as Parquet files: `open/*.parquet` and `closed/day=*/*.parquet`.
+        folder: Where the stays lie, as Parquet files: `open/*.parquet` and
+            `closed/day=*/*.parquet`.
     """
 
     folder: Path
@@ -97,7 +104,10 @@ class Snapshots(tuple[Snapshot, ...]):
             return "no snapshots yet"
         first, last = self[0].listing, self[-1].listing
         span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
-        return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {pluralize(last.rows, 'animal')}"
+        return (
+            f"{pluralize(len(self), 'snapshot')} {span}, the newest of "
+            f"{pluralize(last.rows, 'animal')}"
+        )
 
 
 class SnapshotStore:
@@ -121,20 +131,28 @@ class SnapshotStore:
     @classmethod
     def only(cls, state_dir: Path, environment: str | None) -> Self:
         """
-        Return the snapshots of the one service whose listings are kept, for who names no base address.
+        Return the snapshots of the one service whose listings are kept, for who names no base
+        address.
 
         Raises:
             SettingsError: There is none, or more than one.
         """
         found = sorted((state_dir / "snapshots").glob(f"{environment or '*'}-*"))
-        folders = [path for path in found if (path / "index.json").exists() or (path / "inventory").exists()]
+        folders = [
+            path
+            for path in found
+            if (path / "index.json").exists() or (path / "inventory").exists()
+        ]
         if len(folders) == 1:
             return cls(folders[0])
         if not folders:
-            raise SettingsError(f"no listings are kept in {state_dir}: petstore-tools report keeps the first")
+            raise SettingsError(
+                f"no listings are kept in {state_dir}: petstore-tools report keeps the first"
+            )
         names = ", ".join(folder.name.rpartition("-")[0] for folder in folders)
         raise SettingsError(
-            f"listings of {len(folders)} services are kept ({names}): name the service with --environment, "
+            f"listings of {len(folders)} services are kept ({names}): name the service with "
+            "--environment, "
             "or with its base address in PETSTORE_BASE_URL"
         )
 
@@ -152,7 +170,8 @@ class SnapshotStore:
 
     def all(self, status: str | None = None) -> Snapshots:
         """
-        Return the kept listings, oldest first; with a status, each with the animals of that status alone.
+        Return the kept listings, oldest first; with a status, each with the animals of that status
+        alone.
 
         Raises:
             MissingExtraError: The extra `parquet` is not installed.
@@ -160,7 +179,9 @@ class SnapshotStore:
         """
         fold_in(self.storage)
         found = Snapshots(
-            Snapshot(kept.listing if status is None else _filtered(kept, status), kept, self.storage)
+            Snapshot(
+                kept.listing if status is None else _filtered(kept, status), kept, self.storage
+            )
             for kept in self.storage.index().listings
         )
         found.folder = self.storage.folder / "stays"
@@ -180,14 +201,19 @@ class SnapshotStore:
         if not listing.complete:
             raise IncompleteListingError(listing)
         if listing.status is not None:
-            raise ArgumentError("only a listing of all animals is kept, without a status: store.snapshot()")
+            raise ArgumentError(
+                "only a listing of all animals is kept, without a status: store.snapshot()"
+            )
         fold_in(self.storage)
         with self.storage.writing():
             kept = self.storage.add(frame)
         return Snapshot(listing, kept, self.storage)
 
     def try_keep(self, frame: pd.DataFrame) -> str:
-        """Keep a complete listing of all animals where that is possible; say what was in the way, else ""."""
+        """
+        Keep a complete listing of all animals where that is possible; say what was in the way, else
+        "".
+        """
         why = ""
         try:
             if Listing.as_listed(frame).status is None:
@@ -201,7 +227,10 @@ class SnapshotStore:
         return why and f"this listing was not kept as a snapshot: {why}"
 
     def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
-        """Return the newest listing that is not older than `age`, as a frame; None where there is none."""
+        """
+        Return the newest listing that is not older than `age`, as a frame; None where there is
+        none.
+        """
         for snapshot in reversed(self.all(status)):
             if 0 <= now - snapshot.listing.ended_at <= age.total_seconds():
                 with suppress(FrameError):  # a damaged one is as good as none
@@ -215,9 +244,9 @@ class SnapshotStore:
         Return the listing to compare with, and what there is to say about it.
 
         Args:
-            given: `last`: the listing of the last report that was written to a file; or an age such as `7d`,
-                a date or a time (UTC; of a date its end): the newest snapshot that is not younger, else the
-                oldest.
+            given: `last`: the listing of the last report that was written to a file; or an age such
+                as `7d`, a date or a time (UTC; of a date its end): the newest snapshot that is not
+                younger, else the oldest.
             status: The filter.
             now: Unix seconds.
 
@@ -252,9 +281,10 @@ class SnapshotStore:
             now: Unix seconds.
 
         Returns:
-            By id and time: the columns of a listing, `first_seen`, `last_seen` (datetime, UTC: the end of
-            the first and the last listing that showed it), `ended_between` (interval of datetimes: from the
-            end of the last listing that showed it to the start of the next one; missing while open).
+            By id and time: the columns of a listing, `first_seen`, `last_seen` (datetime, UTC: the
+            end of the first and the last listing that showed it), `ended_between` (interval of
+            datetimes: from the end of the last listing that showed it to the start of the next one;
+                missing while open).
 
         Raises:
             ArgumentError: `since` is no age, date or time, or in the future.
@@ -276,25 +306,34 @@ class SnapshotStore:
         last_seen = stays["last_seen"].where(stays["gone_by"].notna())
         return stays[[*spec.PET_FIELDS, "first_seen", "last_seen"]].assign(
             status=stays["status"].astype("object").astype(statuses),
-            ended_between=pd.arrays.IntervalArray.from_arrays(last_seen, stays["gone_by"], closed="both"),
+            ended_between=pd.arrays.IntervalArray.from_arrays(
+                last_seen, stays["gone_by"], closed="both"
+            ),
         )
 
     def mark_reported(self, listing: Listing) -> None:
-        """Remember the listing of a report that was written to a file: `last` means it from now on."""
+        """
+        Remember the listing of a report that was written to a file: `last` means it from now on.
+        """
         path = self._reported(listing.status)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, repr(listing.ended_at).encode())
         except OSError as error:  # the report itself is written
             warnings.warn(
-                f"this report was not noted, so `last` will not mean it: {error}", UserWarning, stacklevel=4
+                f"this report was not noted, so `last` will not mean it: {error}",
+                UserWarning,
+                stacklevel=4,
             )
 
     def _reported(self, status: str | None) -> Path:
         return self.storage.folder / "reported" / f"{folder_name(status)}.txt"
 
     def _reported_at(self, status: str | None) -> float | None:
-        """Return the time of the last written report; version 0.1 wrote the name of its snapshot's file."""
+        """
+        Return the time of the last written report; version 0.1 wrote the name of its snapshot's
+        file.
+        """
         with suppress(OSError, UnicodeDecodeError):
             text = self._reported(status).read_text(encoding="utf-8").strip()
             with suppress(ValueError):

@@ -1,9 +1,10 @@
 """
-Stays: an animal in a name, category and status, from the listing that first showed it to the last one.
+Stays: an animal in a name, category and status, from the listing that first showed it to the last
+    one.
 
-They hold what complete listings say over time in little space: an animal that does not change is one row,
-however many listings show it. Listings are numbered in the order in which they were kept. These functions
-take frames and return frames; `history.storage` keeps them on disk.
+They hold what complete listings say over time in little space: an animal that does not change is
+one row, however many listings show it. Listings are numbered in the order in which they were kept.
+These functions take frames and return frames; `history.storage` keeps them on disk.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ def fold(
         may_have_holes: The listing may lack animals that exist: what it does not show stays open.
 
     Returns:
-        The open stays, and those that this listing ended: columns `id`, `name`, `categoryId`, `status`
-        (strings, missing where unset), `first` and `last` (int64, the first and the last listing that showed
-        it). An animal that changed has a row in both.
+        The open stays, and those that this listing ended: columns `id`, `name`, `categoryId`,
+        `status` (strings, missing where unset), `first` and `last` (int64, the first and the last
+        listing that showed it). An animal that changed has a row in both.
     """
     import pandas as pd
 
@@ -56,13 +57,18 @@ def fold(
 
 
 def shown_in(stays: pd.DataFrame, number: int) -> pd.DataFrame:
-    """Return the animals that listing `number` showed, by ascending id: columns `id` to `status`."""
+    """
+    Return the animals that listing `number` showed, by ascending id: columns `id` to `status`.
+    """
     shown = stays[(stays["first"] <= number) & (stays["last"] >= number)]
     return shown[VALUES].sort_values("id", ignore_index=True)
 
 
 def plain(listing: pd.DataFrame) -> pd.DataFrame:
-    """Return a listing's columns with plain strings: the categories of a status differ between listings."""
+    """
+    Return a listing's columns with plain strings: the categories of a status differ between
+    listings.
+    """
     import pandas as pd
 
     values = listing[VALUES].reset_index(drop=True)

@@ -1,12 +1,14 @@
 """
-The history on disk: stays as Parquet files that any tool reads, and an index that names the current ones.
+The history on disk: stays as Parquet files that any tool reads, and an index that names the current
+    ones.
 
     stays/open/000012-5b21.parquet                     the animals that the newest listing showed
     stays/closed/day=2026-01-05/000011-09fe.parquet    the stays that listing 11 ended
-    index.json                                         the kept listings, and the files that are current
+    index.json                                         the kept listings, and the files that are
+    current
 
-A file is never changed, and the index is replaced last: a write that dies leaves what was there before. The
-next write deletes what it left.
+A file is never changed, and the index is replaced last: a write that dies leaves what was there
+before. The next write deletes what it left.
 """
 
 from __future__ import annotations
@@ -84,7 +86,9 @@ class Index:
     def needing(self, file: str) -> str:
         """Name the listings that cannot be rebuilt without a file: those before it was written."""
         ended = {name: number for number, name in self.closed.items()}
-        found = [kept.listing for kept in self.listings if kept.number < ended.get(file, kept.number + 1)]
+        found = [
+            kept.listing for kept in self.listings if kept.number < ended.get(file, kept.number + 1)
+        ]
         times = dict.fromkeys(utc_text(listing.ended_at) for listing in (found[0], found[-1]))
         return f"{pluralize(len(found), 'kept listing')} ({' to '.join(times)})"
 
@@ -113,14 +117,19 @@ class Storage:
             return _read_index(path, (state.st_ino, state.st_mtime_ns, state.st_size))
         except (FileNotFoundError, NotADirectoryError) as error:
             files = self.folder.glob("stays/**/*.parquet")
-            if any(not file.name.startswith(_FIRST) for file in files):  # not what a first write left
+            if any(
+                not file.name.startswith(_FIRST) for file in files
+            ):  # not what a first write left
                 raise FrameError(
-                    f"listings are kept in {self.folder}, but their index.json is gone: restore it from a "
+                    f"listings are kept in {self.folder}, but their index.json is gone: "
+                    "restore it from a "
                     "backup, or move the folder away to begin a new history"
                 ) from error
             return Index()
         except (OSError, ValueError) as error:
-            raise FrameError(f"the index of the kept listings cannot be read: {path} ({error})") from error
+            raise FrameError(
+                f"the index of the kept listings cannot be read: {path} ({error})"
+            ) from error
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -149,7 +158,8 @@ class Storage:
             source: The file of version 0.1 that it was read from.
 
         Warns:
-            UserWarning: The open stays are damaged: the listings before this one cannot be rebuilt any more.
+            UserWarning: The open stays are damaged: the listings before this one cannot be rebuilt
+                any more.
 
         Raises:
             FrameError: The index is damaged.
@@ -157,7 +167,9 @@ class Storage:
         """
         index, listing = self.index(), Listing.as_listed(frame)
         number = index.listings[-1].number + 1 if index.listings else 1
-        opened, ended = stays.fold(self._open_stays(), frame, number, may_have_holes=listing.holes_suspected)
+        opened, ended = stays.fold(
+            self._open_stays(), frame, number, may_have_holes=listing.holes_suspected
+        )
         held = opened.loc[opened["last"] != number, "id"]
         counts = count(frame)
         kept = KeptListing(number, listing, counts, tuple(held.tolist()), source)
@@ -180,17 +192,24 @@ class Storage:
             FrameError: A file that it needs is damaged, or what it rebuilds is not what was kept.
         """
         every = self._read(
-            lambda index: [index.open_file, *(f for n, f in index.closed.items() if n > kept.number)]
+            lambda index: [
+                index.open_file,
+                *(f for n, f in index.closed.items() if n > kept.number),
+            ]
         )
         shown = stays.shown_in(every, kept.number)
         shown = shown[~shown["id"].isin(kept.not_shown)]
         frame = Columns.of(shown).to_frame(kept.listing)
         frame.attrs["listing"] = kept.listing.to_dict()
         if Listing.of(frame) != kept.listing:
-            raise FrameError(f"the kept listing {kept.number} cannot be rebuilt: a file of stays was changed")
+            raise FrameError(
+                f"the kept listing {kept.number} cannot be rebuilt: a file of stays was changed"
+            )
         return frame
 
-    def stays(self, *, closed_since: float | None = None, skip_damaged: bool = False) -> pd.DataFrame:
+    def stays(
+        self, *, closed_since: float | None = None, skip_damaged: bool = False
+    ) -> pd.DataFrame:
         """
         Read the stays, ended ones first.
 
@@ -199,9 +218,10 @@ class Storage:
             skip_damaged: Leave out a damaged file of ended stays, too, with a warning.
 
         Returns:
-            Columns as in the files: `id` (int64), `name`, `status` (string), `categoryId` (int64), `first`,
-            `last` (int64, numbers of listings), `first_seen`, `last_seen`, `gone_by` (datetime, UTC; missing
-            while open).
+            Columns as in the files: `id` (int64), `name`, `status` (string), `categoryId` (int64),
+                `first`,
+            `last` (int64, numbers of listings), `first_seen`, `last_seen`, `gone_by` (datetime,
+            UTC; missing while open).
 
         Raises:
             FrameError: A file is damaged.
@@ -209,7 +229,9 @@ class Storage:
 
         def needed(index: Index) -> list[str]:
             ended_at = {kept.number: kept.listing.ended_at for kept in index.listings}
-            closed = [f for n, f in sorted(index.closed.items()) if ended_at[n] >= (closed_since or 0.0)]
+            closed = [
+                f for n, f in sorted(index.closed.items()) if ended_at[n] >= (closed_since or 0.0)
+            ]
             return closed + [index.open_file] * bool(index.open_file)
 
         return self._read(needed, _COLUMNS, skip_damaged=skip_damaged)
@@ -218,7 +240,9 @@ class Storage:
         try:
             return self._read(lambda index: [index.open_file] * bool(index.open_file))
         except FrameError as error:
-            warnings.warn(f"the history begins anew with this listing: {error}", UserWarning, stacklevel=5)
+            warnings.warn(
+                f"the history begins anew with this listing: {error}", UserWarning, stacklevel=5
+            )
             return self._read(lambda _: [])
 
     def _read(
@@ -228,7 +252,10 @@ class Storage:
         *,
         skip_damaged: bool = False,
     ) -> pd.DataFrame:
-        """Read the files that the index names; again where another process replaced one of them meanwhile."""
+        """
+        Read the files that the index names; again where another process replaced one of them
+        meanwhile.
+        """
         parquet, index = load_parquet(), self.index()
         import pyarrow as pa
 
@@ -249,14 +276,18 @@ class Storage:
         frame: pd.DataFrame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
         return frame.astype(dict.fromkeys(stays.TEXTS, text_dtype()))
 
-    def _write(self, folder: str, number: int, frame: pd.DataFrame, times: dict[int, Listing]) -> str:
+    def _write(
+        self, folder: str, number: int, frame: pd.DataFrame, times: dict[int, Listing]
+    ) -> str:
         parquet = load_parquet()
         import pyarrow as pa
 
         file = f"{folder}/{number:06}-{secrets.token_hex(2)}.parquet"
         (self.folder / folder).mkdir(parents=True, exist_ok=True)
         sink = pa.BufferOutputStream()
-        table = pa.Table.from_pandas(_with_times(frame, times), schema=_schema(), preserve_index=False)
+        table = pa.Table.from_pandas(
+            _with_times(frame, times), schema=_schema(), preserve_index=False
+        )
         parquet.write_table(
             table.replace_schema_metadata(),
             sink,
@@ -268,7 +299,9 @@ class Storage:
         return file
 
     def _remove_unnamed(self, index: Index) -> None:
-        """Delete the open stays before these, and what a writer left that died: no index names it."""
+        """
+        Delete the open stays before these, and what a writer left that died: no index names it.
+        """
         current = self.folder / index.open_file
         stale = [path for path in current.parent.iterdir() if path != current]
         if len(stale) > 1:  # a writer died, which writes open stays first
@@ -294,12 +327,17 @@ def _schema() -> Any:
     """Return columns and types of the files, the same with every version of pandas."""
     import pyarrow as pa
 
-    texts, times = dict.fromkeys(stays.TEXTS, pa.string()), dict.fromkeys(_TIMES, pa.timestamp("us", "UTC"))
+    texts, times = (
+        dict.fromkeys(stays.TEXTS, pa.string()),
+        dict.fromkeys(_TIMES, pa.timestamp("us", "UTC")),
+    )
     return pa.schema([(name, (texts | times).get(name, pa.int64())) for name in _COLUMNS])
 
 
 def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:
-    """Add when a stay was first and last seen, and the start of the listing that no longer showed it."""
+    """
+    Add when a stay was first and last seen, and the start of the listing that no longer showed it.
+    """
     import pandas as pd
 
     listings = [*times.values()]
@@ -310,11 +348,16 @@ def _with_times(frame: pd.DataFrame, times: dict[int, Listing]) -> pd.DataFrame:
         for seconds in (ended, following)
     )
     first, last = frame["first"], frame["last"]
-    return frame.assign(first_seen=first.map(seen), last_seen=last.map(seen), gone_by=last.map(gone))
+    return frame.assign(
+        first_seen=first.map(seen), last_seen=last.map(seen), gone_by=last.map(gone)
+    )
 
 
 def _gone_by(last: Listing, following: Listing) -> float:
-    """Return when a change after a listing has happened: as the next began, or ended where they overlap."""
+    """
+    Return when a change after a listing has happened: as the next began, or ended where they
+    overlap.
+    """
     if following.started_at >= last.ended_at:
         return following.started_at
     return max(last.ended_at, following.ended_at)

@@ -1,1 +1,3 @@
-"""HTTP to the service: the one call loop, transport, responses, backoff, an adapter for `requests`."""
+"""
+HTTP to the service: the one call loop, transport, responses, backoff, an adapter for `requests`.
+"""

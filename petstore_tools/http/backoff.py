@@ -1,4 +1,6 @@
-"""How long to wait before asking again after a fault that is not a limit (§8.4: exponential backoff)."""
+"""
+How long to wait before asking again after a fault that is not a limit (§8.4: exponential backoff).
+"""
 
 from __future__ import annotations
 

@@ -53,16 +53,22 @@ class Client:
         self.max_wait_s, self.reconcile_after_s = max_wait_s, settings.reconcile_after_s
         key, self._plan = settings.api_key, settings.plan
         self.transport = Transport(settings.base_url, key, session=session)
-        self.ledger = open_ledger(ledger, settings.state_dir, settings.base_url, key, url=settings.ledger_url)
+        self.ledger = open_ledger(
+            ledger, settings.state_dir, settings.base_url, key, url=settings.ledger_url
+        )
         self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
         self.sent, self._counting = 0, threading.Lock()
         self._rng = random.Random()
-        self.needs: object = None  # what lives as long as this client: the sandbox whose service it asks
+        self.needs: object = (
+            None  # what lives as long as this client: the sandbox whose service it asks
+        )
 
     @property
     def host(self) -> str:
         """Where requests go, as people name it."""
-        return "on this machine" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
+        return (
+            "on this machine" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
+        )
 
     def create(self, pet: NewPet) -> Pet:
         """
@@ -70,14 +76,17 @@ class Client:
 
         Raises:
             BadRequestError: The service refuses it; nothing was created.
-            TransportError: With `may_have_left`: the animal may exist; list the animals before trying again.
+            TransportError: With `may_have_left`: the animal may exist; list the animals before
+                trying again.
             ApiError: With a status of 500 or more: likewise.
         """
         url = self.base_url + spec.PETS_PATH
         return read_pet(self.call("POST", url, pet.wire()), HTTPStatus.CREATED)
 
     def get(self, pet_id: int) -> Pet:
-        """Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is refused."""
+        """
+        Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is refused.
+        """
         pet_id = whole(pet_id)
         if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
             raise ArgumentError(f"pet_id must be a whole number in int64, not {pet_id!r}")
@@ -112,24 +121,28 @@ class Client:
         """
         Send a request when the throttle allows it, and again where that cannot do harm.
 
-        A GET is sent again after a lost answer or a 5xx; a POST only where it is proven that nothing
-        left, or after a 429, which creates nothing (§8.4). A caller that keeps a record of each attempt
-        needs no loop of its own: between two calls of `before` there is always one of `on_no_effect`.
+        A GET is sent again after a lost answer or a 5xx; a POST only where it is proven that
+        nothing left, or after a 429, which creates nothing (§8.4). A caller that keeps a record of
+        each attempt
+        needs no loop of its own: between two calls of `before` there is always one of
+            `on_no_effect`.
 
         Args:
             method: HTTP method.
             url: Whole address.
             body: JSON in UTF-8.
             call_options: How the call waits.
-            before: Called before each attempt, when the throttle has allowed it and no byte has left. An
-                exception ends the call; nothing was sent, and the request is not counted.
-            on_no_effect: Called after each attempt that is proven to have changed nothing: no byte left, or
-                the answer was a 429. It is called before any wait, and also where no further attempt follows.
+            before: Called before each attempt, when the throttle has allowed it and no byte has
+                left. An exception ends the call; nothing was sent, and the request is not counted.
+            on_no_effect: Called after each attempt that is proven to have changed nothing: no byte
+                left, or the answer was a 429. It is called before any wait, and also where no
+                further attempt follows.
 
         Raises:
             QuotaError: The plan would make it wait too long.
             KeyBannedError: The service has banned the key.
-            TransportError: No answer came. Where `may_have_left` is False, `on_no_effect` was called.
+            TransportError: No answer came. Where `may_have_left` is False, `on_no_effect` was
+                called.
             ProtocolError: The answer is a redirect.
             CallCancelled: The caller withdrew while the call waited.
         """
@@ -157,14 +170,26 @@ class Client:
                     why = f"{reply.request_line}: the service answered {reply.status}"
                 pause_s = retry.backoff_s(failures, self._rng)
                 _log.info(
-                    "%s. Attempt %d of %d follows in %.1f s.", why, failures + 1, retry.ATTEMPTS, pause_s
+                    "%s. Attempt %d of %d follows in %.1f s.",
+                    why,
+                    failures + 1,
+                    retry.ATTEMPTS,
+                    pause_s,
                 )
                 self.gate.pause(pause_s, call_options)
 
     def attempt(
-        self, method: str, url: str, body: bytes | None, call_options: CallOptions, before: Callable[[], None]
+        self,
+        method: str,
+        url: str,
+        body: bytes | None,
+        call_options: CallOptions,
+        before: Callable[[], None],
     ) -> Reply:
-        """Wait for the throttle and send once; the answer is returned whatever its status, 429 included."""
+        """
+        Wait for the throttle and send once; the answer is returned whatever its status, 429
+        included.
+        """
         token = self.gate.acquire(call_options)
         may_have_left = False
         try:

@@ -23,16 +23,18 @@ class ThrottleAdapter(HTTPAdapter):
     """
     An adapter that lets a session's requests go only as the plan and the rate headers allow.
 
-    Mount it on the service's address. It shares its budget with all that use the same key and address on
-    this machine, `PetStore` included; a PetStore on such a session counts each request once. It never
-    retries, so that every attempt asks: a 429 comes back to the caller, and the next request waits until the
-    service allows it.
+    Mount it on the service's address. It shares its budget with all that use the same key and
+    address on this machine, `PetStore` included; a PetStore on such a session counts each request
+    once. It never
+    retries, so that every attempt asks: a 429 comes back to the caller, and the next request waits
+    until the service allows it.
 
     Args:
         base_url: The service's base address.
         api_key: Names the budget; the session itself sends it.
         plan: As in `PetStore`; None to learn it from the headers.
-        ledger: `shared`: one budget for all processes of this user, or of all machines that name the same
+        ledger: `shared`: one budget for all processes of this user, or of all machines that name
+            the same
             `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         state_dir: Folder of the budget; default: as the settings say, else the user's state folder.
         wait: Wait as long as the plan requires, instead of raising QuotaError.
@@ -69,7 +71,9 @@ class ThrottleAdapter(HTTPAdapter):
         self._gate = Gate(kept, plans.parse(plan), clock or SystemClock(), max_wait_s=max_wait_s)
         self._call_options = CallOptions(wait=wait)
 
-    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+    def send(
+        self, request: requests.PreparedRequest, *args: Any, **kwargs: Any
+    ) -> requests.Response:
         """Wait for the throttle, send once, and record what came back."""
         token = self._gate.acquire(self._call_options)
         try:

@@ -1,4 +1,6 @@
-"""What a reply says: the body expected, or the branch of the error tree that its status names (§7)."""
+"""
+What a reply says: the body expected, or the branch of the error tree that its status names (§7).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
-from petstore_tools.errors import ApiError, BadRequestError, NotFoundError, ProtocolError, UnauthorizedError
+from petstore_tools.errors import (
+    ApiError,
+    BadRequestError,
+    NotFoundError,
+    ProtocolError,
+    UnauthorizedError,
+)
 from petstore_tools.http.transport import Reply
 from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, first_fault
 
@@ -32,7 +40,11 @@ def _not_of_the_service(reply: Reply) -> str:
     if reply.status == HTTPStatus.BAD_REQUEST and b"https" in reply.body[:2_000].lower():
         return "the service seems to use https; write https:// in the base address"
     if reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        advice = "; is the base address right?" if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR else ""
+        advice = (
+            "; is the base address right?"
+            if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR
+            else ""
+        )
         return f"a web page came instead{advice}"
     return ""
 

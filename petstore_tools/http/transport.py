@@ -1,4 +1,6 @@
-"""Requests on the wire: `requests` with the key, a deadline and fresh connections, and nothing else."""
+"""
+Requests on the wire: `requests` with the key, a deadline and fresh connections, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ class KeyAuth(AuthBase):
 
 
 class _Received(io.RawIOBase):
-    """What a socket receives within its timeout in all; by itself it allows that for each byte anew."""
+    """
+    What a socket receives within its timeout in all; by itself it allows that for each byte anew.
+    """
 
     def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
         self._raw, self._sock = raw, sock
@@ -118,7 +122,9 @@ class _Connection(HTTPConnection):
 
 
 class _Adapter(HTTPAdapter):
-    """Connections as `requests` makes them, through any proxy and with any certificates, but ours."""
+    """
+    Connections as `requests` makes them, through any proxy and with any certificates, but ours.
+    """
 
     def __init__(self) -> None:
         super().__init__(pool_maxsize=MOST_CONNECTIONS, max_retries=0)
@@ -136,15 +142,19 @@ class Transport:
     Sends requests; knows nothing of limits, retries or animals.
 
     Args:
-        base_url: Address that all requests share; proxies and certificates are looked up for it once.
+        base_url: Address that all requests share; proxies and certificates are looked up for it
+            once.
         key: The API key.
-        session: A session of the caller's, for its headers, proxies and certificates, and for an adapter that
-            is not one of `requests` itself; it must not retry, and keeps the deadline of an answer by itself.
+        session: A session of the caller's, for its headers, proxies and certificates, and for an
+            adapter that is not one of `requests` itself; it must not retry, and keeps the deadline
+            of an answer by itself.
 
     Spec: §5; redirects are never followed.
     """
 
-    def __init__(self, base_url: str, key: SecretStr, *, session: requests.Session | None = None) -> None:
+    def __init__(
+        self, base_url: str, key: SecretStr, *, session: requests.Session | None = None
+    ) -> None:
         if session is not None and not isinstance(session, requests.Session):
             raise SettingsError(f"session must be a requests.Session, not {type(session).__name__}")
         self._auth, self._session = KeyAuth(key), session or requests.Session()
@@ -181,7 +191,8 @@ class Transport:
         try:
             request = requests.Request(method, url, headers, data=body, auth=self._auth)
             adapter = self._mounted or self._adapter.get()
-            # an adapter follows no redirect, and an auth object is never replaced from a .netrc file
+            # an adapter follows no redirect, and an auth object is never replaced from a .netrc
+            # file
             response = adapter.send(
                 self._session.prepare_request(request),
                 timeout=TIMEOUT_S,
@@ -224,15 +235,22 @@ _HANDSHAKE: Final = {"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "NO_PROTOCO
 
 
 def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) -> TransportError:
-    """Say what happened; where no answer ever came (`first`), also what of the address may be wrong."""
+    """
+    Say what happened; where no answer ever came (`first`), also what of the address may be wrong.
+    """
     causes = list(_causes(error))
 
     def met(*kinds: type[Exception]) -> bool:
         return any(isinstance(cause, kinds) for cause in causes)
 
-    plain_http = any(isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE for cause in causes)
-    tunnel = any(isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes)
-    # an OSError and none of its classes: there is no certificate bundle; a socket's faults have classes
+    plain_http = any(
+        isinstance(cause, ssl.SSLError) and cause.reason in _HANDSHAKE for cause in causes
+    )
+    tunnel = any(
+        isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes
+    )
+    # an OSError and none of its classes: there is no certificate bundle; a socket's faults have
+    # classes
     never_left = type(error) is OSError or met(*_BEFORE_A_BYTE) or plain_http or tunnel
     if met(ssl.SSLCertVerificationError):
         what = "the service's certificate is not trusted"
@@ -241,7 +259,9 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
     elif isinstance(error, requests.exceptions.ProxyError):
         what = "the proxy refused the request"
     elif plain_http:
-        what = f"{url.netloc} does not use https; if it uses http, write http:// in the base address"
+        what = (
+            f"{url.netloc} does not use https; if it uses http, write http:// in the base address"
+        )
     elif never_left:
         what = f"no service answers at {url.netloc}; is the service running?"
     elif met(requests.Timeout, ReadTimeoutError):
@@ -253,13 +273,17 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
     failure = TransportError(f"{method} {url.path}: {what}", may_have_left=not never_left)
     # the root alone: what lies between holds the request, and so the key
     kinds = (OSError, HTTPException)
-    roots = [c for c in causes if isinstance(c, kinds) and not isinstance(c, requests.RequestException)]
+    roots = [
+        c for c in causes if isinstance(c, kinds) and not isinstance(c, requests.RequestException)
+    ]
     failure.__cause__ = without_frames(roots[-1]) if roots else None
     return failure
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Walk to the roots of a wrapped network error, `MaxRetryError.reason` and the like included."""
+    """
+    Walk to the roots of a wrapped network error, `MaxRetryError.reason` and the like included.
+    """
     seen: set[int] = set()
     heap: list[object] = [error]
     while heap:

@@ -1,4 +1,7 @@
-"""What categories are called: name by id, from a dict, a Series, a DataFrame, or a file with id and name."""
+"""
+What categories are called: name by id, from a dict, a Series, a DataFrame, or a file with id and
+name.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ def read_categories(source: Categories) -> dict[int, str]:
     Read what categories are called.
 
     Args:
-        source: A dict or a Series whose keys or whose values are all ids; a DataFrame or a file with the
-            columns `id` and `name`; of a workbook, the first visible sheet that has both.
+        source: A dict or a Series whose keys or whose values are all ids; a DataFrame or a file
+            with the columns `id` and `name`; of a workbook, the first visible sheet that has both.
 
     Returns:
         Name by id, without blanks around.
@@ -52,7 +55,9 @@ def read_categories(source: Categories) -> dict[int, str]:
     keys, values = (all(_ID.fullmatch(pair[at]) for pair in pairs) for at in (0, 1))
     if pairs and keys == values:
         why = "both are" if keys else "neither are"
-        raise ArgumentError(f"categories: either all keys or all values must be ids (whole numbers); {why}")
+        raise ArgumentError(
+            f"categories: either all keys or all values must be ids (whole numbers); {why}"
+        )
     return _by_id((("", *(pair if keys else pair[::-1])) for pair in pairs), "the table")
 
 
@@ -68,7 +73,11 @@ def _from_sheets(sheets: Iterable[Sheet], where: str) -> Iterator[tuple[str, str
                 for number, cells in records:
                     padded = [*cells, *[""] * len(titles)]
                     if any(cell.strip() for cell in cells) or isinstance(cells, MalformedLine):
-                        yield f" row {number}", getattr(cells, "line", padded[at_id]), padded[at_name]
+                        yield (
+                            f" row {number}",
+                            getattr(cells, "line", padded[at_id]),
+                            padded[at_name],
+                        )
                 return
     raise ArgumentError(f"categories: {where} has no columns id and name; give {_WHAT}")
 

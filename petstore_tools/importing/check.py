@@ -1,4 +1,7 @@
-"""What a file holds, what its journal and other imports say of each row, and what the import would cost."""
+"""
+What a file holds, what its journal and other imports say of each row, and what the import would
+cost.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,13 @@ from petstore_tools import spec
 from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import read_entries
-from petstore_tools.importing.journals import OtherImports, current, following, orphans, other_imports
+from petstore_tools.importing.journals import (
+    OtherImports,
+    current,
+    following,
+    orphans,
+    other_imports,
+)
 from petstore_tools.importing.matching import Merge, holds_most, is_another_file, merge
 from petstore_tools.importing.names import duplicates_in, hidden_in_names
 from petstore_tools.importing.options import ImportOptions
@@ -67,7 +76,8 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     journal = kept or table.rejects_of or _journal(folder, target, table, good)
     if table.rejects_of and not (folder / f"{journal}.lock").exists():
         raise JournalError(
-            f"this rejects file belongs to the import {journal}, whose journal is not on this machine"
+            f"this rejects file belongs to the import {journal}, whose journal is not on this "
+            "machine"
         )
     whole = not (table.rejects_of or kept)
     another_file = whole and is_another_file(read_entries(folder, target, journal_id=journal), good)
@@ -75,7 +85,9 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     table = replace(table, notes=(*filter(None, [note]), *table.notes))
     sheets = options.together
     siblings = orphans(folder, target, table.source.names) if sheets else []
-    siblings += [current(folder, replace(target, sheet=sheet)) for sheet in sheets if sheet != target.sheet]
+    siblings += [
+        current(folder, replace(target, sheet=sheet)) for sheet in sheets if sheet != target.sheet
+    ]
     return Opened(
         options,
         table,
@@ -102,7 +114,8 @@ def by_sheet(options: ImportOptions) -> list[ImportOptions]:
         tables = read_tables(source, options.columns, options.rules)
     shown = {table.source.name: _by_visibility(table, options)[0] for table in tables}
     together = {
-        sheet: Counter(row.content for row in rows if isinstance(row, Row)) for sheet, rows in shown.items()
+        sheet: Counter(row.content for row in rows if isinstance(row, Row))
+        for sheet, rows in shown.items()
     }
     return [replace(options, sheet=sheet, together=together) for sheet in together]
 
@@ -148,7 +161,11 @@ def _read_as_before(options: ImportOptions, folder: Path) -> Table:
 def _read(options: ImportOptions) -> Table:
     with options.readable() as source:
         return read_table(
-            source, options.columns, sheet=options.sheet, encoding=options.encoding, rules=options.rules
+            source,
+            options.columns,
+            sheet=options.sheet,
+            encoding=options.encoding,
+            rules=options.rules,
         )
 
 
@@ -157,12 +174,16 @@ def _by_visibility(table: Table, options: ImportOptions) -> tuple[list[_AnyRow],
     unasked = frozenset() if options.hidden else table.source.hidden
     split: tuple[list[_AnyRow], list[_AnyRow]] = ([], [])
     for number, row in enumerate(table.rows(), start=table.header_row + 1):
-        split[number in unasked].append(row)  # a row of a rejects file has another number of its own
+        split[number in unasked].append(
+            row
+        )  # a row of a rejects file has another number of its own
     return split
 
 
 def _journal(folder: Path, target: Target, table: Table, rows: Sequence[Row]) -> str:
-    """Return the journal of a file: its own, or that of a sheet that was renamed, whose rows it holds."""
+    """
+    Return the journal of a file: its own, or that of a sheet that was renamed, whose rows it holds.
+    """
     if found := current(folder, target):
         return found
     for name in orphans(folder, target, table.source.names) if target.sheet else ():
@@ -232,23 +253,31 @@ def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
     notes = [*opened.table.notes]
     if opened.options.from_journal is not None:
         name = opened.options.path
-        again = option(f'import_pets(data, name="{name}")', f"petstore-tools import - --name {name}")
+        again = option(
+            f'import_pets(data, name="{name}")', f"petstore-tools import - --name {name}"
+        )
         notes.append(
-            f"{name} is not a file that can be read again, so its rows come from the record of this import, "
-            f"without the rows that had problems. To import these, correct the data and run: {again}"
+            f"{name} is not a file that can be read again, so its rows come from the record of "
+            "this import, "
+            "without the rows that had problems. To import these, correct the data and run: "
+            f"{again}"
         )
     if opened.another_file:
-        notes.append("another file was imported under this name before: this file is treated as a new import")
+        notes.append(
+            "another file was imported under this name before: this file is treated as a new import"
+        )
     if opened.hidden:
         numbers = first_of([row.number for row in opened.hidden])
         count = pluralize(len(opened.hidden), "row")
         notes.append(
-            f"{count} hidden on the sheet, not sent: {numbers}; to send them: {option('hidden=True')}"
+            f"{count} hidden on the sheet, not sent: {numbers}; to send them: "
+            f"{option('hidden=True')}"
         )
     if to_send < unsent:
         without = option(f"first={opened.options.first}")
         notes.append(
-            f"{to_send:,} of {unsent:,} rows are sent now; run it again without {without} to send the rest"
+            f"{to_send:,} of {unsent:,} rows are sent now; run it again without {without} to "
+            "send the rest"
         )
     return notes
 
@@ -257,9 +286,14 @@ def _with_present(opened: Opened, entries: Sequence[Entry]) -> Opened:
     """Count hidden rows as present that were sent before, after the rows that are shown."""
     if not opened.hidden:
         return opened
-    partial, hidden = bool(opened.table.rejects_of), [row for row in opened.hidden if isinstance(row, Row)]
+    partial, hidden = (
+        bool(opened.table.rejects_of),
+        [row for row in opened.hidden if isinstance(row, Row)],
+    )
     shown = {id(entry) for entry, _ in merge(entries, opened.good, partial=partial).known}
-    known = merge([entry for entry in entries if id(entry) not in shown], hidden, partial=partial).known
+    known = merge(
+        [entry for entry in entries if id(entry) not in shown], hidden, partial=partial
+    ).known
     sent = {id(row) for entry, row in known if entry.state in ("created", "unknown", "sending")}
     present = [row for row in hidden if id(row) in sent]
     good = sorted([*opened.good, *present], key=lambda row: row.number)
@@ -269,7 +303,10 @@ def _with_present(opened: Opened, entries: Sequence[Entry]) -> Opened:
 
 
 def _duplicates(opened: Opened, entries: Sequence[Entry], others: OtherImports) -> list[Row]:
-    """Return rows whose values an earlier row has, or a row of a sheet that is imported before this one."""
+    """
+    Return rows whose values an earlier row has, or a row of a sheet that is imported before this
+    one.
+    """
     sheets = opened.options.together
     before = takewhile(lambda sheet: sheet != opened.options.sheet, sheets)
     seen = others.of_siblings.keys() | {content for sheet in before for content in sheets[sheet]}
@@ -285,11 +322,17 @@ def _duplicates(opened: Opened, entries: Sequence[Entry], others: OtherImports) 
 def _matched(
     options: ImportOptions, merged: Merge, others: OtherImports, inventory: Counter[PetValues]
 ) -> tuple[Merge, tuple[Row, ...]]:
-    """Return new rows that match animals which exist already, and what is added: skipped ones as asked."""
-    # what a sibling created and still holds makes an equal row here a duplicate; else the animal exists
+    """
+    Return new rows that match animals which exist already, and what is added: skipped ones as
+    asked.
+    """
+    # what a sibling created and still holds makes an equal row here a duplicate; else the animal
+    # exists
     sheets = options.together.items()
     beside = sum((rows for sheet, rows in sheets if sheet != options.sheet), Counter[PetValues]())
-    existing = Existing(others.existing + (others.of_siblings - beside) | inventory, others.defaults)
+    existing = Existing(
+        others.existing + (others.of_siblings - beside) | inventory, others.defaults
+    )
     matching = {id(row): row for row, _ in merged.new if existing.take(row.content)}
     if options.existing == "skip":
         new = tuple(pair for pair in merged.new if id(pair[0]) not in matching)
@@ -299,7 +342,10 @@ def _matched(
 
 
 def _baseline(inventory: Inventory, options: ImportOptions, creates: int) -> tuple[int, list[str]]:
-    """Return what the baseline may cost (a tenth of the creates, at least ten), and whether it is enough."""
+    """
+    Return what the baseline may cost (a tenth of the creates, at least ten), and whether it is
+    enough.
+    """
     most = max(MIN_BASELINE_REQUESTS, creates // ROWS_A_BASELINE_REQUEST)
     animals, how = inventory.learnt.sizes.get(""), option("baseline=True", "--baseline")
     needed = ceil((animals or 0) / spec.LIMIT_MAX)
@@ -307,8 +353,10 @@ def _baseline(inventory: Inventory, options: ImportOptions, creates: int) -> tup
         return (max(most, needed) if options.baseline else 0), []
     if needed > most:
         return 0, [
-            f"the rows are not compared with the {animals:,} animals that exist, so those that exist already "
-            f"are created again; to compare them first, with about {pluralize(needed, 'request')}: {how}"
+            f"the rows are not compared with the {animals:,} animals that exist, so those that "
+            "exist already "
+            "are created again; to compare them first, with about "
+            f"{pluralize(needed, 'request')}: {how}"
         ]
     if animals is not None:
         return most, []

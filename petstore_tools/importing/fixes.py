@@ -13,7 +13,11 @@ from petstore_tools.tabular.cells import label_of
 from petstore_tools.text import option, pluralize
 
 LINES: Final = 15
-_RANGES, _VALUES, _LENGTH = 5, 2, 40  # ranges of rows, values, and characters of a value that a line shows
+_RANGES, _VALUES, _LENGTH = (
+    5,
+    2,
+    40,
+)  # ranges of rows, values, and characters of a value that a line shows
 _SUGGESTION: Final = "did you mean "
 
 
@@ -41,7 +45,9 @@ class Fix:
     def __str__(self) -> str:
         count = f"{pluralize(len(self.rows), 'row')} ({self.numbers()})"
         if not self.column:
-            return f"{count}: {self.rule if len(self.rows) == 1 else _plural(self.rule)} → {self.help}"
+            return (
+                f"{count}: {self.rule if len(self.rows) == 1 else _plural(self.rule)} → {self.help}"
+            )
         cells = f"{count}: column {self.column}{self.cells(_VALUES)}"
         if self.help.startswith(_SUGGESTION):
             return f"{cells} → {self.help.removeprefix(_SUGGESTION)}"
@@ -56,11 +62,18 @@ class Fix:
         return ", ".join(ranges[:_RANGES]) + (", …" if len(ranges) > _RANGES else "")
 
     def cells(self, most: int) -> str:
-        """Return the most frequent cells as typed: ` 'Dogs', 'Cats', 3 more`; "" where they are empty."""
+        """
+        Return the most frequent cells as typed: ` 'Dogs', 'Cats', 3 more`; "" where they are empty.
+        """
         typed = [
-            value for value in sorted(self.values, key=lambda value: -self.values[value]) if value.strip()
+            value
+            for value in sorted(self.values, key=lambda value: -self.values[value])
+            if value.strip()
         ]
-        shown = [repr(value if len(value) <= _LENGTH else value[:_LENGTH] + "…") for value in typed[:most]]
+        shown = [
+            repr(value if len(value) <= _LENGTH else value[:_LENGTH] + "…")
+            for value in typed[:most]
+        ]
         more = [f"{len(typed) - most:,} more"] if len(typed) > most else []
         return " " + ", ".join(shown + more) if typed else ""
 
@@ -95,13 +108,19 @@ def group(problems: Iterable[RowProblem]) -> list[Fix]:
 
 
 def lines(fixes: Sequence[Fix], most: int = LINES) -> list[str]:
-    """Return at most so many lines for people; where there are more groups, the last line holds the rest."""
+    """
+    Return at most so many lines for people; where there are more groups, the last line holds the
+    rest.
+    """
     if len(fixes) <= most:
         return [str(fix) for fix in fixes]
     rest = fixes[most - 1 :]
     rows = pluralize(sum(len(fix.rows) for fix in rest), "row")
     each = option("preview.problems_frame", "--dry-run --json")
-    return [*map(str, fixes[: most - 1]), f"{rows}: {len(rest):,} more problems → {each} shows each row"]
+    return [
+        *map(str, fixes[: most - 1]),
+        f"{rows}: {len(rest):,} more problems → {each} shows each row",
+    ]
 
 
 def _ranges(rows: Sequence[int]) -> Iterator[str]:
@@ -115,4 +134,7 @@ def _ranges(rows: Sequence[int]) -> Iterator[str]:
 
 def _plural(rule: str) -> str:
     verb, _, rest = rule.partition(" ")
-    return SEVERAL.get(rule) or f"{ {'is': 'are', 'has': 'have', 'holds': 'hold'}.get(verb, verb) } {rest}"
+    return (
+        SEVERAL.get(rule)
+        or f"{ {'is': 'are', 'has': 'have', 'holds': 'hold'}.get(verb, verb) } {rest}"
+    )

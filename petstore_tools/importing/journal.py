@@ -36,8 +36,8 @@ class Journal:
     """
     The rows of one import and their states; open it with `open_journal`.
 
-    Threads may share it. States change only as `row_states.TRANSITIONS` allows. The file is created with the
-    first rows or the baseline, so an import that was refused leaves none.
+    Threads may share it. States change only as `row_states.TRANSITIONS` allows. The file is created
+    with the first rows or the baseline, so an import that was refused leaves none.
 
     Args:
         path: The file.
@@ -61,7 +61,9 @@ class Journal:
     def states(self) -> Counter[str]:
         """Count the rows that the file of this run holds, by state."""
         with self._using() as db:
-            counts = db.execute(f"SELECT {READ_STATE}, count(*) FROM row WHERE wanted = 2 GROUP BY 1")
+            counts = db.execute(
+                f"SELECT {READ_STATE}, count(*) FROM row WHERE wanted = 2 GROUP BY 1"
+            )
             return Counter(dict(counts))
 
     def add_rows(
@@ -75,7 +77,8 @@ class Journal:
         send_skipped: bool = False,
     ) -> None:
         """
-        Add the rows of a file: new ones are unsent, rejected ones unsent again, all at their present places.
+        Add the rows of a file: new ones are unsent, rejected ones unsent again, all at their
+            present places.
 
         Args:
             merged: What the file adds.
@@ -108,7 +111,9 @@ class Journal:
                 never_sent = (STORED_UNSENT, "rejected", "skipped")
                 db.execute("DELETE FROM row WHERE wanted = 0 AND state IN (?, ?, ?)", never_sent)
                 db.execute("UPDATE row SET wanted = 0")
-            db.executemany("UPDATE row SET wanted = 2, number = ?, cells = ? WHERE rowid = ?", known)
+            db.executemany(
+                "UPDATE row SET wanted = 2, number = ?, cells = ? WHERE rowid = ?", known
+            )
             db.executemany(
                 "INSERT INTO row"
                 " (name, category_id, status, occurrence, number, cells, changed_at, state, wanted)"
@@ -116,7 +121,10 @@ class Journal:
                 new,
             )
             db.execute(
-                "UPDATE row SET state = ?, detail = '', changed_at = ? WHERE wanted = 2 AND state IN (?, ?)",
+                (
+                    "UPDATE row SET state = ?, detail = '', changed_at = ? WHERE wanted = 2 AND "
+                    "state IN (?, ?)"
+                ),
                 (STORED_UNSENT, now, "rejected", "skipped" if send_skipped else "rejected"),
             )
 
@@ -129,13 +137,16 @@ class Journal:
         """
         with self._transaction() as db:
             for entry, outcome in outcomes:
-                (old,) = db.execute(f"SELECT {READ_STATE} FROM row WHERE rowid = ?", (entry.key,)).fetchone()
+                (old,) = db.execute(
+                    f"SELECT {READ_STATE} FROM row WHERE rowid = ?", (entry.key,)
+                ).fetchone()
                 if outcome.state not in TRANSITIONS[old]:
                     what = f"row {entry.number} of the journal {self.id}"
                     raise JournalError(f"{what} is {old} and cannot become {outcome.state}")
                 state, candidates = stored(outcome.state), json.dumps(outcome.candidates)
                 db.execute(
-                    "UPDATE row SET state = ?, pet_id = ?, detail = ?, candidates = ?, changed_at = ?"
+                    "UPDATE row SET state = ?, pet_id = ?, detail = ?, candidates = ?, "
+                    "changed_at = ?"
                     " WHERE rowid = ?",
                     (state, outcome.pet_id, outcome.detail, candidates, now, entry.key),
                 )
@@ -145,7 +156,10 @@ class Journal:
         if self._db is not None:
             with self._using() as db:
                 db.execute(
-                    "UPDATE row SET state = 'unknown', detail = ?, changed_at = ? WHERE state = 'sending'",
+                    (
+                        "UPDATE row SET state = 'unknown', detail = ?, changed_at = ? WHERE state "
+                        "= 'sending'"
+                    ),
                     (LOST_REASON, now),
                 )
 
@@ -162,7 +176,9 @@ class Journal:
 
     @property
     def baseline(self) -> frozenset[int] | None:
-        """Ids of the animals that existed before the first create, None where they were not listed."""
+        """
+        Ids of the animals that existed before the first create, None where they were not listed.
+        """
         with self._using() as db:
             row = db.execute("SELECT ids FROM baseline").fetchone()
         return None if row is None else frozenset(array("q", row[0]))
@@ -186,7 +202,9 @@ class Journal:
 
     @property
     def written(self) -> frozenset[str]:
-        """Digests of the result files that its runs wrote: a file with another one was changed since."""
+        """
+        Digests of the result files that its runs wrote: a file with another one was changed since.
+        """
         return frozenset(name.removeprefix("file:") for name in self._facts("file:"))
 
     def note_written(self, digest: str) -> None:
@@ -195,7 +213,9 @@ class Journal:
 
     def _facts(self, prefix: str) -> dict[str, str]:
         with self._using() as db:
-            return dict(db.execute("SELECT name, value FROM about WHERE name LIKE ?", (f"{prefix}%",)))
+            return dict(
+                db.execute("SELECT name, value FROM about WHERE name LIKE ?", (f"{prefix}%",))
+            )
 
     def _keep(self, name: str, value: str) -> None:
         with self._using() as db:
@@ -233,7 +253,9 @@ class Journal:
 
 
 @contextmanager
-def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: float) -> Iterator[Journal]:
+def open_journal(
+    folder: Path, target: Target, *, journal_id: str = "", now: float
+) -> Iterator[Journal]:
     """
     Open the journal of an import, or prepare to create it; one run at a time.
 
@@ -244,8 +266,8 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
         now: Unix seconds.
 
     Raises:
-        JournalError: In use by another run, empty, damaged, of another target, or gone although it was
-            created before. Nothing was sent.
+        JournalError: In use by another run, empty, damaged, of another target, or gone although it
+            was created before. Nothing was sent.
     """
     name = journal_id or target.id
     path = folder / f"{name}.db"
@@ -254,7 +276,8 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
         (was_made,) = lock.execute("PRAGMA user_version").fetchone()
         if was_made and not path.exists():
             raise JournalError(
-                f"the journal {name} of this import is missing, so it is not known what it created. Put the "
+                f"the journal {name} of this import is missing, so it is not known what it "
+                "created. Put the "
                 f"file back, or delete {name}.lock in the state folder to start again"
             )
         if path.exists():
@@ -270,8 +293,13 @@ def open_journal(folder: Path, target: Target, *, journal_id: str = "", now: flo
                     (folder / f"{name}.lock").unlink(missing_ok=True)
 
 
-def read_entries(folder: Path, target: Target, *, journal_id: str = "", wanted: int = 0) -> list[Entry]:
-    """Return the rows of a journal (`Journal.entries`), none where it was never created; a run may go on."""
+def read_entries(
+    folder: Path, target: Target, *, journal_id: str = "", wanted: int = 0
+) -> list[Entry]:
+    """
+    Return the rows of a journal (`Journal.entries`), none where it was never created; a run may go
+    on.
+    """
     path = folder / f"{journal_id or target.id}.db"
     if not path.exists():
         return []

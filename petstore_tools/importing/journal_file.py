@@ -1,4 +1,6 @@
-"""The file of a journal: its tables, created as a whole, and opened only where it can be trusted."""
+"""
+The file of a journal: its tables, created as a whole, and opened only where it can be trusted.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ CREATE UNIQUE INDEX row_identity ON row (name, category_id, ifnull(status, ''), 
 CREATE INDEX row_state ON row (state, number)
 """
 _FORMAT: Final = "2"
-# on disk an unsent row is called as version 0.1 called it: one word in all journals, whoever wrote them
+# on disk an unsent row is called as version 0.1 called it: one word in all journals, whoever wrote
+# them
 STORED_UNSENT: Final = "pending"
 READ_STATE: Final = f"CASE state WHEN '{STORED_UNSENT}' THEN 'unsent' ELSE state END"
 # what sqlite3 and the decoding of facts raise over a file that is damaged, locked, or no journal
@@ -83,7 +86,8 @@ def reading(
 
     Args:
         path: The file.
-        target: What it must be of, None where any journal will do and the whole file need not be checked.
+        target: What it must be of, None where any journal will do and the whole file need not be
+            checked.
         busy_s: How long it may be locked before it counts as one that cannot be read.
 
     Raises:
@@ -102,13 +106,16 @@ def _usable(path: Path) -> Iterator[None]:
         yield
     except _UNUSABLE as error:
         raise JournalError(
-            f"the journal {path.stem} of this import cannot be trusted ({error}), so it is not known which "
+            f"the journal {path.stem} of this import cannot be trusted ({error}), so it is not "
+            "known which "
             "animals exist already. Nothing was sent"
         ) from error
 
 
 def _facts(db: sqlite3.Connection, target: Target | None) -> dict[str, str]:
-    """Return what a journal keeps of itself; ValueError where it cannot be trusted to be of a target."""
+    """
+    Return what a journal keeps of itself; ValueError where it cannot be trusted to be of a target.
+    """
     facts: dict[str, str] = dict(db.execute("SELECT name, value FROM about").fetchall())
     if facts.get("format") != _FORMAT:
         raise ValueError("its format is not known")
@@ -127,7 +134,8 @@ def read_rows(db: sqlite3.Connection, *, wanted: int = 0) -> list[Entry]:
     facts = db.execute("SELECT name, value FROM about WHERE name LIKE 'titles:%'")
     titles = {name.removeprefix("titles:"): tuple(json.loads(value)) for name, value in facts}
     rows = db.execute(
-        "SELECT cells, candidates, name, category_id, status, rowid AS key, occurrence, number, pet_id,"
+        "SELECT cells, candidates, name, category_id, status, rowid AS key, occurrence, "
+        "number, pet_id,"
         f" detail, changed_at, wanted, {READ_STATE} AS state FROM row WHERE wanted >= ?"
         " ORDER BY number, occurrence",
         (wanted,),

@@ -1,4 +1,7 @@
-"""The journals of a state folder together: what other imports did, which there are, and forgetting one."""
+"""
+The journals of a state folder together: what other imports did, which there are, and forgetting
+one.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +47,16 @@ class OtherImports:
     def notes(self) -> tuple[str, ...]:
         """What a person should know of them."""
         return tuple(
-            f"the journal {name} of another import cannot be read, so its animals are not known. If it is "
+            f"the journal {name} of another import cannot be read, so its animals are not "
+            "known. If it is "
             f"damaged for good, remove it: petstore-tools imports forget {name}"
             for name in self.unreadable
         )
 
 
-def other_imports(folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()) -> OtherImports:
+def other_imports(
+    folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()
+) -> OtherImports:
     """
     Read the journals of other imports to the same place.
 
@@ -102,8 +108,8 @@ def current(folder: Path, target: Target) -> str:
     """
     Return the name of the journal that an import goes on with, "" where it has none.
 
-    That is the last where a file took over the name of another. A sheet may have one under another name that
-    it took over (`orphans`), a DataFrame one that 0.1 kept for its name in this folder.
+    That is the last where a file took over the name of another. A sheet may have one under another
+    name that it took over (`orphans`), a DataFrame one that 0.1 kept for its name in this folder.
 
     Args:
         folder: Where journals live.
@@ -135,7 +141,11 @@ def _of_workbook(folder: Path, target: Target) -> list[tuple[str, str]]:
     """Return the names and sheets of the journals of a file."""
     place = {**place_of(target), "path": str(target.path)}
     found, _ = _read_each(folder, lambda _id, _db, facts: facts)
-    return [(name, facts.get("sheet", "")) for name, facts in found.items() if place.items() <= facts.items()]
+    return [
+        (name, facts.get("sheet", ""))
+        for name, facts in found.items()
+        if place.items() <= facts.items()
+    ]
 
 
 def _last(folder: Path, journal_id: str) -> str:
@@ -167,8 +177,8 @@ class JournalInfo:
         id: Its name.
         target: What it is for.
         changed_at: Unix seconds of its last change.
-        states: Rows by state; `ambiguous` are unknown ones that only a person can decide. Rows with problems
-            count as rejected.
+        states: Rows by state; `ambiguous` are unknown ones that only a person can decide. Rows with
+            problems count as rejected.
         bad_rows: Rows with problems that its file had.
         reading: How its source is read, by option.
     """
@@ -201,15 +211,20 @@ def _info(journal_id: str, db: sqlite3.Connection, facts: Mapping[str, str]) -> 
     bad_rows = int(facts.get("bad_rows", 0))
     states["rejected"] += bad_rows
     at = max(changed_at or 0.0, float(facts.get("adopted_at", facts["made_at"])))
-    target = Target(facts["environment"], facts["base_url"], Path(facts["path"]), facts.get("sheet", ""))
-    return JournalInfo(journal_id, target, at, states, bad_rows, json.loads(facts.get("reading", "{}")))
+    target = Target(
+        facts["environment"], facts["base_url"], Path(facts["path"]), facts.get("sheet", "")
+    )
+    return JournalInfo(
+        journal_id, target, at, states, bad_rows, json.loads(facts.get("reading", "{}"))
+    )
 
 
 def with_header(folder: Path, header: Sequence[str]) -> list[JournalInfo]:
     """Return the journals whose sources had these titles, the last changed first."""
     text = json.dumps(header)
     found, _ = _read_each(
-        folder, lambda name, db, facts: _info(name, db, facts) if facts.get("header") == text else None
+        folder,
+        lambda name, db, facts: _info(name, db, facts) if facts.get("header") == text else None,
     )
     return sorted(filter(None, found.values()), key=lambda journal: -journal.changed_at)
 
@@ -237,7 +252,9 @@ def find_any(folder: Path, import_id: str) -> tuple[str, JournalInfo | JournalEr
     """
     found, unreadable = list_journals(folder)
     known: dict[str, JournalInfo | JournalError] = {**unreadable, **{j.id: j for j in found}}
-    matching = [name for name in known if name == import_id] or [n for n in known if n.startswith(import_id)]
+    matching = [name for name in known if name == import_id] or [
+        n for n in known if n.startswith(import_id)
+    ]
     if len(matching) != 1 or not import_id:  # an unset variable of a shell names none
         what = "several imports begin" if len(matching) > 1 else "no import begins"
         raise SettingsError(f"{what} with {import_id!r}: petstore-tools imports lists them")
@@ -254,5 +271,7 @@ def forget(folder: Path, journal_id: str) -> None:
     with run_lock(folder, journal_id):
         for path in folder.glob(f"{journal_id}.db*"):
             path.unlink()
-    for path in folder.glob(f"{journal_id}.lock*"):  # last: until then the journal counts as vanished
+    for path in folder.glob(
+        f"{journal_id}.lock*"
+    ):  # last: until then the journal counts as vanished
         path.unlink()

@@ -47,7 +47,8 @@ def list_inventory(
     try:
         for page in pages:
             animals += [
-                (row["id"], PetValues(row["name"], row["categoryId"], row.get("status"))) for row in page.rows
+                (row["id"], PetValues(row["name"], row["categoryId"], row.get("status")))
+                for row in page.rows
             ]
     except (ApiError, TransportError):
         if max_requests is None or pages.listing.requests < max_requests:
@@ -66,8 +67,8 @@ def reconcile_unknown(
     """
     Find out what became of the unknown rows by one listing of the inventory.
 
-    Where another import awaits the answer to an equal row, or has lost it, that import gets as long as this
-    one has waited; then it is for a person to decide which row has the animal.
+    Where another import awaits the answer to an equal row, or has lost it, that import gets as long
+    as this one has waited; then it is for a person to decide which row has the animal.
 
     Args:
         inventory: What is listed.
@@ -80,7 +81,9 @@ def reconcile_unknown(
         What became of each row; nothing where no row is unknown or the listing is not complete.
     """
     client = inventory.client
-    unknown = [e for e in journal.entries() if e.state == "unknown" and (ambiguous or not e.candidates)]
+    unknown = [
+        e for e in journal.entries() if e.state == "unknown" and (ambiguous or not e.candidates)
+    ]
     outcomes: list[tuple[Entry, Outcome]] = []
     starts_at = reconcilable_at(client, unknown)
     for is_last in (False, True) if unknown else ():
@@ -90,7 +93,9 @@ def reconcile_unknown(
             if animals is None:
                 return []
             others = other_imports(folder, journal.target, but=journal.id)
-            owned = {e.pet_id for e in journal.entries() if e.pet_id is not None} | others.owned.keys()
+            owned = {
+                e.pet_id for e in journal.entries() if e.pet_id is not None
+            } | others.owned.keys()
             outcomes = find_outcomes(
                 unknown,
                 animals,
@@ -104,7 +109,11 @@ def reconcile_unknown(
                 journal.transition(outcomes, now=client.clock.now())
                 became = Counter(outcome.state for _, outcome in outcomes)
                 counts = ", ".join(f"{count:,} {state}" for state, count in sorted(became.items()))
-                _log.info("Reconciled %s by a listing: %s.", pluralize(len(unknown), "unknown row"), counts)
+                _log.info(
+                    "Reconciled %s by a listing: %s.",
+                    pluralize(len(unknown), "unknown row"),
+                    counts,
+                )
                 break
         starts_at = client.clock.now() + client.reconcile_after_s
     return [outcome for _, outcome in outcomes]
@@ -128,7 +137,9 @@ def _wait_until(client: Client, at: float, call_options: CallOptions, rows: int)
 
 
 def _wait_for_lock(client: Client, call_options: CallOptions) -> None:
-    call_options.on_wait(Wait(client.clock.now() + LOCKED_S, "another import that reconciles its rows"))
+    call_options.on_wait(
+        Wait(client.clock.now() + LOCKED_S, "another import that reconciles its rows")
+    )
     client.gate.pause(LOCKED_S, call_options)
 
 
@@ -140,7 +151,9 @@ def reconcile_import(inventory: Inventory, folder: Path, info: JournalInfo) -> l
         JournalError: A run of it is under way.
         QuotaError, ApiError, TransportError: The listing failed; nothing has changed.
     """
-    with open_journal(folder, info.target, journal_id=info.id, now=inventory.client.clock.now()) as journal:
+    with open_journal(
+        folder, info.target, journal_id=info.id, now=inventory.client.clock.now()
+    ) as journal:
         return reconcile_unknown(inventory, folder, journal, CallOptions(), ambiguous=True)
 
 
@@ -156,7 +169,8 @@ def decide(client: Client, folder: Path, info: JournalInfo, row: int, pet_id: in
         pet_id: Id of its animal, None where it has none.
 
     Raises:
-        JournalError: A run of it is under way, or the row is not unknown, or the id is another row's.
+        JournalError: A run of it is under way, or the row is not unknown, or the id is another
+            row's.
     """
     now = client.clock.now()
     place = place_lock(folder, info.target, lambda: client.gate.pause(LOCKED_S))
@@ -171,13 +185,17 @@ def decide(client: Client, folder: Path, info: JournalInfo, row: int, pet_id: in
                 + ". Run the import once with the file that holds the row you mean, then decide"
             )
         if not unknown:
-            raise JournalError(f"row {row} of import {info.id} is not unknown: there is nothing to decide")
+            raise JournalError(
+                f"row {row} of import {info.id} is not unknown: there is nothing to decide"
+            )
         if pet_id is None:
             outcome = Outcome("unsent")
         else:
             owners = {e.pet_id: f"row {e.number}" for e in entries if e.pet_id is not None}
             others = other_imports(folder, journal.target, but=journal.id).owned
-            owners |= {owned: f"a row of import {journal_id}" for owned, journal_id in others.items()}
+            owners |= {
+                owned: f"a row of import {journal_id}" for owned, journal_id in others.items()
+            }
             if pet_id in owners:
                 raise JournalError(f"id {pet_id} belongs to {owners[pet_id]} already")
             outcome = Outcome("created", pet_id, "decided by a person")

@@ -1,4 +1,7 @@
-"""Pure: which row is which when a file comes again: by its cells and values, not by its position alone."""
+"""
+Pure: which row is which when a file comes again: by its cells and values, not by its position
+alone.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from typing import Final
 from petstore_tools.importing.row_states import Entry, State
 from petstore_tools.importing.rows import PetValues, Row
 
-MOST_SHARED: Final = 0.1  # of its rows, and of the journal's, that another file under the same name may share
+MOST_SHARED: Final = (
+    0.1  # of its rows, and of the journal's, that another file under the same name may share
+)
 # of equal rows, these are found in a file before those that were not sent
 _FIRST: Final[dict[State, int]] = {"created": 0, "unknown": 1, "sending": 1}
 
@@ -78,7 +83,9 @@ def merge(
             waiting[entry.content].append(entry)
     in_order = sorted(entries, key=lambda entry: entry.occurrence)
     next_occurrence = {entry.content: entry.occurrence + 1 for entry in in_order}
-    known = [(pair.exists_as, pair.row) for pair in claimed if pair.exists_as.content == pair.row.content]
+    known = [
+        (pair.exists_as, pair.row) for pair in claimed if pair.exists_as.content == pair.row.content
+    ]
     known_rows, places = {id(row) for _, row in known}, {id(row): at for at, row in enumerate(rows)}
     unseen: list[Row] = []
     for row in (row for row in rows if id(row) not in known_rows):
@@ -132,8 +139,12 @@ def is_stale(entry: Entry) -> bool:
 
 
 def holds_most(entries: Sequence[Entry], rows: Sequence[Row]) -> bool:
-    """Say whether most of what a journal created, or may have, is in a file: then it is that file's."""
-    sent = [entry for entry in entries if entry.state in ("created", "unknown", "sending")] or entries
+    """
+    Say whether most of what a journal created, or may have, is in a file: then it is that file's.
+    """
+    sent = [
+        entry for entry in entries if entry.state in ("created", "unknown", "sending")
+    ] or entries
     return 2 * _shared(sent, rows) > len(sent)
 
 
@@ -141,9 +152,12 @@ def is_another_file(entries: Sequence[Entry], rows: Sequence[Row]) -> bool:
     """
     Say whether a file only bears the name of the one that the journal is of.
 
-    It does where over 90 % of the created rows are gone from it and over 90 % of its own rows are not in the
-    journal: neither their cells as typed, which other options do not change, nor their three values, which
-    an added column does not change. While a row is unknown it does not: that row must be reconciled first.
+    It does where over 90 % of the created rows are gone from it and over 90 % of its own rows are
+    not in the
+    journal: neither their cells as typed, which other options do not change, nor their three
+        values, which
+    an added column does not change. While a row is unknown it does not: that row must be reconciled
+        first.
     """
     if any(entry.state in ("unknown", "sending") for entry in entries):
         return False
@@ -171,17 +185,24 @@ def _hold(
     """
     Pair each vanished entry with an unseen row that may be its edit, as far as anyone can tell.
 
-    An edit has the same cells, read under other options; or keeps the name and one other value; or its place
-    between unchanged neighbours. In a rejects file it bears the number of the created row.
+    An edit has the same cells, read under other options; or keeps the name and one other value; or
+    its place between unchanged neighbours. In a rejects file it bears the number of the created
+    row.
     """
     if not vanished or not unseen:
         return []
     if partial:
         return _pair(vanished, unseen, lambda either: (either.number,))
     places = _places(entries, {id(entry): id(entry) for entry, _ in known}, vanished)
-    places |= _places([*unseen, *(row for _, row in known)], {id(r): id(e) for e, r in known}, unseen)
+    places |= _places(
+        [*unseen, *(row for _, row in known)], {id(r): id(e) for e, r in known}, unseen
+    )
     held: list[Held] = []
-    for likeness in (lambda either: (either.cells,), _values_kept, lambda either: places.get(id(either), ())):
+    for likeness in (
+        lambda either: (either.cells,),
+        _values_kept,
+        lambda either: places.get(id(either), ()),
+    ):
         paired, taken = {id(h.exists_as) for h in held}, {id(h.row) for h in held}
         rest = [entry for entry in vanished if id(entry) not in paired]
         held += _pair(rest, [row for row in unseen if id(row) not in taken], likeness)
@@ -189,7 +210,9 @@ def _hold(
 
 
 def _pair(
-    entries: Sequence[Entry], rows: Sequence[Row], likeness: Callable[[Entry | Row], tuple[object, ...]]
+    entries: Sequence[Entry],
+    rows: Sequence[Row],
+    likeness: Callable[[Entry | Row], tuple[object, ...]],
 ) -> list[Held]:
     """Pair entries with rows that share a likeness, each at most once, in order."""
     alike: dict[object, deque[Row]] = defaultdict(deque)
@@ -218,7 +241,8 @@ def _places(
     things: Sequence[Entry | Row], unchanged: Mapping[int, int], changed: Sequence[Entry | Row]
 ) -> dict[int, tuple[object, ...]]:
     """
-    Return the place of each changed entry or row: its unchanged neighbours, and which of how many between.
+    Return the place of each changed entry or row: its unchanged neighbours, and which of how many
+        between.
 
     An end of the file is a neighbour, too, but not both.
     """

@@ -1,4 +1,6 @@
-"""Pure: what nobody sees in a name on a sheet: it is sent as typed, and cannot be changed afterwards."""
+"""
+Pure: what nobody sees in a name on a sheet: it is sent as typed, and cannot be changed afterwards.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from petstore_tools.text import pluralize
 
 SHOWN: Final = 5  # rows named of each kind
 _BREAKS: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_JOINERS: Final = "\u200c\u200d"  # they belong between the parts of an emoji, and into Persian words
+_JOINERS: Final = (
+    "\u200c\u200d"  # they belong between the parts of an emoji, and into Persian words
+)
 _KINDS: Final = {
     "with blanks around": re.compile(r"\A\s|\s\Z"),
     "with a line break": re.compile(f"[{_BREAKS}]"),

@@ -10,7 +10,18 @@ from functools import cached_property, wraps
 from inspect import cleandoc, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, get_args
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    get_args,
+)
 
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.values import ValueRules
@@ -27,7 +38,9 @@ if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
 
 Existing = Literal["ask", "skip", "send"]
-RECIPE: Final[Mapping[str, type | tuple[type, ...]]] = {  # how a source is read, and what a recipe writes
+RECIPE: Final[
+    Mapping[str, type | tuple[type, ...]]
+] = {  # how a source is read, and what a recipe writes
     "sheet": str,
     "columns": dict,
     "categories": (str, dict),
@@ -59,16 +72,18 @@ class ImportOptions:
     What is imported, and how.
 
     Attributes:
-        source: A text such as .csv or a workbook (`tabular.formats.FORMATS`), its bytes, an open file or a
-            DataFrame; delimiter, encoding and header row are found.
+        source: A text such as .csv or a workbook (`tabular.formats.FORMATS`), its bytes, an open
+            file or a DataFrame; delimiter, encoding and header row are found.
         name: What bytes or a DataFrame are called: the same name goes on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
-        columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not tell.
-        categories: What the categories are called, so that a cell may hold a name instead of an id: a dict,
-            a Series, a DataFrame, or a file with the columns `id` and `name`.
+        columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not
+            tell.
+        categories: What the categories are called, so that a cell may hold a name instead of an id:
+            a dict, a Series, a DataFrame, or a file with the columns `id` and `name`.
         statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case;
             `{"n/a": ""}` is no status.
-        defaults: Value by field for empty cells and missing columns, such as `{"status": "available"}`;
+        defaults: Value by field for empty cells and missing columns, such as `{"status":
+            "available"}`;
             `name` takes none.
         encoding: Of a text file, such as `cp1250`; None: it is found.
         trim: Take blanks off both ends of names.
@@ -79,13 +94,15 @@ class ImportOptions:
         strict: Send nothing while a row has a problem.
         allow_bad: Go on although more than half of the rows have problems.
         send_edited: Send rows that look like created ones edited since, as further animals.
-        recipe: How a source is read: a file that `--save-recipe` wrote, or the ID of an earlier import (its
-            sheet is not taken over); what is given beside it counts more.
+        recipe: How a source is read: a file that `--save-recipe` wrote, or the ID of an earlier
+            import (its sheet is not taken over); what is given beside it counts more.
         drop_duplicates: Of rows with the same three values, send one.
-        existing: What happens to new rows that match an animal which exists already, by another import or
-            in the inventory: `skip` leaves them out, `send` creates them anyway, `ask` refuses the import.
-        baseline: List the inventory before the first create, to find rows whose animals exist already; None:
-            where this takes at most a tenth of the requests, or ten.
+        existing: What happens to new rows that match an animal which exists already, by another
+            import or
+            in the inventory: `skip` leaves them out, `send` creates them anyway, `ask` refuses the
+                import.
+        baseline: List the inventory before the first create, to find rows whose animals exist
+            already; None: where this takes at most a tenth of the requests, or ten.
         reserve: Requests of each day kept for others; default 20, or a tenth of a smaller day.
         wait: Wait for the next day's quota instead of stopping.
         progress: False: nothing is printed; True: a bar; a function: called with Progress.
@@ -115,8 +132,8 @@ class ImportOptions:
     reserve: int | None = None
     wait: bool = False
     progress: bool | Callable[[Progress], None] | None = None
-    # set by the toolkit alone: values of the rows of all sheets that are imported one after the other, by
-    # sheet; and the journal that a DataFrame is read back from
+    # set by the toolkit alone: values of the rows of all sheets that are imported one after the
+    # other, by sheet; and the journal that a DataFrame is read back from
     together: Mapping[str, Counter[PetValues]] = field(default_factory=dict)
     from_journal: JournalInfo | None = None
 
@@ -129,11 +146,14 @@ class ImportOptions:
         try:
             str(self.path).encode()
         except UnicodeEncodeError as error:
-            raise SheetError("the name of the file has characters that are no text: rename it") from error
+            raise SheetError(
+                "the name of the file has characters that are no text: rename it"
+            ) from error
         if self.is_file:
             if name is not None:
                 raise SheetError(
-                    f"{option('name=', '--name')} is for data that is not a file; {self.path.name} has a "
+                    f"{option('name=', '--name')} is for data that is not a file; "
+                    f"{self.path.name} has a "
                     "name already"
                 )
             return
@@ -144,12 +164,17 @@ class ImportOptions:
             object.__setattr__(self, "source", source)  # a file is read once
         if not isinstance(source, bytes) and not hasattr(source, "columns"):
             what = type(source).__name__
-            raise SheetError(f"a path, bytes, an open file or a DataFrame can be imported, not {what}")
+            raise SheetError(
+                f"a path, bytes, an open file or a DataFrame can be imported, not {what}"
+            )
         if not name or Path(name).name != name or not name.strip("."):
             raise SheetError(
                 "data that is not a file needs a name ("
                 + option('name="spring"')
-                + "): the same name goes on with the same import, and the result files have it in their names"
+                + (
+                    "): the same name goes on with the same import, and the result files have it "
+                    "in their names"
+                )
             )
 
     @property
@@ -164,7 +189,9 @@ class ImportOptions:
 
     @contextmanager
     def readable(self) -> Iterator[Path | pd.DataFrame]:
-        """Give the file or the DataFrame; bytes are written to a file that is removed afterwards."""
+        """
+        Give the file or the DataFrame; bytes are written to a file that is removed afterwards.
+        """
         source: Any = self.source
         if not isinstance(source, bytes):
             yield self.path if self.is_file else source
@@ -191,14 +218,21 @@ class ImportOptions:
         elif given is not None:
             given = read_categories(given)
         return ValueRules(
-            given, self.statuses or {}, self.defaults or {}, self.thousands, self.trim, self.allow_totals
+            given,
+            self.statuses or {},
+            self.defaults or {},
+            self.thousands,
+            self.trim,
+            self.allow_totals,
         )
 
     @property
     def recipe_entries(self) -> dict[str, Any]:
         """How the source is read, as entries of a recipe; a category file stays a file."""
         is_file = isinstance(self.categories, str | Path)
-        entries = self.reading | {"categories": self.categories if is_file else self.rules.categories}
+        entries = self.reading | {
+            "categories": self.categories if is_file else self.rules.categories
+        }
         del entries["hidden"]  # these rows go only when told
         return entries
 
@@ -239,7 +273,9 @@ class ImportOptions:
         return cls(frame, name=str(path), wait=wait, from_journal=kept, **options)
 
 
-def takes_options(make: Callable[P, T]) -> Callable[[Callable[[S, T], R]], Callable[Concatenate[S, P], R]]:
+def takes_options(
+    make: Callable[P, T],
+) -> Callable[[Callable[[S, T], R]], Callable[Concatenate[S, P], R]]:
     """
     Let a method that takes options be called with their arguments, which its help shows.
 
@@ -255,7 +291,10 @@ def takes_options(make: Callable[P, T]) -> Callable[[Callable[[S, T], R]], Calla
             return method(self, make(*args, **kwargs))
 
         own, taken = signature(method), signature(make).parameters.values()
-        shown = [next(iter(own.parameters.values())), *(p for p in taken if p.name not in _INTERNAL)]
+        shown = [
+            next(iter(own.parameters.values())),
+            *(p for p in taken if p.name not in _INTERNAL),
+        ]
         call.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
         call.__doc__ = f"{cleandoc(method.__doc__ or '')}\n\n{cleandoc(make.__doc__ or '')}"
         return call
@@ -276,6 +315,8 @@ def _frame_of(entries: Sequence[Entry], header: Sequence[str]) -> pd.DataFrame:
 
     last = max((entry.number for entry in entries), default=1)
     cells: list[Sequence[str]] = [[""] * len(header)] * (last - 1)
-    for entry in sorted(entries, key=lambda entry: entry.wanted):  # a row of a rejects file comes last
+    for entry in sorted(
+        entries, key=lambda entry: entry.wanted
+    ):  # a row of a rejects file comes last
         cells[entry.number - 2] = entry.cells
     return pd.DataFrame(cells, columns=list(header), dtype="object")

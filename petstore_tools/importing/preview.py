@@ -27,7 +27,17 @@ if TYPE_CHECKING:
 SHOWN: Final = 10  # rows that are held
 MATCHES: Final = 30  # values that were read differently from what was typed
 _COUNTS: Final = (
-    *("file", "environment", "host", "journal", "columns", "rows", "to_send", "bad_rows", "created"),
+    *(
+        "file",
+        "environment",
+        "host",
+        "journal",
+        "columns",
+        "rows",
+        "to_send",
+        "bad_rows",
+        "created",
+    ),
     *("unknown", "duplicates", "dropped", "existing", "removed", "blank", "refusal"),
 )
 _PROBLEM: Final = ("column", "field", "value", "rule", "suggestion")
@@ -46,7 +56,8 @@ class Opened:
         bad: Rows that cannot.
         hidden: Rows that the spreadsheet does not show, and that are not asked for.
         blank: Empty rows, skipped.
-        matches: Each distinct cell that is read differently from what was typed, the most frequent first.
+        matches: Each distinct cell that is read differently from what was typed, the most frequent
+            first.
         journal: Name of its journal.
         another_file: Another file had this name: this file is treated as a new import.
         siblings: Journals of the other sheets of the workbook that are imported with it.
@@ -92,11 +103,13 @@ class ImportPreview(Opened):
         rows: Rows below the header, blank ones left out.
         to_send: Animals that would be created.
         created: Rows that earlier runs of this import created.
-        unknown: Rows of which an earlier run could not tell whether they were created; they are not sent.
+        unknown: Rows of which an earlier run could not tell whether they were created; they are not
+            sent.
         problems, bad_rows: Why rows cannot be sent, and how many cannot.
         duplicates: Rows that share their three values with an earlier row.
         dropped: Of these, rows left out as asked.
-        existing: Rows that match an animal which exists already, by another import or in the inventory.
+        existing: Rows that match an animal which exists already, by another import or in the
+            inventory.
         held: Rows that look like created ones edited since; they are not sent.
         removed: Created rows that the file does not hold any more.
         matches: Each distinct cell that is read differently from what was typed, with its count.
@@ -156,12 +169,14 @@ class ImportPreview(Opened):
         bad, rows = self.bad_rows, len(self.good) + self.bad_rows
         if options.strict and bad:
             return (
-                f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. Nothing was created. "
+                f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. "
+                "Nothing was created. "
                 f"First: {self.problems[0]}"
             )
         if bad > len(self.good) and not (options.allow_bad or self.table.rejects_of):
             return (
-                f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be matched wrongly "
+                f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be "
+                "matched wrongly "
                 f"({self.columns}). Nothing was created. {self.groups[0]}. Correct the file or the "
                 f"columns; or send the other rows with {option('allow_bad=True')}"
             )
@@ -171,18 +186,22 @@ class ImportPreview(Opened):
         titles = [title.strip().casefold() for title in header]
         if "id" in titles and self.merged.new:
             return (
-                f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals seem to exist "
+                f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals "
+                "seem to exist "
                 f"already. Nothing was created. To create them anyway: {send}"
             )
         if self.another_file:
             return (
-                f"another file was imported as {name} before, and hardly any of its rows are in this one. "
-                "Nothing was created. Save it under another name; or import it as a new file, without the "
+                f"another file was imported as {name} before, and hardly any of its rows are "
+                "in this one. "
+                "Nothing was created. Save it under another name; or import it as a new file, "
+                "without the "
                 f"rows that match animals that already exist ({skip}) or with them ({send})"
             )
         if self.matching:
             return (
-                f"{self.existing:,} of {rows:,} rows in {name} match animals that already exist (same name, "
+                f"{self.existing:,} of {rows:,} rows in {name} match animals that already "
+                "exist (same name, "
                 f"category and status; first: row {self.matching[0].number}). Nothing was created. "
                 f"Choose: {skip} leaves them out, {send} creates them anyway."
             )
@@ -199,8 +218,10 @@ class ImportPreview(Opened):
         What fixes the problems: each row of the file counts once, under its first problem.
 
         Returns:
-            Columns `rows` (int64: how many), `row` (int64, or a label: the first), `column`, `field`,
-            `values` (the most frequent cells), `rule`, `help` (text); the one with the most rows first.
+            Columns `rows` (int64: how many), `row` (int64, or a label: the first), `column`,
+            `field`,
+            `values` (the most frequent cells), `rule`, `help` (text); the one with the most rows
+            first.
         """
         import pandas as pd
 
@@ -217,7 +238,8 @@ class ImportPreview(Opened):
         The problems as a frame.
 
         Returns:
-            Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `suggestion` (text).
+            Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `suggestion`
+            (text).
         """
         import pandas as pd
 
@@ -226,7 +248,10 @@ class ImportPreview(Opened):
         return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(_PROBLEM, text_dtype()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the preview as JSON values: the counts, each problem, what fixes them, and the forecast."""
+        """
+        Return the preview as JSON values: the counts, each problem, what fixes them, and the
+        forecast.
+        """
         problems = [{of: str(getattr(p, of)) for of in ("row", *_PROBLEM)} for p in self.problems]
         return {name: getattr(self, name) for name in _COUNTS} | {
             "held": [str(held) for held in self.held],
@@ -244,7 +269,13 @@ class ImportPreview(Opened):
 
     def _repr_html_(self) -> str:
         rows = [
-            (fix.numbers(), f"{fix.column} {fix.field}".strip(), fix.cells(2).strip(), fix.rule, fix.help)
+            (
+                fix.numbers(),
+                f"{fix.column} {fix.field}".strip(),
+                fix.cells(2).strip(),
+                fix.rule,
+                fix.help,
+            )
             for fix in self.groups[:LINES]
         ]
         counts = "".join(f" {count}." for count in self._counts()[1:])
@@ -290,4 +321,7 @@ class ImportPreview(Opened):
 
 
 def _first(things: Sequence[object], most: int) -> list[str]:
-    return [*map(str, things[:most]), *([f"… and {len(things) - most:,} more"] if things[most:] else [])]
+    return [
+        *map(str, things[:most]),
+        *([f"… and {len(things) - most:,} more"] if things[most:] else []),
+    ]

@@ -1,4 +1,6 @@
-"""How a source is read: from an earlier import, or a small TOML file that can be given to others."""
+"""
+How a source is read: from an earlier import, or a small TOML file that can be given to others.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def complete(options: ImportOptions, journals: Path, categories: Path | None) ->
         categories: The category file of the settings.
 
     Raises:
-        ArgumentError, SettingsError, JournalError: The recipe cannot be read, or there is no such import.
+        ArgumentError, SettingsError, JournalError: The recipe cannot be read, or there is no such
+            import.
     """
     found: dict[str, Any] = {"categories": categories}
     if options.recipe is not None:
@@ -66,7 +69,9 @@ def _choices(reading: Mapping[str, Any]) -> dict[str, Any]:
     return {name: reading[name] for name in RECIPE if reading.get(name)}
 
 
-def same_choices(options: ImportOptions, header: Sequence[str], journals: Path, own: str = "") -> str:
+def same_choices(
+    options: ImportOptions, header: Sequence[str], journals: Path, own: str = ""
+) -> str:
     """
     Say how a file is read as an earlier one with the same header was, "" where there is none.
 
@@ -90,7 +95,10 @@ def same_choices(options: ImportOptions, header: Sequence[str], journals: Path, 
 def earlier(
     options: ImportOptions, header: Sequence[str], journals: Path, own: str = ""
 ) -> JournalInfo | None:
-    """Return the import that made choices for an equal header, where this one makes none (`same_choices`)."""
+    """
+    Return the import that made choices for an equal header, where this one makes none
+    (`same_choices`).
+    """
     if ROW_COLUMN in header:
         header = header[: header.index(ROW_COLUMN)]  # of a rejects file: what its import had
     alike = with_header(journals, header) if header else []
@@ -131,11 +139,17 @@ def read_recipe(path: Path) -> dict[str, Any]:
 def _wrong(name: str, value: object) -> str:
     """Say why an entry is none, "" where it is one."""
     if name in CONSENT:
-        return f"{name} is not part of a recipe: it is decided anew for each import, so pass it there"
+        return (
+            f"{name} is not part of a recipe: it is decided anew for each import, so pass it there"
+        )
     if name not in RECIPE:
         return f"there is no entry {name!r}{suggest(name, tuple(RECIPE))}"
     plain = not isinstance(value, dict) or all(type(item) in (str, int) for item in value.values())
-    return "" if isinstance(value, RECIPE[name]) and plain else f"{name} must be {_KINDS[RECIPE[name]]}"
+    return (
+        ""
+        if isinstance(value, RECIPE[name]) and plain
+        else f"{name} must be {_KINDS[RECIPE[name]]}"
+    )
 
 
 def write_recipe(path: Path, options: Mapping[str, Any]) -> None:
@@ -151,19 +165,27 @@ def write_recipe(path: Path, options: Mapping[str, Any]) -> None:
         OutputError: The file cannot be written.
     """
     entries = {
-        name: value for name, value in options.items() if value not in (None, "", False) and value != {}
+        name: value
+        for name, value in options.items()
+        if value not in (None, "", False) and value != {}
     }
     folder = path.parent.resolve()
     if isinstance(given := entries.get("categories"), str | Path):
         file = Path(given).resolve()
-        entries["categories"] = (file.relative_to(folder) if file.is_relative_to(folder) else file).as_posix()
+        entries["categories"] = (
+            file.relative_to(folder) if file.is_relative_to(folder) else file
+        ).as_posix()
     for name, value in entries.items():
         if why := _wrong(name, value):
             raise ArgumentError(why)
     lines = [_line(name, value) for name, value in entries.items() if not isinstance(value, dict)]
     for name, table in entries.items():
         if isinstance(table, dict):
-            lines += ["", f"[{name}]", *(_line(_text(str(key)), value) for key, value in table.items())]
+            lines += [
+                "",
+                f"[{name}]",
+                *(_line(_text(str(key)), value) for key, value in table.items()),
+            ]
     write_output(path, "".join(f"{line}\n" for line in lines).encode())
 
 

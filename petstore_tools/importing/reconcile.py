@@ -1,31 +1,38 @@
 """
-Pure: reconciling, which finds out from one listing of the inventory what became of the unknown rows.
+Pure: reconciling, which finds out from one listing of the inventory what became of the unknown
+    rows.
 
-A create cannot be undone, repeated safely, or asked about. But the animal that it made can be seen in a
-complete listing, begun at least `reconcile_after_s` after the connection of the last unknown row ended. A
-pure function decides from that listing, and this is why it neither doubles nor loses a row:
+A create cannot be undone, repeated safely, or asked about. But the animal that it made can be seen
+in a complete listing, begun at least `reconcile_after_s` after the connection of the last unknown
+row ended. A pure function decides from that listing, and this is why it neither doubles nor loses a
+row:
 
-- *Candidates.* An animal can be an unknown row's only if it has the row's three values, did not exist before
-  the first create (the *baseline*: all ids of a complete listing made then), and is not the answer to
+- *Candidates.* An animal can be an unknown row's only if it has the row's three values, did not
+  exist before the first create (the *baseline*: all ids of a complete listing made then), and is
+  not the answer to
   another row: an id that a 201 named belongs to that row.
-- *Unsent.* With no candidate, nothing of the row was committed until the listing began; a create that is
-  committed later than `reconcile_after_s` after its connection ended is the one residual risk. The row is
-  unsent again. An animal of the same name and category with another status, new as well, may be the row,
+- *Unsent.* With no candidate, nothing of the row was committed until the listing began; a create
+  that is committed later than `reconcile_after_s` after its connection ended is the one residual
+  risk. The row is unsent again. An animal of the same name and category with another status, new as
+  well, may be the row,
   changed by the staff since: then it is not unsent.
-- *Created.* With as many candidates as unknown rows of these values, each is one row's. Which is whose makes
+- *Created.* With as many candidates as unknown rows of these values, each is one row's. Which is
+  whose makes
   no difference: the rows are equal in all that was sent.
-- *Ambiguous.* Fewer candidates than rows, or more; another import that still awaits, or has lost, the answer
-  to a row of these values; a journal that cannot be read; no baseline, so that a candidate may have existed
-  before. A person decides, with the candidates named. Nothing is sent.
+- *Ambiguous.* Fewer candidates than rows, or more; another import that still awaits, or has lost,
+  the answer to a row of these values; a journal that cannot be read; no baseline, so that a
+  candidate may have existed before. A person decides, with the candidates named. Nothing is sent.
 
-The listing, the reading of what other imports own, and the writing of the outcomes happen under one lock of
-the place, in this order: whatever another import created before the listing ended is then owned or awaited.
-A row without a status is searched as the service shows such rows, once an answer has shown it (`as_shown`).
+The listing, the reading of what other imports own, and the writing of the outcomes happen under one
+lock of
+the place, in this order: whatever another import created before the listing ended is then owned or
+awaited. A row without a status is searched as the service shows such rows, once an answer has shown
+it (`as_shown`).
 
-So a row is sent again only where nothing that could be it exists, and is called created only where every
-row of its values has an animal of its own. If another program adds an animal with exactly an unknown row's
-values, between the baseline and the listing, while the row itself was not committed, nobody can tell it from
-the row; more or fewer than the unknown rows make it ambiguous.
+So a row is sent again only where nothing that could be it exists, and is called created only where
+every row of its values has an animal of its own. If another program adds an animal with exactly an
+unknown row's values, between the baseline and the listing, while the row itself was not committed,
+nobody can tell it from the row; more or fewer than the unknown rows make it ambiguous.
 """
 
 from __future__ import annotations
@@ -45,7 +52,8 @@ FOUND: Final = "found in a listing of the inventory"
 
 def as_shown(content: PetValues, defaults: Collection[str | None]) -> PetValues:
     """
-    Return the values as a listing shows them: of a row without a status, with the one that the service gives.
+    Return the values as a listing shows them: of a row without a status, with the one that the
+        service gives.
 
     Args:
         content: As sent.
@@ -112,7 +120,8 @@ def find_outcomes(
         defaults: Statuses that the service gave to rows that had none.
 
     Returns:
-        Each row with what became of it: created, unsent, or unknown with its candidates (ambiguous).
+        Each row with what became of it: created, unsent, or unknown with its candidates
+            (ambiguous).
     """
     rows: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in unknown:
@@ -129,7 +138,8 @@ def find_outcomes(
         doubts = [LOST_ELSEWHERE] if content in elsewhere else []
         doubts += _doubts(len(entries), same, near, has_baseline=baseline is not None)
         doubts += [
-            f"the journal {name} of another import cannot be read: the animal may be one of its rows"
+            f"the journal {name} of another import cannot be read: the animal may be one of "
+            "its rows"
             for name in unreadable
         ]
         for place, entry in enumerate(entries):
@@ -149,12 +159,17 @@ def _doubts(rows: int, same: list[int], near: list[int], *, has_baseline: bool) 
     """Say why candidates do not prove that the rows exist."""
     doubts = []
     if near:
-        doubts.append("one of the same name and category has another status: it may have been changed since")
+        doubts.append(
+            "one of the same name and category has another status: it may have been changed since"
+        )
     if not has_baseline:
-        doubts.append("the inventory was not listed before the import, so it may have existed already")
+        doubts.append(
+            "the inventory was not listed before the import, so it may have existed already"
+        )
     if len(same) != rows:
         animals = pluralize(len(same), "new animal")
         doubts.append(
-            f"{pluralize(rows, 'row')} with these values got no answer, but there are {animals} with them"
+            f"{pluralize(rows, 'row')} with these values got no answer, but there are "
+            f"{animals} with them"
         )
     return doubts

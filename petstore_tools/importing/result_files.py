@@ -15,14 +15,21 @@ from petstore_tools.errors import SheetError
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.sheet import JOURNAL_COLUMN, PROBLEM_COLUMN, ROW_COLUMN, UNKNOWN_COLUMN
+from petstore_tools.importing.sheet import (
+    JOURNAL_COLUMN,
+    PROBLEM_COLUMN,
+    ROW_COLUMN,
+    UNKNOWN_COLUMN,
+)
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.cells import column_letter
 from petstore_tools.tabular.formats import FORMATS
 from petstore_tools.tabular.template import LONGEST_CELL
 
 _REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$", re.IGNORECASE)
-_NO_FILE_NAME: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f]')  # characters that Windows has in no file name
+_NO_FILE_NAME: Final = re.compile(
+    r'[\\/:*?"<>|\x00-\x1f]'
+)  # characters that Windows has in no file name
 _DEVICES: Final = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)  # of Windows
 _LONGEST_STEM: Final = 230  # bytes: most file systems allow 255 for a name
 
@@ -42,7 +49,8 @@ def check_folder(path: Path) -> Path:
         except OSError as error:
             why = error
     raise SheetError(
-        f"the result files of {path.name} can be written neither beside it nor in the current folder "
+        f"the result files of {path.name} can be written neither beside it nor in the current "
+        "folder "
         f"({why}); run the import in another folder"
     )
 
@@ -68,13 +76,15 @@ def write(preview: ImportPreview, journal: Journal) -> tuple[tuple[Path, ...], t
     """
     Write what was created, rejected and unknown beside the input, whole or not at all.
 
-    A file of an earlier run is replaced, or removed where it holds nothing any more. One that a person
-    changed is left alone, as is the input: the new one gets a number. Where the source is read back from the
-    journal, the rejects file is left as it is.
+    A file of an earlier run is replaced, or removed where it holds nothing any more. One that a
+    person
+    changed is left alone, as is the input: the new one gets a number. Where the source is read back
+    from the journal, the rejects file is left as it is.
 
     Args:
         preview: The file as it was checked.
-        journal: Its name is carried by the rejects file, so that what is fixed there is created once.
+        journal: Its name is carried by the rejects file, so that what is fixed there is created
+            once.
 
     Returns:
         The files that were written, and what could not be written, and why.
@@ -101,14 +111,20 @@ def write(preview: ImportPreview, journal: Journal) -> tuple[tuple[Path, ...], t
 
 
 def _write(first: Path, source: Path, content: bytes, journal: Journal) -> Path:
-    """Write a file where one of ours is or none, and remove ours where there is nothing to write."""
+    """
+    Write a file where one of ours is or none, and remove ours where there is nothing to write.
+    """
     ours = journal.written | {_digest(content)}
-    numbered = (first.with_name(f"{first.stem}.{number}{first.suffix}") for number in itertools.count(2))
+    numbered = (
+        first.with_name(f"{first.stem}.{number}{first.suffix}") for number in itertools.count(2)
+    )
     place = next(
         place
         for place in itertools.chain([first], numbered)
         if not place.exists()
-        or (not (source.exists() and place.samefile(source)) and _digest(place.read_bytes()) in ours)
+        or (
+            not (source.exists() and place.samefile(source)) and _digest(place.read_bytes()) in ours
+        )
     )
     if content:
         journal.note_written(_digest(content))
@@ -122,7 +138,9 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _contents(preview: ImportPreview, journal: Journal) -> dict[str, tuple[Sequence[str], list[list[str]]]]:
+def _contents(
+    preview: ImportPreview, journal: Journal
+) -> dict[str, tuple[Sequence[str], list[list[str]]]]:
     """Return header and rows of each result file."""
     titles, entries = preview.table.titles, journal.entries()
     created = [(e, [str(e.pet_id)]) for e in entries if e.state == "created"]
@@ -145,7 +163,13 @@ def _aligned(
     """Return a header, and the cells of rows under the titles they were read with."""
     cells = [
         # version 0.1 noted no titles
-        dict(zip(_numbered(e.titles or titles + ("",) * (len(e.cells) - len(titles))), e.cells, strict=False))
+        dict(
+            zip(
+                _numbered(e.titles or titles + ("",) * (len(e.cells) - len(titles))),
+                e.cells,
+                strict=False,
+            )
+        )
         for e, _ in rows
     ]
     columns = dict.fromkeys(itertools.chain(_numbered(titles), *cells))
@@ -163,7 +187,9 @@ def _numbered(titles: tuple[str, ...]) -> list[tuple[str, int]]:
 
 
 def _doubt(entry: Entry) -> str:
-    return _fit(f"{entry.detail}; it may be id {entry.may_be}" if entry.candidates else entry.detail)
+    return _fit(
+        f"{entry.detail}; it may be id {entry.may_be}" if entry.candidates else entry.detail
+    )
 
 
 def _fit(reason: str) -> str:
@@ -171,14 +197,18 @@ def _fit(reason: str) -> str:
     return reason if len(reason) <= LONGEST_CELL else reason[: LONGEST_CELL - 1] + "…"
 
 
-def _rejects(preview: ImportPreview, entries: Sequence[Entry], journal: str, width: int) -> list[list[str]]:
+def _rejects(
+    preview: ImportPreview, entries: Sequence[Entry], journal: str, width: int
+) -> list[list[str]]:
     """Return the rows of the rejects file: no spreadsheet runs their cells as formulas."""
     refused = [(e.number, e.cells, e.detail) for e in entries if e.state == "rejected"]
     refused += [(bad.origin, bad.cells, bad.why) for bad in preview.bad]
     rows = []
     for number, cells, problem in sorted(refused):
         padded = [*cells, *[""] * (width - len(cells))]
-        if len(padded) > width:  # they join the last one: nothing is lost, and the row stays a problem
+        if (
+            len(padded) > width
+        ):  # they join the last one: nothing is lost, and the row stays a problem
             padded[width - 1 :] = [preview.table.source.delimiter.join(padded[width - 1 :])]
         added = (str(int(number)), journal, _fit(problem))
         rows.append([preview.table.source.escape(cell) for cell in (*padded, *added)])
@@ -192,7 +222,9 @@ def _marks(preview: ImportPreview, rows: Sequence[Sequence[str]]) -> dict[str, A
     problems = {str(int(bad.origin)): bad.problems for bad in preview.bad}
     bad: dict[tuple[int, int], str] = {}
     for number, (*_, origin, _journal, why) in enumerate(rows):
-        found = [(p.column, f"{p.rule}; {p.suggestion}".strip("; ")) for p in problems.get(origin, ())]
+        found = [
+            (p.column, f"{p.rule}; {p.suggestion}".strip("; ")) for p in problems.get(origin, ())
+        ]
         for column, reason in found or [("", why)]:
             place = number, places.get(column, columns.columns["name"])
             bad[place] = "; ".join(filter(None, [bad.get(place), reason]))

@@ -45,8 +45,8 @@ class ImportResult:
         stopped: Why it ended early, None where it did not.
         journal: Name of the journal.
         files: Result files that were written.
-        not_compared: Whether the baseline would have taken too many requests, so that rows whose animals
-            exist already were not noticed.
+        not_compared: Whether the baseline would have taken too many requests, so that rows whose
+            animals exist already were not noticed.
         not_written: Those that could not be written, and why; the same call writes them.
     """
 
@@ -93,11 +93,13 @@ class ImportResult:
         Every row and its outcome.
 
         Returns:
-            Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status` (ordered
-            category), `outcome` (text: created, rejected, unknown, unsent, held, skipped), `id` (Int64),
-            `at` (datetime64, UTC: when the outcome was known), `detail` (text), `candidates` (text: ids of
-            animals that may be an unknown row), by row. A row with problems has its name as typed and no
-            time; what was typed for the others is in `typed_category` and `typed_status` (text).
+            Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status`
+            (ordered category), `outcome` (text: created, rejected, unknown, unsent, held, skipped),
+            `id` (Int64),
+            `at` (datetime64, UTC: when the outcome was known), `detail` (text), `candidates` (text:
+            ids of animals that may be an unknown row), by row. A row with problems has its name as
+            typed and no time; what was typed for the others is in `typed_category` and
+            `typed_status` (text).
         """
         import pandas as pd
 
@@ -105,11 +107,15 @@ class ImportResult:
             (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail, e.may_be or None)
             for e in self.entries
         ]
-        found += [(h.row.number, *h.row.content, "held", None, None, str(h), None) for h in self.held_rows]
+        found += [
+            (h.row.number, *h.row.content, "held", None, None, str(h), None) for h in self.held_rows
+        ]
         found = [(*row, None, None) for row in found]
         for bad in self.bad:
             name, *typed = (self._typed(bad, field) for field in spec.NEW_PET_FIELDS)
-            found.append((bad.number, name, None, None, "rejected", None, None, bad.why, None, *typed))
+            found.append(
+                (bad.number, name, None, None, "rejected", None, None, bad.why, None, *typed)
+            )
         found.sort(key=itemgetter(0))
         text = text_dtype()
         kinds: dict[str, Any] = {
@@ -148,14 +154,17 @@ class ImportResult:
             else [f"{created:,} created"]
         )
         parts += [f"{count:,} {name}" for name, count in others]
-        text = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}: {', '.join(parts)}"
+        text = (
+            f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}: {', '.join(parts)}"
+        )
         if self.stopped is not None:
             text += f"; stopped: {self.stopped.why}"
             if self.stopped.resumes_at is not None:
                 text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
         if self.not_compared:
             text += (
-                "; the rows were not compared with the animals that existed, as listing these takes many "
+                "; the rows were not compared with the animals that existed, as listing these "
+                "takes many "
                 "requests, so rows whose animals existed already were not noticed"
             )
         return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])

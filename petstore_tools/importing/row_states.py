@@ -1,10 +1,11 @@
 """
 Pure: the states of an import's rows, which follows which, and what the answer to a create means.
 
-A row is `unsent` until it is durably `sending`, before its bytes leave. The answer decides the rest. A
-journal that is opened with rows still `sending` belongs to a run that died: these rows are `unknown`, and
-nothing sends an unknown row again before it is reconciled (`importing.reconcile`). So a row is sent at most
-once without proof that nothing was created, and no row is forgotten.
+A row is `unsent` until it is durably `sending`, before its bytes leave. The answer decides the
+rest. A
+journal that is opened with rows still `sending` belongs to a run that died: these rows are
+`unknown`, and nothing sends an unknown row again before it is reconciled (`importing.reconcile`).
+So a row is sent at most once without proof that nothing was created, and no row is forgotten.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ TRANSITIONS: Final[dict[State, frozenset[State]]] = {
     "sending": frozenset({"unsent", "created", "rejected", "unknown"}),
     "rejected": frozenset({"unsent"}),  # a later run tries again
     "created": frozenset(),
-    "unknown": frozenset({"created", "unsent", "unknown"}),  # reconciled: by a listing, or by a person
+    "unknown": frozenset(
+        {"created", "unsent", "unknown"}
+    ),  # reconciled: by a listing, or by a person
     "skipped": frozenset({"unsent"}),  # left out as asked, and asked for by a later run
 }
 LOST_REASON: Final = "the run ended before the answer came"
@@ -35,7 +38,8 @@ class Outcome:
     What is found out of a row, by the answer to its request or by a listing of the inventory.
 
     Attributes:
-        state: The state that it has from now on. `unsent`: nothing was created, so it may be sent (again).
+        state: The state that it has from now on. `unsent`: nothing was created, so it may be sent
+            (again).
         pet_id: Id of its animal, where it is created.
         detail: Why it is rejected or unknown, or "".
         candidates: Ids of animals that may be the row, where it is unknown.
@@ -59,8 +63,8 @@ def judge(status: int, body: bytes, content: PetValues) -> Outcome:
         content: The three values that were sent.
 
     Returns:
-        Created, rejected or unknown; unsent where our request is wrong and not the row, so that no other row
-        would do better.
+        Created, rejected or unknown; unsent where our request is wrong and not the row, so that no
+        other row would do better.
 
     Spec: §4.2, §7. 413 and 422 are read as 400; any other 4xx means that the request is wrong.
     """
@@ -100,10 +104,11 @@ class Entry:
         pet_id: Of a created row.
         detail: Why it is rejected or unknown, or "".
         changed_at: Unix seconds of its last change of state.
-        candidates: Ids of animals that may be this row, where it is unknown and only a person can decide.
+        candidates: Ids of animals that may be this row, where it is unknown and only a person can
+            decide.
         titles: Those under which the cells were read, none where version 0.1 read them.
-        wanted: 2 where the file of the last run holds it, 1 where only the file before a rejects file does, 0
-            where neither does.
+        wanted: 2 where the file of the last run holds it, 1 where only the file before a rejects
+            file does, 0 where neither does.
         origin: Number that the row bears in the rejects file it came from, None for others.
         key: In the table of the journal.
     """

@@ -1,5 +1,6 @@
 """
-Pure: from cells as typed to the values of an animal, or to problems that an analyst can fix (§2.1, §2.3).
+Pure: from cells as typed to the values of an animal, or to problems that an analyst can fix (§2.1,
+    §2.3).
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class RowProblem:
     suggestion: str = ""
 
     def __str__(self) -> str:
-        place = f"row {self.row}" + (f", column {self.column} ({self.field})" if self.column else "")
+        place = f"row {self.row}" + (
+            f", column {self.column} ({self.field})" if self.column else ""
+        )
         shown = self.value if len(self.value) <= _SHOWN else self.value[:_SHOWN] + "…"
         shown = f"{shown!r} " if shown else ""
         return f"{place}: {shown}{self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
@@ -97,13 +100,15 @@ class BadRow(NamedTuple):
         return "; ".join(map(str, self.problems))
 
 
-def read_rows(records: Iterable[Record], titles: Titles, matcher: Matcher) -> Iterator[Row | BadRow | None]:
+def read_rows(
+    records: Iterable[Record], titles: Titles, matcher: Matcher
+) -> Iterator[Row | BadRow | None]:
     """
     Yield each row: one to send, one with all its problems, or None where every cell is empty.
 
     Args:
-        records: Number and cells of each row below the header, as typed; where a row is short, what has no
-            column or may be empty counts as empty.
+        records: Number and cells of each row below the header, as typed; where a row is short, what
+            has no column or may be empty counts as empty.
         titles: Which column holds which field.
         matcher: Decides the cells.
     """
@@ -130,7 +135,9 @@ def read_rows(records: Iterable[Record], titles: Titles, matcher: Matcher) -> It
         yield _read_row(number, cells, titles, matcher)
 
 
-def _read_row(number: int, cells: list[str], titles: Titles, matcher: Matcher) -> Row | BadRow | None:
+def _read_row(
+    number: int, cells: list[str], titles: Titles, matcher: Matcher
+) -> Row | BadRow | None:
     """Decide each cell of a row of any form."""
     header = titles.header
     if isinstance(cells, MalformedLine):
@@ -158,7 +165,9 @@ def _read_row(number: int, cells: list[str], titles: Titles, matcher: Matcher) -
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
     """Return a row that is bad as a whole."""
-    return BadRow(number, number, tuple(cells), [RowProblem(number, "", "", ", ".join(cells), rule, help_)])
+    return BadRow(
+        number, number, tuple(cells), [RowProblem(number, "", "", ", ".join(cells), rule, help_)]
+    )
 
 
 def _is_blank(cells: Sequence[str]) -> bool:

@@ -1,4 +1,6 @@
-"""One run of an import: check, list the baseline, add the rows, send, reconcile, write the results."""
+"""
+One run of an import: check, list the baseline, add the rows, send, reconcile, write the results.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,8 @@ def run(
     Raises:
         SheetError: The file cannot be used, or has a problem and `strict` is set.
         JournalError: Another run is under way, or its record cannot be trusted.
-        UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the result files are
-            written, and no further row was sent.
+        UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the result
+            files are written, and no further row was sent.
         LedgerError: The budget cannot be used; likewise.
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
@@ -94,22 +96,31 @@ class _Run:
             result_files.check_folder(preview.options.path)
         self._inventory, self._client, self._folder = inventory, inventory.client, folder
         self._journal, self._preview, self._options = journal, preview, preview.options
-        self._tally, self._sender = Tally(), Sender(self._client, journal, progress, preview.to_send)
+        self._tally, self._sender = (
+            Tally(),
+            Sender(self._client, journal, progress, preview.to_send),
+        )
         self._calls = CallOptions(
-            bulk=True, wait=self._options.wait, on_wait=self._sender.show_wait, on_sent=self._tally.count
+            bulk=True,
+            wait=self._options.wait,
+            on_wait=self._sender.show_wait,
+            on_sent=self._tally.count,
         )
         self._stopped: Stopped | None = None
         self._not_compared = False
 
     @property
     def _reserving(self) -> CallOptions:
-        """Options of calls that leave some requests of each day, as many as the plan in force says."""
+        """
+        Options of calls that leave some requests of each day, as many as the plan in force says.
+        """
         plan, _ = self._client.gate.read()
         return replace(self._calls, reserve_per_day=reserve_per_day(plan, self._options.reserve))
 
     def compare(self, opened: Opened, others: OtherImports) -> None:
         """
-        Before the first create, list the baseline, and check the file against the animals that exist.
+        Before the first create, list the baseline, and check the file against the animals that
+        exist.
 
         Raises:
             SheetError: Rows of the file exist already, and nothing was said of such rows.
@@ -129,17 +140,27 @@ class _Run:
         if animals is not None:
             ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
             existing = Counter(content for pet_id, content in animals if pet_id not in ours)
-            self._preview = check(self._inventory, opened, self._journal.entries(), others, existing)
+            self._preview = check(
+                self._inventory, opened, self._journal.entries(), others, existing
+            )
             if self._preview.refusal:
                 raise SheetError(self._preview.refusal)
-            self._journal.keep_baseline((pet_id for pet_id, _ in animals), now=self._client.clock.now())
+            self._journal.keep_baseline(
+                (pet_id for pet_id, _ in animals), now=self._client.clock.now()
+            )
 
     def add_rows(self) -> None:
         """Add the rows of the file to the journal, with how it is read and what was left out."""
         table, options, about = self._preview.table, self._options, {}
         if not table.rejects_of and options.from_journal is None:
-            facts = {"reading": options.reading, "header": table.titles, "bad_rows": self._preview.bad_rows}
-            about = {name: json.dumps(value) for name, value in facts.items()} | {"sheet": table.source.name}
+            facts = {
+                "reading": options.reading,
+                "header": table.titles,
+                "bad_rows": self._preview.bad_rows,
+            }
+            about = {name: json.dumps(value) for name, value in facts.items()} | {
+                "sheet": table.source.name
+            }
         self._journal.add_rows(
             self._preview.merged,
             now=self._client.clock.now(),
@@ -150,12 +171,16 @@ class _Run:
         )
 
     def send(self) -> None:
-        """Send what is unsent, and reconcile what is unknown; what is lost in the end is unknown."""
+        """
+        Send what is unsent, and reconcile what is unknown; what is lost in the end is unknown.
+        """
         self._stopped = self._stopped or self._send_and_reconcile()
         self._journal.mark_lost(now=self._client.clock.now())
 
     def _send_and_reconcile(self) -> Stopped | None:
-        """Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist."""
+        """
+        Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist.
+        """
         chosen: set[int] = set()
         fruitless = 0
         try:
@@ -166,7 +191,9 @@ class _Run:
                     return stopped
                 if too_early := self._too_early():
                     return stopped or too_early
-                outcomes = lookup.reconcile_unknown(self._inventory, self._folder, self._journal, self._calls)
+                outcomes = lookup.reconcile_unknown(
+                    self._inventory, self._folder, self._journal, self._calls
+                )
                 states = self._journal.states()
                 if not states["unsent"]:
                     return None
@@ -177,13 +204,17 @@ class _Run:
                         f"the first rows were sent; run it again without {first} to send the rest",
                     )
                 # a row that a person must decide is out of the way: the others go on
-                progressed = states["created"] > created or any(o.state != "unsent" for o in outcomes)
+                progressed = states["created"] > created or any(
+                    o.state != "unsent" for o in outcomes
+                )
                 if stopped is not None and not progressed:
                     return stopped
                 fruitless = 0 if progressed else fruitless + 1
         except STOPS as error:
             return Stopped.of(error)
-        return Stopped("service", f"answers were lost {fruitless} times in a row, and nothing was created")
+        return Stopped(
+            "service", f"answers were lost {fruitless} times in a row, and nothing was created"
+        )
 
     def _unsent(self, chosen: set[int]) -> list[Entry]:
         """Return the rows to send; where only the first are wanted, they are the chosen keys."""
@@ -195,13 +226,17 @@ class _Run:
         return [entry for entry in unsent if entry.key in chosen]
 
     def _too_early(self) -> Stopped | None:
-        """Say that unknown rows are left to a later call, where the wait is longer than a call may wait."""
+        """
+        Say that unknown rows are left to a later call, where the wait is longer than a call may
+        wait.
+        """
         client = self._client
         at = lookup.reconcilable_at(client, self._journal.entries())
         if self._options.wait or at - client.clock.now() <= client.max_wait_s:
             return None
         why = (
-            f"what became of the unknown rows can be found out from {utc_text(at)} on; run the same call "
+            f"what became of the unknown rows can be found out from {utc_text(at)} on; run the "
+            "same call "
             f"again then, or pass {option('wait=True')}"
         )
         return Stopped("unknown rows", why, at)
@@ -209,9 +244,12 @@ class _Run:
     def result(self) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
-        numbers = {row.number: row.number for row in preview.good}  # those of a DataFrame have labels
+        numbers = {
+            row.number: row.number for row in preview.good
+        }  # those of a DataFrame have labels
         entries = tuple(
-            replace(e, number=numbers.get(e.number, e.number)) for e in self._journal.entries(wanted=2)
+            replace(e, number=numbers.get(e.number, e.number))
+            for e in self._journal.entries(wanted=2)
         )
         files, not_written = result_files.write(preview, self._journal)
         kept = self._options.from_journal

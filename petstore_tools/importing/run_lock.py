@@ -48,7 +48,9 @@ def run_lock(folder: Path, name: str) -> Iterator[sqlite3.Connection]:
     """Hold the lock of a journal; only one run may."""
     lock = _lock(folder / f"{name}.lock")
     if lock is None:
-        raise JournalError(f"this import is running already (journal {name}); wait for it or stop it")
+        raise JournalError(
+            f"this import is running already (journal {name}); wait for it or stop it"
+        )
     try:
         yield lock
     finally:

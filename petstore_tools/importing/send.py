@@ -35,7 +35,9 @@ TICK_S: Final = 0.1
 
 DONE: Final[tuple[State, ...]] = ("created", "rejected", "unknown")  # earlier runs included
 
-StopKind = Literal["quota", "banned", "key refused", "service", "interrupted", "unknown rows", "first rows"]
+StopKind = Literal[
+    "quota", "banned", "key refused", "service", "interrupted", "unknown rows", "first rows"
+]
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,10 @@ class Stopped:
         kind: For programs.
         why: For people.
         resumes_at: Unix seconds from which it can go on, None where time alone does not help.
-        error: What to raise where going on is pointless: the key or our request is wrong, the state on disk
-            failed, or the program was told to end.
-        may_recover: The last rows got no usable answer, so the service may work again a little later.
+        error: What to raise where going on is pointless: the key or our request is wrong, the state
+            on disk failed, or the program was told to end.
+        may_recover: The last rows got no usable answer, so the service may work again a little
+            later.
     """
 
     kind: StopKind
@@ -105,7 +108,8 @@ class Progress:
 
 class Sender:
     """
-    Sends the unsent rows of a journal, over as many connections as the plan and the latency call for.
+    Sends the unsent rows of a journal, over as many connections as the plan and the latency call
+    for.
 
     Args:
         client: One key at one service.

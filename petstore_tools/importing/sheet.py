@@ -1,4 +1,7 @@
-"""Spreadsheets understood: the header found, the columns matched, rows counted as the spreadsheet does."""
+"""
+Spreadsheets understood: the header found, the columns matched, rows counted as the spreadsheet
+does.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,9 @@ class Table:
     def rows(self) -> Iterator[Row | BadRow | None]:
         """Yield each row below the header: to send, with problems, or None where it is blank."""
         below = islice(self.source.records(), self.header_row, None)
-        return self._again(below) if self.rejects_of else read_rows(below, self.columns, self.matcher)
+        return (
+            self._again(below) if self.rejects_of else read_rows(below, self.columns, self.matcher)
+        )
 
     def _again(self, below: Iterator[Record]) -> Iterator[Row | BadRow | None]:
         """Yield rows of a rejects file with their cells, and their numbers, in the first file."""
@@ -88,7 +93,9 @@ class Table:
 
 
 def _number(cells: Sequence[str], otherwise: int) -> int:
-    return next((int(cell) for cell in cells if cell.strip().isdecimal() and len(cell) < 16), otherwise)
+    return next(
+        (int(cell) for cell in cells if cell.strip().isdecimal() and len(cell) < 16), otherwise
+    )
 
 
 def read_table(
@@ -103,8 +110,8 @@ def read_table(
     Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
 
     Args:
-        source: A file, whose ending is one of `tabular.formats.FORMATS`, or a DataFrame, whose index names
-            the rows.
+        source: A file, whose ending is one of `tabular.formats.FORMATS`, or a DataFrame, whose
+            index names the rows.
         columns: Field by column title, or by letter.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         encoding: Of a text file; None: it is found.
@@ -137,7 +144,9 @@ def _open(
 
 
 def read_tables(
-    source: Path | pd.DataFrame, columns: Mapping[str, str] | None = None, rules: ValueRules = _PLAIN
+    source: Path | pd.DataFrame,
+    columns: Mapping[str, str] | None = None,
+    rules: ValueRules = _PLAIN,
 ) -> list[Table]:
     """
     Return the visible sheets of a workbook that have the columns, and rows below them.
@@ -157,8 +166,12 @@ def read_tables(
     return tables
 
 
-def _understand(source: Sheet, given: Mapping[str, str] | None, rules: ValueRules) -> Table | SheetError:
-    """Take the first row that names all required fields; else say of the likeliest one what it lacks."""
+def _understand(
+    source: Sheet, given: Mapping[str, str] | None, rules: ValueRules
+) -> Table | SheetError:
+    """
+    Take the first row that names all required fields; else say of the likeliest one what it lacks.
+    """
     best, error = (-1, -1), SheetError("there is no header row")
     for number, cells in islice(source.records(), HEADER_WITHIN):
         filled = [at for at, cell in enumerate(cells) if cell.strip()]
@@ -182,7 +195,8 @@ def _understand(source: Sheet, given: Mapping[str, str] | None, rules: ValueRule
 def _table(source: Sheet, header_row: int, columns: Titles, rules: ValueRules) -> Table:
     if UNKNOWN_COLUMN in columns.header:
         raise SheetError(
-            "it lists unknown rows, so it is not imported; run `petstore-tools imports` to reconcile them"
+            "it lists unknown rows, so it is not imported; run `petstore-tools imports` to "
+            "reconcile them"
         )
     ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(columns.header)
     journal = _first_journal(source, header_row, columns) if ours else ""
@@ -205,7 +219,9 @@ def _first_journal(source: Sheet, header_row: int, columns: Titles) -> str:
     for cell in _column(source, header_row, columns.header.index(JOURNAL_COLUMN)):
         if cell.strip():
             return source.unescape(cell)
-    raise SheetError(f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it")
+    raise SheetError(
+        f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it"
+    )
 
 
 def _guessed_names(source: Sheet, header_row: int, columns: Titles) -> list[str]:
@@ -230,5 +246,7 @@ def _notes(header_row: int, columns: Titles, rules: ValueRules, *, ours: bool) -
         meant = ", ".join(f"{title!r} may be {field}" for title, field in columns.proposals.items())
         notes.append(f"{meant}; if this is meant: {columns_option(columns.proposals)}")
     if "status" not in columns.columns and "status" not in rules.defaults:
-        notes.append("no column for status: the animals will have none, and it cannot be added later")
+        notes.append(
+            "no column for status: the animals will have none, and it cannot be added later"
+        )
     return notes

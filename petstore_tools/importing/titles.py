@@ -14,15 +14,17 @@ from petstore_tools.tabular.cells import column_letter
 from petstore_tools.text import option, suggest
 
 FIELDS: Final = spec.NEW_PET_FIELDS
-# Titles that may mean a field, the likeliest first and without blanks and signs: proposed, never just taken.
+# Titles that may mean a field, the likeliest first and without blanks and signs: proposed, never
+# just taken.
 _PROPOSED: Final = {
-    "name": """name tiername petname animalname nameofanimal namedestieres rufname tier haustier animal pet
-        bezeichnung""",
-    "categoryId": """categoryid category kategorieid kategorienr kategorienummer kategorie categoryno
-        categorynr categorynumber categoryname tierart art gattung species kind animaltype type typ gruppe
-        group rubrik animalcategory petcategory tierkategorie breed rasse""",
-    "status": """status petstatus animalstatus tierstatus availability verfügbarkeit verfuegbarkeit zustand
-        state verkaufsstatus""",
+    "name": """name tiername petname animalname nameofanimal namedestieres rufname tier haustier
+        animal pet bezeichnung""",
+    "categoryId": """categoryid category kategorieid kategorienr kategorienummer kategorie
+        categoryno categorynr categorynumber categoryname tierart art gattung species kind
+        animaltype type typ gruppe group rubrik animalcategory petcategory tierkategorie
+        breed rasse""",
+    "status": """status petstatus animalstatus tierstatus availability verfügbarkeit verfuegbarkeit
+        zustand state verkaufsstatus""",
 }
 _EXACT: Final = {name.casefold(): name for name in FIELDS}
 _SHOWN: Final = 20  # titles
@@ -54,7 +56,9 @@ class Titles:
     @cached_property
     def last_required(self) -> int:
         """Position of the last column that no row may lack."""
-        return max((self.columns[name] for name in spec.REQUIRED if name in self.columns), default=-1)
+        return max(
+            (self.columns[name] for name in spec.REQUIRED if name in self.columns), default=-1
+        )
 
     def describe(self) -> str:
         """Say which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`."""
@@ -70,7 +74,9 @@ class Titles:
         if self.proposals:
             helps = f"If this is the right column, pass: {columns_option(self.proposals)}"
         elif len(self.header) < len(self.missing):
-            helps = "If it should be several columns, put commas, semicolons or tabs between the cells"
+            helps = (
+                "If it should be several columns, put commas, semicolons or tabs between the cells"
+            )
         else:
             choice = columns_option({"TITLE": self.missing[0]})
             helps = f"Rename a column, or say which one it is: {choice}"
@@ -78,7 +84,9 @@ class Titles:
 
 
 def columns_option(given: Mapping[str, str]) -> str:
-    """Write a mapping of columns to be copied: `columns={"Tier": "name"}` or `--columns "Tier=name"`."""
+    """
+    Write a mapping of columns to be copied: `columns={"Tier": "name"}` or `--columns "Tier=name"`.
+    """
     python = ", ".join(f'"{title}": "{name}"' for title, name in given.items())
     flags = " ".join(f'--columns "{title}={name}"' for title, name in given.items())
     return option(f"columns={{{python}}}", flags)
@@ -96,7 +104,8 @@ def read_titles(
         defaults: Fields that have a default: they need no column.
 
     Raises:
-        SheetError: `given` names a column or a field that is not there, or two columns can be one field.
+        SheetError: `given` names a column or a field that is not there, or two columns can be one
+            field.
 
     Spec: §2.1, required fields.
     """
@@ -109,7 +118,9 @@ def read_titles(
         if len(places) > 1:
             listed = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)
             choice = columns_option({column_letter(places[0]): name})
-            raise SheetError(f"columns {listed} could both be {name}; say which one is, such as {choice}")
+            raise SheetError(
+                f"columns {listed} could both be {name}; say which one is, such as {choice}"
+            )
     columns = {name: places[0] for name, places in found.items() if places}
     free = {
         re.sub(r"\W|_", "", title).casefold(): at
@@ -131,13 +142,16 @@ def _position(key: str, titles: Sequence[str], name: str) -> int:
     """Return the position of the column of a title or a letter."""
     if name not in FIELDS:
         raise SheetError(
-            f"{name!r} is not a field; a column can be name, categoryId or status{suggest(name, FIELDS)}"
+            f"{name!r} is not a field; a column can be name, categoryId or "
+            f"status{suggest(name, FIELDS)}"
         )
     places = [at for at, title in enumerate(titles) if title == key]
     if len(places) > 1:
         letters = " and ".join(map(column_letter, places))
         choice = columns_option({column_letter(places[0]): name})
-        raise SheetError(f"columns {letters} both have the title {key!r}; give a letter, such as {choice}")
+        raise SheetError(
+            f"columns {letters} both have the title {key!r}; give a letter, such as {choice}"
+        )
     places = places or [at for at in range(len(titles)) if column_letter(at) == key]
     if not places:
         listed = ", ".join(map(repr, titles[:_SHOWN])) or "no cells"

@@ -1,8 +1,8 @@
 """
 Pure: what a cell means, decided by rules, each distinct cell once (§2.1, §2.3).
 
-Nothing is guessed: a cell is read as typed, or by a rule that the caller gave, or it is a problem that names
-what would help.
+Nothing is guessed: a cell is read as typed, or by a rule that the caller gave, or it is a problem
+that names what would help.
 """
 
 from __future__ import annotations
@@ -21,10 +21,14 @@ from petstore_tools.text import option, pluralize, suggest
 
 How = Literal["as typed", "matched name", "matched word", "default", "corrected number", "trimmed"]
 
-_COMPARISONS: Final = 100_000  # with known words, to find suggestions: difflib takes about 10 µs for each
+_COMPARISONS: Final = (
+    100_000  # with known words, to find suggestions: difflib takes about 10 µs for each
+)
 _TOTAL_WORDS: Final = "total totals subtotal summe gesamt gesamtsumme zwischensumme".split()
 _TOTALS: Final = {word + end for word in (*_TOTAL_WORDS, "grand total") for end in ("", ":", " :")}
-_ERRORS: Final = frozenset("#n/a #nv #ref! #bezug! #name? #value! #wert! #div/0! #num! #zahl! #null!".split())
+_ERRORS: Final = frozenset(
+    "#n/a #nv #ref! #bezug! #name? #value! #wert! #div/0! #num! #zahl! #null!".split()
+)
 
 A_NAME: Final = "is a name, not an id"
 SEVERAL: Final = {  # a rule in the plural, for several cells, where more changes than its verb
@@ -33,7 +37,9 @@ SEVERAL: Final = {  # a rule in the plural, for several cells, where more change
     "is not a whole number": "are not whole numbers",
     "is not a known category": "are not known categories",
     "is the name of several categories": "are names of several categories",
-    "is the id of one category and the name of another": "are ids of one category and names of another",
+    "is the id of one category and the name of another": (
+        "are ids of one category and names of another"
+    ),
     "has its digits in groups": "have their digits in groups",
     "is a word for a total": "are words for a total",
 }
@@ -56,7 +62,9 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A distinct cell that was not read as typed: what it is read as, how, and in how many cells."""
+    """
+    A distinct cell that was not read as typed: what it is read as, how, and in how many cells.
+    """
 
     field: str
     typed: str
@@ -78,7 +86,8 @@ class ValueRules:
     How cells are read.
 
     Attributes:
-        categories: Name by id; None where only ids are accepted. A cell is an id first, then a name.
+        categories: Name by id; None where only ids are accepted. A cell is an id first, then a
+            name.
         statuses: Status by word, in any case, beside the document's own words; "" is no status.
         defaults: By field, for empty cells and missing columns; never for `name`.
         thousands: The sign between groups of three digits; "" where such cells are a problem.
@@ -103,7 +112,8 @@ class ValueRules:
     def __post_init__(self) -> None:
         if self.thousands and (len(self.thousands) != 1 or self.thousands not in SEPARATORS):
             raise ArgumentError(
-                f"thousands must be a point, a comma, an apostrophe or a blank, not {self.thousands!r}"
+                "thousands must be a point, a comma, an apostrophe or a blank, not "
+                f"{self.thousands!r}"
             )
         for field_ in self.defaults:
             if field_ not in ("categoryId", "status"):
@@ -116,12 +126,16 @@ class ValueRules:
         words: dict[str, str] = {status: status for status in spec.STATUSES}
         for word, status in self.statuses.items():
             if fold(status) not in ("", *spec.STATUSES):
-                raise ArgumentError(f"statuses: {status!r} is not a status{suggest(status, spec.STATUSES)}")
+                raise ArgumentError(
+                    f"statuses: {status!r} is not a status{suggest(status, spec.STATUSES)}"
+                )
             if not fold(word):
                 default = option('defaults={"status": …}', "--default status=…")
                 raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
             if words.setdefault(fold(word), fold(status)) != fold(status):
-                raise ArgumentError(f"statuses: {word!r} means {words[fold(word)]!r} already, not {status!r}")
+                raise ArgumentError(
+                    f"statuses: {word!r} means {words[fold(word)]!r} already, not {status!r}"
+                )
         return words
 
 
@@ -241,7 +255,10 @@ class Matcher:
         return _problem(f"is {kind}", help_)
 
     def _suggestion(self, text: str, titles: Mapping[str, str]) -> str:
-        """Ask whether the nearest word was meant; "" where none is near, or after very many comparisons."""
+        """
+        Ask whether the nearest word was meant; "" where none is near, or after very many
+        comparisons.
+        """
         from difflib import get_close_matches
 
         self._comparisons -= len(titles)
@@ -250,7 +267,9 @@ class Matcher:
 
 
 def fold(text: str) -> str:
-    """Return what is compared: without blanks around, in one case, each character written in one way."""
+    """
+    Return what is compared: without blanks around, in one case, each character written in one way.
+    """
     return normalize("NFC", normalize("NFC", text.strip()).casefold())
 
 
@@ -259,7 +278,9 @@ def _problem(rule: str, help_: str) -> Decided:
 
 
 def _kind(cell: str) -> str:
-    """Return what a cell is in place of text, "" where it is text; a text file holds errors as text."""
+    """
+    Return what a cell is in place of text, "" where it is text; a text file holds errors as text.
+    """
     if isinstance(cell, NonTextCell):
         return cell.kind
     return f"the error {cell.strip()}" if cell.strip().lower() in _ERRORS else ""

@@ -1,4 +1,6 @@
-"""Pure: whole numbers as people write them: `7`, `7.0`, `7,0`, `1.000`; none is rounded or guessed."""
+"""
+Pure: whole numbers as people write them: `7`, `7.0`, `7,0`, `1.000`; none is rounded or guessed.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,15 @@ def whole_number(text: str, thousands: str, delimiter: str) -> int | Problem | N
         delimiter: The sign between cells; where it is not a comma, `7,0` is 7.
 
     Returns:
-        The number (int64), why it cannot be read for sure, or None where the text is not a whole number.
+        The number (int64), why it cannot be read for sure, or None where the text is not a whole
+        number.
     """
     if len(text) > _LONG:
-        return Problem("is too large", "give a smaller number") if text.lstrip("-").isdecimal() else None
+        return (
+            Problem("is too large", "give a smaller number")
+            if text.lstrip("-").isdecimal()
+            else None
+        )
     digits, is_decimal = text, False
     if grouped := _GROUPED.fullmatch(text):
         separator, decimals = grouped[2], grouped[3] or ""

@@ -44,7 +44,8 @@ class CheckpointExpired(Exception):  # noqa: N818 - no fault: the listing begins
 
 class Checkpoints:
     """
-    The interrupted listings of one service, one a filter: in memory, with the extra `parquet` also on disk.
+    The interrupted listings of one service, one a filter: in memory, with the extra `parquet` also
+        on disk.
 
     Args:
         folder: Where they lie, each as `inventory.parquet` or `status-sold.parquet`.
@@ -61,7 +62,9 @@ class Checkpoints:
         with suppress(MissingExtraError, OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             state = {_STATE: json.dumps(checkpoint.state).encode()}
-            replace_file(self._path(listing.status), parquet_bytes(checkpoint.frame, listing, state))
+            replace_file(
+                self._path(listing.status), parquet_bytes(checkpoint.frame, listing, state)
+            )
 
     def of(self, status: str | None) -> Checkpoint | None:
         """Return the interrupted listing with this filter, None where there is none."""

@@ -19,7 +19,8 @@ _NAMES_OF_0_1: Final = {"verdict": "completeness"}
 
 def digest(*columns: Sequence[Any]) -> str:
     """
-    Return a digest of animals by the columns of a listing, the same in any order; no text counts as missing.
+    Return a digest of animals by the columns of a listing, the same in any order; no text counts as
+    missing.
 
     Raises:
         TypeError, OverflowError: An id or a category is no int64.
@@ -33,7 +34,9 @@ def digest(*columns: Sequence[Any]) -> str:
         content.update(array("q", numbers))
     for texts in (column for column, kind in zip(columns, kinds, strict=True) if kind is str):
         content.update(array("q", [len(text) if isinstance(text, str) else -1 for text in texts]))
-        content.update("".join([t for t in texts if isinstance(t, str)]).encode("utf-8", "surrogatepass"))
+        content.update(
+            "".join([t for t in texts if isinstance(t, str)]).encode("utf-8", "surrogatepass")
+        )
     return content.hexdigest()[:32]
 
 
@@ -48,21 +51,25 @@ class Listing:
     What a frame of animals is a listing of.
 
     Attributes:
-        completeness: `complete`: every page was read; `cut`: animals are known to be missing; `unproven`:
-            nothing shows whether more pages exist, or the inventory changed while it was read.
+        completeness: `complete`: every page was read; `cut`: animals are known to be missing;
+            `unproven`: nothing shows whether more pages exist, or the inventory changed while it
+                was read.
         reason: Why, in words.
         status: The filter asked for, None for all.
         rows: Animals in the frame.
-        digest: Of their four columns, in any order; "" before there is a frame. Version 0.1: of their ids.
+        digest: Of their four columns, in any order; "" before there is a frame. Version 0.1: of
+            their ids.
         requests: Requests spent, retries included.
         pages: Pages read.
         doubles: Animals that came twice and were kept once.
-        holes_suspected: The inventory moved while it was read, so animals may be missing in the middle.
+        holes_suspected: The inventory moved while it was read, so animals may be missing in the
+            middle.
         started_at, ended_at: Service's or machine's Unix seconds of the first and last request.
         environment: `production`, `staging` or `sandbox`.
         notes: What else was seen: unknown fields, unknown statuses.
 
-    Spec: §4.1 does not show how further pages are reached; the README.md beside this file says how they are.
+    Spec: §4.1 does not show how further pages are reached; the README.md beside this file says how
+        they are.
     """
 
     completeness: Completeness
@@ -84,8 +91,8 @@ class Listing:
         """
         Return what a frame of `list_pets` is a listing of, as it is now.
 
-        Rows and digest are computed again: a frame that was filtered or edited since it was listed is cut.
-        Its order, its index and further columns do not matter.
+        Rows and digest are computed again: a frame that was filtered or edited since it was listed
+        is cut. Its order, its index and further columns do not matter.
 
         Raises:
             FrameError: The frame carries no listing in `attrs["listing"]`.
@@ -102,7 +109,12 @@ class Listing:
             if len(self.digest) == len(_digest_0_1([])):
                 return _digest_0_1(frame["id"].tolist()) == self.digest
             return digest(*[frame[name].tolist() for name in spec.PET_FIELDS]) == self.digest
-        except (AttributeError, KeyError, TypeError, OverflowError):  # a column is gone, or another one
+        except (
+            AttributeError,
+            KeyError,
+            TypeError,
+            OverflowError,
+        ):  # a column is gone, or another one
             return False
 
     @classmethod
@@ -116,7 +128,8 @@ class Listing:
         carried = getattr(frame, "attrs", {}).get("listing")
         if not isinstance(carried, dict):
             raise FrameError(
-                "this frame does not say what it is a listing of: pass a frame of list_pets(). A merge drops "
+                "this frame does not say what it is a listing of: pass a frame of list_pets(). "
+                "A merge drops "
                 "that: keep it with merged.attrs = df.attrs"
             )
         try:

@@ -26,11 +26,12 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
     Write a listing; `import` reads the CSV and the workbook as they are.
 
     Args:
-        frame: As `list_pets` gave it; with a column of names of the categories, where they are known.
-        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's properties
-            say whether it is complete; the others have no place for it.
-        for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a formula
-            (it stays there: such a file is for people to read).
+        frame: As `list_pets` gave it; with a column of names of the categories, where they are
+            known.
+        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's
+            properties say whether it is complete; the others have no place for it.
+        for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a
+            formula (it stays there: such a file is for people to read).
 
     Raises:
         MissingExtraError: Parquet needs the extra `parquet`.
@@ -52,7 +53,9 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
             titles, *rows = _cells(frame)
             write_xlsx(path, titles, rows, note=str(Listing.of(frame)))
         case ".json":
-            replace_file(path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode())
+            replace_file(
+                path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode()
+            )
         case ".parquet":
             replace_file(path, parquet_bytes(frame, Listing.of(frame)))
         case _:

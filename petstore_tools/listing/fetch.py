@@ -34,7 +34,8 @@ class Fetcher:
         checkpoints: Keep the pages of a listing that is interrupted.
 
     Attributes:
-        last_partial: What the last listing had when it was interrupted, labelled as cut; None where it ended.
+        last_partial: What the last listing had when it was interrupted, labelled as cut; None where
+            it ended.
     """
 
     def __init__(self, inventory: Inventory, checkpoints: Checkpoints) -> None:
@@ -51,7 +52,8 @@ class Fetcher:
             query: What is asked for.
             wait: Wait for the next day's quota.
             resume: Go on with an interrupted listing.
-            confirm: Called with the needed and the left requests where the day leaves too few; it raises.
+            confirm: Called with the needed and the left requests where the day leaves too few; it
+                raises.
             show: Called with the animals of each page, and how many there may be.
 
         Raises:
@@ -72,17 +74,24 @@ class Fetcher:
         return frame
 
     def _confirm(self, query: ListQuery, kept: int, confirm: Confirm) -> None:
-        """Ask before the last requests of a day are spent in vain, judged by the last complete listing."""
+        """
+        Ask before the last requests of a day are spent in vain, judged by the last complete
+        listing.
+        """
         animals = self._inventory.learnt.sizes.get(query.status or "")
         left = read_quota(self._client.gate).day.left
         if animals is None or left is None:
             return
         animals = min(animals, query.first or animals)
-        needed = min(max(1, ceil((animals - kept) / query.limit)), query.max_requests or animals + 1)
+        needed = min(
+            max(1, ceil((animals - kept) / query.limit)), query.max_requests or animals + 1
+        )
         if 0 < left < needed:
             confirm(needed, left)
 
-    def _read(self, query: ListQuery, wait: bool, checkpoint: Checkpoint | None, show: Show) -> pd.DataFrame:
+    def _read(
+        self, query: ListQuery, wait: bool, checkpoint: Checkpoint | None, show: Show
+    ) -> pd.DataFrame:
         columns = Columns() if checkpoint is None else Columns.of(checkpoint.frame)
         pages = PageIterator(self._inventory, query, CallOptions(wait=wait), checkpoint)
         show(len(columns), pages.size)
@@ -117,11 +126,15 @@ class Fetcher:
             self._checkpoints.keep(Checkpoint(columns.to_frame(listing), state))
 
     def _checkpoint(self, query: ListQuery) -> Checkpoint | None:
-        """Return the interrupted listing to go on with: none is complete since, and it is not too old."""
+        """
+        Return the interrupted listing to go on with: none is complete since, and it is not too old.
+        """
         found = self._checkpoints.of(query.status)
         if found is None or query.first is not None:
             return None
         listings = self._inventory.learnt.listings.get(query.status or "", 0)
         age_s = self._client.clock.now() - found.listing.ended_at
-        current = found.state.get("listings", listings) == listings and 0 <= age_s <= GOES_ON_WITHIN_S
+        current = (
+            found.state.get("listings", listings) == listings and 0 <= age_s <= GOES_ON_WITHIN_S
+        )
         return found if current else None

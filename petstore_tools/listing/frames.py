@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 
 
 def text_dtype() -> Literal["str", "string"]:
-    """Return the dtype of names and other text: `str`, with pandas 2 `string` (there `str` means object)."""
+    """
+    Return the dtype of names and other text: `str`, with pandas 2 `string` (there `str` means
+    object).
+    """
     import pandas as pd
 
     return "string" if pd.__version__.startswith("2.") else "str"
 
 
 class Columns:
-    """Animals gathered page by page, as columns: a dict per animal would take ten times the memory."""
+    """
+    Animals gathered page by page, as columns: a dict per animal would take ten times the memory.
+    """
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {
@@ -32,7 +37,9 @@ class Columns:
         }
 
     def __len__(self) -> int:
-        """Return how many animals came whole: Ctrl-C may have come between two columns of a page."""
+        """
+        Return how many animals came whole: Ctrl-C may have come between two columns of a page.
+        """
         return min(map(len, self._values.values()))
 
     @classmethod
@@ -53,11 +60,11 @@ class Columns:
         Build the frame of a listing.
 
         Returns:
-            Columns `id` (int64), `name` (`str`; `string` with pandas 2), `categoryId` (int64), `status`
-            (ordered category: available < pending < sold, then values the document does not name; absent is
-            missing).
-            The same dtypes when empty. `attrs["listing"]` is the listing as plain JSON values, with the rows
-            and the digest of this frame.
+            Columns `id` (int64), `name` (`str`; `string` with pandas 2), `categoryId` (int64),
+            `status` (ordered category: available < pending < sold, then values the document does
+            not name; absent is missing).
+            The same dtypes when empty. `attrs["listing"]` is the listing as plain JSON values, with
+            the rows and the digest of this frame.
 
         Spec: §2.2, §2.3.
         """
@@ -87,11 +94,14 @@ def check(frame: pd.DataFrame) -> None:
 
     missing = [name for name in spec.PET_FIELDS if name not in frame.columns]
     if missing:
-        raise FrameError(f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status")
+        raise FrameError(
+            f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status"
+        )
     for name in (name for name, kind in spec.PET_FIELDS.items() if kind is int):
         if not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans:
             raise FrameError(
-                f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a merge "
+                f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a "
+                "merge "
                 "turns whole numbers into floats"
             )
     values = frame["status"].dropna().unique()

@@ -1,4 +1,6 @@
-"""Pure: what a pager gets and answers: a response, the next page, the end; and `Link` headers (§4.1)."""
+"""
+Pure: what a pager gets and answers: a response, the next page, the end; and `Link` headers (§4.1).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, u
 
 from petstore_tools.listing.completeness import Completeness
 
-# requests' own parser loses `rel` behind a parameter without a value, and splits at a `, <` inside quotes
+# requests' own parser loses `rel` behind a parameter without a value, and splits at a `, <` inside
+# quotes
 _PARAMETER = r";\s*([^\s=;,<>\"]+)\s*(?:=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;,\"]*))?\s*"
 _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 _EACH = re.compile(_PARAMETER)
@@ -59,7 +62,9 @@ def links(header: str | None) -> dict[str, str]:
     """Read a `Link` header into targets by relation; the first of each relation counts."""
     found: dict[str, str] = {}
     for target, parameters, *_ in _LINK.findall(header or ""):
-        relation = next((v for name, v in _EACH.findall(parameters) if name.casefold() == "rel"), "")
+        relation = next(
+            (v for name, v in _EACH.findall(parameters) if name.casefold() == "rel"), ""
+        )
         for name in relation.strip('"').split():
             found.setdefault(name.casefold(), target)
     return found
@@ -73,21 +78,28 @@ def with_query(url: str, query: Mapping[str, object]) -> str:
 
 def follow(asked: str, target: str) -> str | End:
     """
-    Return the address that a page names as the next one, if the key may go there: to no other service.
+    Return the address that a page names as the next one, if the key may go there: to no other
+        service.
 
     Args:
         asked: The address of the page.
-        target: What it names, relative or absolute; capitals and the default port make no other service.
+        target: What it names, relative or absolute; capitals and the default port make no other
+            service.
     """
     path = asked.partition("?")[0]
     try:
-        here, there = urlsplit(path), urlsplit(path + target if target[:1] == "?" else urljoin(asked, target))
+        here, there = (
+            urlsplit(path),
+            urlsplit(path + target if target[:1] == "?" else urljoin(asked, target)),
+        )
         same = _origin(here) == _origin(there)
     except ValueError:
         return End("cut", "the service gave an address of the next page that is not valid")
     if not same:
         place = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
-        return End("cut", f"the service says that the next page is at {place}; the key is not sent there")
+        return End(
+            "cut", f"the service says that the next page is at {place}; the key is not sent there"
+        )
     return urlunsplit(there._replace(scheme=here.scheme, netloc=here.netloc))
 
 

@@ -1,9 +1,9 @@
 """
 Pure: the pager decides which page comes next, and what the end of a listing proves (§4.1).
 
-The document shows no paging mechanism, so the pager follows what the service says (`Link rel="next"`, a
-next-cursor header). Where it says nothing, the pager asks once how the service pages (`schemes`). It believes
-an end only where the answers have proved it.
+The document shows no paging mechanism, so the pager follows what the service says (`Link
+rel="next"`, a next-cursor header). Where it says nothing, the pager asks once how the service pages
+(`schemes`). It believes an end only where the answers have proved it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,26 @@ from petstore_tools.listing.received import Received
 from petstore_tools.listing.schemes import Probe, Scheme, TokenTrial
 from petstore_tools.text import option, pluralize
 
-PAGING: Final = frozenset({"first", "prev", "previous", "next", "last"})  # relations that speak of pages
+PAGING: Final = frozenset(
+    {"first", "prev", "previous", "next", "last"}
+)  # relations that speak of pages
 EMPTY_PAGES: Final = 50  # in a row, each promising more, or with next to nothing new
 RESTARTS: Final = 3  # where the inventory changes while the way to page is learnt
-FEW_PAGES: Final = 12  # within which a short page may end a listing, so that it costs one request more
-MORE_WHEN_LEARNING, MORE_WHEN_KNOWN = 3, 1  # requests beyond rows / page size, before an end is checked
-_KEPT: Final = ("full", "size", "signs", "moved", "ragged", "doubles")  # of what came, for another pager
+FEW_PAGES: Final = (
+    12  # within which a short page may end a listing, so that it costs one request more
+)
+MORE_WHEN_LEARNING, MORE_WHEN_KNOWN = (
+    3,
+    1,
+)  # requests beyond rows / page size, before an end is checked
+_KEPT: Final = (
+    "full",
+    "size",
+    "signs",
+    "moved",
+    "ragged",
+    "doubles",
+)  # of what came, for another pager
 
 
 class Pager:
@@ -36,7 +50,8 @@ class Pager:
         limit: The page size that is asked for.
         first: Stop when so many animals came, None for all.
         scheme: How this service pages, None to learn it.
-        fixed: The caller named the scheme, so it is not given up for another; None with `fixed` never tries.
+        fixed: The caller named the scheme, so it is not given up for another; None with `fixed`
+            never tries.
 
     Attributes:
         scheme: What the answers have proved, or what the caller named; None where nothing is known.
@@ -91,8 +106,8 @@ class Pager:
         Take a response and return what comes next.
 
         Raises:
-            PagingError: The service repeats itself: it names an address again, or a page without a new
-                animal names a next one.
+            PagingError: The service repeats itself: it names an address again, or a page without a
+                new animal names a next one.
         """
         self.pages += 1
         self._asked[response.url] = None
@@ -108,8 +123,12 @@ class Pager:
                 step = self._judge_token(trial, response)
             case Probe():
                 step = self._judge(trial, response)
-        enough = self.rows > self._first or (self.rows == self._first and isinstance(step, NextPage))
-        self.next = End("cut", f"the listing was limited to the first {self._first:,}") if enough else step
+        enough = self.rows > self._first or (
+            self.rows == self._first and isinstance(step, NextPage)
+        )
+        self.next = (
+            End("cut", f"the listing was limited to the first {self._first:,}") if enough else step
+        )
         return self.next
 
     def refused(self) -> NextPage | End:
@@ -156,7 +175,9 @@ class Pager:
                 return self._follow(response, token)
             if self.scheme and self.scheme.counts == "token":
                 return self._follow(response, with_query(self._url, {self.scheme.parameter: token}))
-            return self._next_parameter(TokenTrial(token, ("", *(() if self._fixed else parameters))))
+            return self._next_parameter(
+                TokenTrial(token, ("", *(() if self._fixed else parameters)))
+            )
         if self.received.signs:
             return self.received.done("the service said that there is no next page")
         return self._by_scheme(response)
@@ -170,7 +191,9 @@ class Pager:
         if response.ids and not self.received.new:
             raise self._contradiction("holds no new animal, but names a next page")
         if self.received.empty >= EMPTY_PAGES:
-            return End("cut", f"{EMPTY_PAGES} pages in a row were empty, and each named a next page")
+            return End(
+                "cut", f"{EMPTY_PAGES} pages in a row were empty, and each named a next page"
+            )
         return NextPage(url)
 
     def _by_scheme(self, response: Response) -> NextPage | End:
@@ -182,13 +205,24 @@ class Pager:
         if self.scheme is None or self.scheme.counts == "token":
             return self._learn(response)
         self._turned += 1
-        if self._probed and self._turned == 2 and len(response.ids) - len(came.new) > max(1, came.full // 2):
+        if (
+            self._probed
+            and self._turned == 2
+            and len(response.ids) - len(came.new) > max(1, came.full // 2)
+        ):
             return self._restart()  # the scheme that was believed leads nowhere
         if self._turned > 1 and not came.new:
             return self._nothing_new(response)
-        # a page with a number may have grown since it was read, so that two short ones prove nothing there
-        if came.few == came.ragged == 1 and "status=" not in self._url and self.scheme.counts != "pages":
-            return self.received.done(f"two pages in a row were short while animals were added{self._how}")
+        # a page with a number may have grown since it was read, so that two short ones prove
+        # nothing there
+        if (
+            came.few == came.ragged == 1
+            and "status=" not in self._url
+            and self.scheme.counts != "pages"
+        ):
+            return self.received.done(
+                f"two pages in a row were short while animals were added{self._how}"
+            )
         if came.few >= EMPTY_PAGES:
             return End("unproven", f"{EMPTY_PAGES} pages in a row held hardly any new animals")
         more = self.pages + 1 - ceil(self.rows / came.full)
@@ -246,7 +280,9 @@ class Pager:
         short = len(ids) < len(came.last) - 1
         if short and ids[-1] == came.last[-1]:
             return self.received.done(f"no animal follows the last one{self._how}")
-        if scheme.counts != "pages":  # those were asked in another size: their rows come again in their place
+        if (
+            scheme.counts != "pages"
+        ):  # those were asked in another size: their rows come again in their place
             full = came.full
             came.take(response, overlap=len(came.last) - came.last.index(ids[0]))
             came.size = came.size if short else full
@@ -262,13 +298,18 @@ class Pager:
     def _next_parameter(self, trial: TokenTrial) -> NextPage | End:
         """Try the next parameter that may take the service's token."""
         if not trial.parameters[1:]:
-            return End("unproven", "a header names a next page, but none of the usual parameters leads there")
+            return End(
+                "unproven",
+                "a header names a next page, but none of the usual parameters leads there",
+            )
         return self._ask(TokenTrial(trial.token, trial.parameters[1:]))
 
     def _restart(self) -> NextPage | End:
         """Begin anew: the page that is in hand has changed while the way to page was learnt."""
         if self._restarts == RESTARTS:
-            return self._unproven("the inventory changed each time that the way to the next page was tried")
+            return self._unproven(
+                "the inventory changed each time that the way to the next page was tried"
+            )
         self._restarts += 1
         # what is new on this page was given to nobody, and comes again
         self._earlier.update(set(self.received.ids).difference(self.received.new))
@@ -291,7 +332,9 @@ class Pager:
     @property
     def _overlap(self) -> int:
         """How many animals each page repeats, so that an insertion or a deletion shows."""
-        return int(self.received.full > 1 and self.scheme is not None and self.scheme.counts == "rows")
+        return int(
+            self.received.full > 1 and self.scheme is not None and self.scheme.counts == "rows"
+        )
 
     def _is_full(self, response: Response) -> bool:
         size = len(response.ids)
@@ -305,7 +348,9 @@ class Pager:
         """End with the animals that came, and say what the user can do."""
         read = f"{pluralize(self.rows, 'animal')} {'was' if self.rows == 1 else 'were'} read"
         named = option('"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)")
-        advice = f"If you know how it pages, pass {option('pagination=', 'PETSTORE_PAGINATION=')}{named}"
+        advice = (
+            f"If you know how it pages, pass {option('pagination=', 'PETSTORE_PAGINATION=')}{named}"
+        )
         unsaid = "the service did not say whether more follow"
         return End("unproven", f"{read}, and {unsaid}{why and f' ({why})'}. {advice}")
 
@@ -335,7 +380,9 @@ class Pager:
         }
 
     def resume(self, state: Mapping[str, Any], ids: Iterable[int]) -> None:
-        """Take over what `state` returned, also that of version 0.1, and the ids that came until then."""
+        """
+        Take over what `state` returned, also that of version 0.1, and the ids that came until then.
+        """
         state = {name.removeprefix("_"): value for name, value in state.items()}
         for name in _KEPT:
             setattr(self.received, name, state[name])
@@ -345,6 +392,9 @@ class Pager:
         self.scheme = schemes.parse(state["scheme"])
         self._asked = {state["at"]: None}
         self.next = NextPage(state["next"], trial=True, overlap=state["overlap"])
-        if self.scheme is None or self.scheme.counts not in ("rows", "id"):  # those show by themselves
+        if self.scheme is None or self.scheme.counts not in (
+            "rows",
+            "id",
+        ):  # those show by themselves
             self._trial = self.next
             self.next = NextPage(state["at"], trial=True)

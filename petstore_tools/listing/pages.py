@@ -1,4 +1,7 @@
-"""A listing, page by page: the pager decides, the client sends, and `Listing` says what came of it (§4.1)."""
+"""
+A listing, page by page: the pager decides, the client sends, and `Listing` says what came of it
+(§4.1).
+"""
 
 from __future__ import annotations
 
@@ -89,8 +92,8 @@ class Pages:
     """
     A listing: iterate it for pages, then read `listing`.
 
-    Each iteration reads from the first page on and costs its own requests; `listing` is about the one that
-    began last.
+    Each iteration reads from the first page on and costs its own requests; `listing` is about the
+    one that began last.
 
     Args:
         begin: Begins an iteration.
@@ -131,7 +134,11 @@ class PageIterator:
     """
 
     def __init__(
-        self, inventory: Inventory, query: ListQuery, call_options: CallOptions, checkpoint: Checkpoint | None
+        self,
+        inventory: Inventory,
+        query: ListQuery,
+        call_options: CallOptions,
+        checkpoint: Checkpoint | None,
     ) -> None:
         self._inventory, self._client, self._query = inventory, inventory.client, query
         self._learnt = inventory.learnt  # before this listing
@@ -170,7 +177,9 @@ class PageIterator:
         notes, received = list(self._notes), self._pager.received
         if self._others:
             others = pluralize(self._others, "animal")
-            notes.append(f"the service returned {others} of another status, which are left out here")
+            notes.append(
+                f"the service returned {others} of another status, which are left out here"
+            )
         return Listing(
             completeness=self._end.completeness,
             reason=self._end.reason,
@@ -190,7 +199,10 @@ class PageIterator:
     def state(self) -> dict[str, Any] | None:
         """Return what another listing needs to go on, None where it had better begin anew."""
         state = None if self._others else self._pager.state()
-        return state and {**state, "listings": self._learnt.listings.get(self._query.status or "", 0)}
+        return state and {
+            **state,
+            "listings": self._learnt.listings.get(self._query.status or "", 0),
+        }
 
     def __iter__(self) -> Iterator[Page]:
         try:
@@ -210,9 +222,13 @@ class PageIterator:
     def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
         while isinstance(step := self._pager.next, NextPage):
             if self._tally.exhausted:
-                self._end = End("cut", f"the listing was limited to {pluralize(self._tally.sent, 'request')}")
+                self._end = End(
+                    "cut", f"the listing was limited to {pluralize(self._tally.sent, 'request')}"
+                )
                 return
-            self._tally.pages = ceil(min(self.size or 0, self._query.first or inf) / self._query.limit)
+            self._tally.pages = ceil(
+                min(self.size or 0, self._query.first or inf) / self._query.limit
+            )
             reply = prefetcher.get(step.url, self._predicted())
             if step.trial and reply.status in _REFUSED:
                 if self._checkpoint is not None:
@@ -221,7 +237,9 @@ class PageIterator:
                 continue
             rows = read_rows(reply)
             self._ended_at = self._client.clock.now()
-            step = self._pager.feed(Response(step.url, tuple([row["id"] for row in rows]), reply.headers))
+            step = self._pager.feed(
+                Response(step.url, tuple([row["id"] for row in rows]), reply.headers)
+            )
             self._note_pause()
             self._finish(step)
             yield Page(self._pager.pages, tuple(self._kept(rows)))
@@ -263,12 +281,18 @@ class PageIterator:
         )
 
     def _predicted(self) -> list[str]:
-        """Return the addresses to fetch ahead, as many as plan, latency and the known rest call for."""
+        """
+        Return the addresses to fetch ahead, as many as plan, latency and the known rest call for.
+        """
         rows, end = self._pager.rows, self._query.first or self.size
         latency_s = self._client.transport.fastest_s or 0.0
         if self._query.max_requests is not None or not rows or latency_s < SLOW_S:
             return []
-        wide = 1 + self._pager.pages // _WIDER_EVERY if end is None else ceil((end - rows) / self._pager.step)
+        wide = (
+            1 + self._pager.pages // _WIDER_EVERY
+            if end is None
+            else ceil((end - rows) / self._pager.step)
+        )
         wide = min(wide, connections(self._client.plan.per_minute, latency_s))
         return self._pager.predicted(wide) if wide > 1 else []
 
@@ -276,7 +300,9 @@ class PageIterator:
         """Return the rows that are new, and note what the document does not name."""
         statuses = {row.get("status") for row in rows}
         for status in statuses - _KNOWN:
-            self._notes[f"the interface document does not name the status {str(status)[:40]!r}"] = None
+            self._notes[f"the interface document does not name the status {str(status)[:40]!r}"] = (
+                None
+            )
         for name in {name for row in rows for name in row} - set(spec.PET_FIELDS):
             self._notes[f"the interface document does not name the field {name[:40]!r}"] = None
         new, by_id = self._pager.new, {row["id"]: row for row in reversed(rows)}

@@ -32,7 +32,9 @@ def load_parquet() -> Any:
     return pyarrow.parquet
 
 
-def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] | None = None) -> bytes:
+def parquet_bytes(
+    frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, bytes] | None = None
+) -> bytes:
     """
     Return a listing as Parquet: its columns, and `as_of` (UTC) for whoever reads many files as one.
 
@@ -50,7 +52,11 @@ def parquet_bytes(frame: pd.DataFrame, listing: Listing, more: Mapping[bytes, by
     table = pa.Table.from_pandas(frame, preserve_index=False)
     at = pa.scalar(int(listing.ended_at * 1_000_000), pa.timestamp("us", tz="UTC"))
     table = table.append_column("as_of", pa.repeat(at, len(frame)))
-    metadata = {**table.schema.metadata, _LISTING: json.dumps(listing.to_dict()).encode(), **(more or {})}
+    metadata = {
+        **table.schema.metadata,
+        _LISTING: json.dumps(listing.to_dict()).encode(),
+        **(more or {}),
+    }
     sink = pa.BufferOutputStream()
     parquet.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
     return bytes(sink.getvalue())
@@ -69,7 +75,9 @@ def read_frame(path: Path) -> pd.DataFrame:
             frame: pd.DataFrame = file.read(columns=list(spec.PET_FIELDS)).to_pandas()
             listing = Listing.from_dict(json.loads(file.schema_arrow.metadata[_LISTING]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise FrameError(f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}") from error
+        raise FrameError(
+            f"the snapshot {path.parent.name}/{path.name} cannot be read: {error}"
+        ) from error
     frame = frame.astype({"name": text_dtype()})  # it may be of another version of pandas
     frame.attrs["listing"] = listing.to_dict()
     return frame

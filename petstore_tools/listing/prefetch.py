@@ -24,11 +24,16 @@ class Prefetcher:
         self._fetched: dict[str, Future[Reply]] = {}
 
     def get(self, url: str, predicted: Iterable[str] = ()) -> Reply:
-        """Return the reply of an address; meanwhile those that are predicted to follow are fetched, too."""
+        """
+        Return the reply of an address; meanwhile those that are predicted to follow are fetched,
+        too.
+        """
         for address in predicted:
             if address not in self._fetched:
                 future = self._fetched[address] = Future[Reply]()
-                threading.Thread(target=self._fetch, args=(address, future), name="page", daemon=True).start()
+                threading.Thread(
+                    target=self._fetch, args=(address, future), name="page", daemon=True
+                ).start()
         return self._fetched.pop(url).result() if url in self._fetched else self._call(url)
 
     def _fetch(self, url: str, future: Future[Reply]) -> None:

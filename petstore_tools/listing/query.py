@@ -1,4 +1,7 @@
-"""Pure: what a listing is asked for; what the document does not allow is refused before a request (§4.1)."""
+"""
+Pure: what a listing is asked for; what the document does not allow is refused before a request
+(§4.1).
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,9 @@ def check_status(status: str | None) -> None:
     """Refuse a status that the document does not have (§2.3)."""
     if status is not None and status not in spec.STATUSES:
         near = suggest(status, spec.STATUSES)
-        raise ArgumentError(f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}{near}")
+        raise ArgumentError(
+            f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}{near}"
+        )
 
 
 def parse_age(given: str | float | timedelta, query: ListQuery) -> timedelta:
@@ -77,5 +82,7 @@ def parse_age(given: str | float | timedelta, query: ListQuery) -> timedelta:
     if isinstance(seconds, timedelta):
         seconds = seconds.total_seconds()
     if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:
-        raise ArgumentError(f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}")
+        raise ArgumentError(
+            f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}"
+        )
     return timedelta(seconds=seconds)

@@ -67,7 +67,12 @@ class Received:
         if self.doubles or self.moved:
             twice = f"{pluralize(self.doubles, 'animal')} came twice"
             how = twice if self.doubles else "a page began at another animal than expected"
-            return End("unproven", f"the inventory changed while it was read: {how}, so some may be missing")
+            return End(
+                "unproven",
+                f"the inventory changed while it was read: {how}, so some may be missing",
+            )
         if self.total is not None and self.total > len(self.ids):
-            return End("unproven", f"{why}, but the service counts {pluralize(self.total, 'animal')}")
+            return End(
+                "unproven", f"{why}, but the service counts {pluralize(self.total, 'animal')}"
+            )
         return End("complete", why)

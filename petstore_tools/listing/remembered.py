@@ -1,4 +1,7 @@
-"""What is remembered of a service: how it pages, and how many animals it had. Losing it costs requests."""
+"""
+What is remembered of a service: how it pages, and how many animals it had. Losing it costs
+requests.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,11 @@ class Learnt(BaseModel):
     Of one base address.
 
     Attributes:
-        scheme: Name of the paging scheme that its answers proved, None where it names the next page itself.
+        scheme: Name of the paging scheme that its answers proved, None where it names the next page
+            itself.
         sizes: Animals in the last complete listing by filter, "" for none.
-        listings: Complete listings so far by filter: an interrupted one goes on while there is none since.
+        listings: Complete listings so far by filter: an interrupted one goes on while there is none
+            since.
     """
 
     scheme: str | None = None
@@ -57,8 +62,13 @@ class RememberedServices:
             self._known = _File.model_validate_json(self.path.read_bytes()).root
         return self._known.get(base_url, Learnt())
 
-    def keep(self, base_url: str, *, scheme: str | None, status: str | None, rows: int | None) -> None:
-        """Remember the scheme, and a complete listing with its rows; None for one that is not complete."""
+    def keep(
+        self, base_url: str, *, scheme: str | None, status: str | None, rows: int | None
+    ) -> None:
+        """
+        Remember the scheme, and a complete listing with its rows; None for one that is not
+        complete.
+        """
         before, of = self.of(base_url), status or ""
         after = before.model_copy(update={"scheme": scheme})
         if rows is not None:

@@ -1,7 +1,9 @@
 """
-Pure: the usual ways to page, as rows of one table, and the question which of them a service speaks (§4.1).
+Pure: the usual ways to page, as rows of one table, and the question which of them a service speaks
+    (§4.1).
 
-To add a scheme, add a row to `SCHEMES`; to add a header that names the next page, one to `CURSOR_HEADERS`.
+To add a scheme, add a row to `SCHEMES`; to add a header that names the next page, one to
+`CURSOR_HEADERS`.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ class Scheme:
     Attributes:
         name: As `pagination=` takes it.
         parameter: The query parameter.
-        counts: What its value is: the `rows` before the page, the number of the page (`pages`), the last
+        counts: What its value is: the `rows` before the page, the number of the page (`pages`), the
+            last
             `id`, or a `token` that the service hands out.
         base: Number of the first page.
     """
@@ -76,7 +79,9 @@ def parse(name: str | None) -> Scheme | None:
         if scheme.name == name:
             return scheme
     names = ", ".join(scheme.name for scheme in SCHEMES)
-    raise SettingsError(f"pagination must be one of {names}, cursor=PARAMETER or {NEVER}, not {name!r}")
+    raise SettingsError(
+        f"pagination must be one of {names}, cursor=PARAMETER or {NEVER}, not {name!r}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +89,11 @@ class Probe:
     """
     The question how a service pages.
 
-    It sends all usual parameters at once, each with a value that leads to a place of its own on the page that
-    is in hand: where the answer begins shows which of them the service reads. The places are so far apart
-    that an animal which comes or goes does not confuse them. Where the answer holds other animals or none,
+    It sends all usual parameters at once, each with a value that leads to a place of its own on the
+    page that
+    is in hand: where the answer begins shows which of them the service reads. The places are so far
+    apart that an animal which comes or goes does not confuse them. Where the answer holds other
+    animals or none,
     a second question follows: it tells page numbers that begin at 0 from pages of a fixed size.
 
     Attributes:
@@ -112,7 +119,8 @@ class Probe:
         """
         Return what the ids of the answer prove: a scheme, or that the second question is needed.
 
-        `changed` says that the page in hand has changed meanwhile; `unclear`, that nothing is proved.
+        `changed` says that the page in hand has changed meanwhile; `unclear`, that nothing is
+        proved.
         """
         place, common = self._place(answer), not set(answer).isdisjoint(self.ids)
         if self.others is None:
@@ -134,7 +142,9 @@ class Probe:
         return {last - apart * n: scheme for n, scheme in enumerate(schemes)}
 
     def _place(self, answer: Sequence[int]) -> int | None:
-        """Return the place of the page in hand at which the answer begins and goes on as it does."""
+        """
+        Return the place of the page in hand at which the answer begins and goes on as it does.
+        """
         if not answer or answer[0] not in self.ids:
             return None
         place = self.ids.index(answer[0])

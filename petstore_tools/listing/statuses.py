@@ -1,4 +1,7 @@
-"""Statuses of a frame as codes and names: the three values, those that are not named (§2.3), and `unset`."""
+"""
+Statuses of a frame as codes and names: the three values, those that are not named (§2.3), and
+`unset`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
-OURS: Final = frozenset({UNSET, "total", "label", "categoryId", "new", "gone"})  # names that tables have
+OURS: Final = frozenset(
+    {UNSET, "total", "label", "categoryId", "new", "gone"}
+)  # names that tables have
 
 
 def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:

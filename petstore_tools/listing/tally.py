@@ -24,7 +24,9 @@ class Tally:
         refused: Why a retry was refused, "" while none was.
     """
 
-    def __init__(self, most: int | None = None, *, on_count: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, most: int | None = None, *, on_count: Callable[[], None] = lambda: None
+    ) -> None:
         self._most, self._on_count, self._lock = most, on_count, threading.Lock()
         self.sent = self.retries = self.pages = 0
         self.refused = ""
@@ -41,12 +43,18 @@ class Tally:
         return self._most is not None and self.sent >= self._most
 
     def may_retry(self) -> bool:
-        """Say whether a request may be sent again, and count it: each costs a unit of the day (§8.2)."""
+        """
+        Say whether a request may be sent again, and count it: each costs a unit of the day (§8.2).
+        """
         with self._lock:
             if self.exhausted:
-                self.refused = f"it was not retried, since the listing was limited to {self.sent:,} requests"
+                self.refused = (
+                    f"it was not retried, since the listing was limited to {self.sent:,} requests"
+                )
             elif self.retries >= max(LEAST_RETRIES, max(self.sent, self.pages) // 10):
-                self.refused = f"it was not retried, since this listing had {self.retries:,} retries"
+                self.refused = (
+                    f"it was not retried, since this listing had {self.retries:,} retries"
+                )
             else:
                 self.retries += 1
             return not self.refused

@@ -1,4 +1,6 @@
-"""Frames of animals counted and compared: by status, by category, what changed, and counts over time."""
+"""
+Frames of animals counted and compared: by status, by category, what changed, and counts over time.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +30,14 @@ def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
-    """Count animals per categoryId (rows) and status (columns), with `total`, and `label` where given."""
+    """
+    Count animals per categoryId (rows) and status (columns), with `total`, and `label` where given.
+    """
     found, names = codes(pets)
     table = pets.groupby(["categoryId", found]).size().unstack(fill_value=0)
-    table = table.reindex(columns=[*range(len(names) - 1), -1], fill_value=0).set_axis(names, axis=1)
+    table = table.reindex(columns=[*range(len(names) - 1), -1], fill_value=0).set_axis(
+        names, axis=1
+    )
     table["total"] = table.sum(axis=1)
     if labels:
         table.insert(0, "label", table.index.map(lambda i: labels.get(i, "")).astype(text_dtype()))
@@ -39,7 +45,9 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
 
 
 def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
-    """Compare two counts by status or category: `before`, `now`, `change` (int64), the rows of both."""
+    """
+    Compare two counts by status or category: `before`, `now`, `change` (int64), the rows of both.
+    """
     index = now.index.union(before.index)
     if index.name == "status":
         index = _index([*now.index, *before.index])
@@ -51,7 +59,8 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
     """
     Count what is asked first: how many animals, how many came, were sold, are gone.
 
-    Listings of one status cannot tell an animal that is new from one that had another status before.
+    Listings of one status cannot tell an animal that is new from one that had another status
+    before.
 
     Returns:
         Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1).
@@ -91,7 +100,9 @@ def moved(before: pd.DataFrame, now: pd.DataFrame) -> pd.DataFrame:
 
 
 def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.DataFrame:
-    """Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status."""
+    """
+    Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status.
+    """
     index = _index([*spec.STATUSES, *(name for _, counts in listings for name in counts)])
     times = pd.to_datetime([int(at * 1e6) for at, _ in listings], unit="us", utc=True).as_unit("us")
     table = pd.DataFrame(
@@ -101,6 +112,10 @@ def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.
 
 
 def named_statuses(pets: pd.DataFrame) -> pd.Series:
-    """Return the statuses of animals as text, `unset` where there is none, as every table names them."""
+    """
+    Return the statuses of animals as text, `unset` where there is none, as every table names them.
+    """
     found, names = codes(pets)
-    return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)  # -1 is the last
+    return pd.Series(
+        pd.array(names, dtype=text_dtype()).take(found), index=pets.index
+    )  # -1 is the last

@@ -1,4 +1,6 @@
-"""Reports built: from a frame, or from a fresh listing that is kept and compared with earlier ones."""
+"""
+Reports built: from a frame, or from a fresh listing that is kept and compared with earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,14 @@ def status_report(
 
     Args:
         pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
-        partial: Report on a listing that is not complete, or on a frame that does not say what it lists, such
-            as a CSV that `list -o` wrote; the report says so.
+        partial: Report on a listing that is not complete, or on a frame that does not say what it
+            lists, such as a CSV that `list -o` wrote; the report says so.
         categories: Labels by categoryId (ours; §2.6 shows no category record).
         since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
         title: Of the author, one line.
         note: Of the author, one line below the title.
-        timezone: In which times are written, such as `Europe/Berlin`; None for that of this machine.
+        timezone: In which times are written, such as `Europe/Berlin`; None for that of this
+            machine.
 
     Raises:
         ArgumentError: Title or note has a line break, or there is no such time zone.
@@ -92,9 +95,13 @@ def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
 def _compared(report: StatusReport, pets: pd.DataFrame, since: pd.DataFrame) -> StatusReport:
     """Add what changed since an older listing."""
     listing, older = report.listing, frames.listing_of(since)
-    if not older.complete or (older.status, older.environment) != (listing.status, listing.environment):
+    if not older.complete or (older.status, older.environment) != (
+        listing.status,
+        listing.environment,
+    ):
         raise FrameError(
-            f"only a complete listing of {listing.of_what} can be compared with this one, not this: {older}"
+            f"only a complete listing of {listing.of_what} can be compared with this one, not "
+            f"this: {older}"
         )
     if not listing.complete:
         raise FrameError(
@@ -120,7 +127,11 @@ def _zone(name: str | None) -> tzinfo | None:
     try:
         return None if name is None else UTC if name == "UTC" else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        none = "" if available_timezones() else "this machine knows no time zones (pip install tzdata), so "
+        none = (
+            ""
+            if available_timezones()
+            else "this machine knows no time zones (pip install tzdata), so "
+        )
         raise ArgumentError(
             f"{none}there is no time zone {name!r}: use a name such as Europe/Berlin or UTC"
         ) from error
@@ -135,7 +146,8 @@ def report_and_keep(
     **options: Any,
 ) -> StatusReport:
     """
-    Report on a fresh listing, which becomes a snapshot where it is complete and Parquet can be written.
+    Report on a fresh listing, which becomes a snapshot where it is complete and Parquet can be
+    written.
 
     `options` are those of `status_report`.
     """
@@ -158,7 +170,8 @@ def _over_time(snapshots: SnapshotStore, listing: Listing) -> dict[str, Any]:
     """
     Return what the kept listings say, by the names of the report's attributes.
 
-    Days in a status are those of the last 30 days, so that a report costs the same however much is kept.
+    Days in a status are those of the last 30 days, so that a report costs the same however much is
+    kept.
     """
     kept = snapshots.all(listing.status)
     if len(kept) < 2:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 def figure(title: str, as_of: str, breakdown: pd.DataFrame, counts: pd.DataFrame | None) -> Figure:
     """
-    Draw the counts of a breakdown as bars, and the counts over time as areas where there are two or more.
+    Draw the counts of a breakdown as bars, and the counts over time as areas where there are two or
+    more.
 
     Raises:
         MissingExtraError: The extra `plot` is not installed.
@@ -48,9 +49,13 @@ def figure(title: str, as_of: str, breakdown: pd.DataFrame, counts: pd.DataFrame
     if over_time is not None:
         names = over_time.columns.tolist()
         areas = over_time.to_numpy().T
-        axes[1].stackplot(over_time.index.to_numpy(), areas, labels=names, colors=[*map(colour, names)])
+        axes[1].stackplot(
+            over_time.index.to_numpy(), areas, labels=names, colors=[*map(colour, names)]
+        )
         axes[1].set(title=pluralize(len(over_time), "snapshot"), ylabel="animals")
-        axes[1].legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(names), frameon=False)
+        axes[1].legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(names), frameon=False
+        )
         concise: Any = ConciseDateFormatter
         axes[1].xaxis.set_major_formatter(concise(axes[1].xaxis.get_major_locator()))
         axes[1].margins(x=0)

@@ -42,13 +42,15 @@ def workbook(
     end: Sequence[str] = (),
 ) -> bytes:
     """
-    Return a workbook: a front sheet with facts, breakdown and chart, and a sheet for each further table.
+    Return a workbook: a front sheet with facts, breakdown and chart, and a sheet for each further
+        table.
 
     Args:
         title: Of the front sheet.
         facts: Lines below it; the first is the headline.
         tables: By name, without an index; those of the front sheet come first.
-        zone: Times are written in it, None for that of this machine; Excel knows no zones, so titles name it.
+        zone: Times are written in it, None for that of this machine; Excel knows no zones, so
+            titles name it.
         complete: The headline is no warning.
         since: With what is compared, in words.
         end: How it was made, below the chart of the front sheet.
@@ -60,7 +62,9 @@ def workbook(
             front = name == FRONT
             cells = sheet_cells(table.rename(columns=WORDS), zone)
             start, freeze = (row, None) if front else (0, (1, 1))
-            cells.to_excel(writer, sheet_name=name, index=False, startrow=start, freeze_panes=freeze)
+            cells.to_excel(
+                writer, sheet_name=name, index=False, startrow=start, freeze_panes=freeze
+            )
             sheet = writer.sheets[name]
             sheet.autofit()
             _columns(writer, sheet, table, cells, start)
@@ -80,12 +84,16 @@ def workbook(
 
 
 def _columns(writer: Any, sheet: Any, table: pd.DataFrame, cells: pd.DataFrame, start: int) -> None:
-    """Give the columns of a sheet their titles, widths and number formats; numbers stand at the right."""
+    """
+    Give the columns of a sheet their titles, widths and number formats; numbers stand at the right.
+    """
     for at, (name, title) in enumerate(zip(table, map(str, cells), strict=True)):
         column = cells.iloc[:, at]
         number = pd.api.types.is_numeric_dtype(column)
         style = {"align": "right" if number and name not in IDS else "left"}
-        sheet.write_string(start, at, title, writer.book.add_format(style | {"bold": True, "bottom": 1}))
+        sheet.write_string(
+            start, at, title, writer.book.add_format(style | {"bold": True, "bottom": 1})
+        )
         if number:
             shown = {"num_format": FORMATS.get(str(name), "#,##0")}
             sheet.set_column(at, at, max(14, len(title) + 2), writer.book.add_format(style | shown))

@@ -15,7 +15,9 @@ from petstore_tools.errors import ArgumentError
 _XLSX = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
-def mail(*, to: Sequence[str], subject: str, text: str, html: str, page: str, workbook: bytes) -> bytes:
+def mail(
+    *, to: Sequence[str], subject: str, text: str, html: str, page: str, workbook: bytes
+) -> bytes:
     """
     Return a mail that `sendmail -t` sends, and that a mail program opens as a draft.
 
@@ -50,7 +52,9 @@ def mail(*, to: Sequence[str], subject: str, text: str, html: str, page: str, wo
 
 
 def _user() -> str:
-    """Return the name of the user as an address may hold it; an account without a name has one, too."""
+    """
+    Return the name of the user as an address may hold it; an account without a name has one, too.
+    """
     try:
         return re.sub(r"[^A-Za-z0-9._-]+", "-", getpass.getuser())
     except (KeyError, OSError):

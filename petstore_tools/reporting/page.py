@@ -1,4 +1,7 @@
-"""A report as one HTML page without script or network, or as the body of a mail; every value is escaped."""
+"""
+A report as one HTML page without script or network, or as the body of a mail; every value is
+escaped.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ from petstore_tools.text import cell_text, html_table
 
 
 def page(template: str, **values: Any) -> str:
-    """Fill a template: `report.html`, or `mail.html`, whose styles are inline: mail programs drop sheets."""
+    """
+    Fill a template: `report.html`, or `mail.html`, whose styles are inline: mail programs drop
+    sheets.
+    """
     environment = Environment(
         loader=PackageLoader("petstore_tools"),
         autoescape=True,
@@ -21,8 +27,15 @@ def page(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": cell_text, "for_people": for_people, "css": css, "areas": areas}
-    return environment.get_template(template).render(version=__version__, html_table=html_table, **values)
+    environment.filters |= {
+        "shown": cell_text,
+        "for_people": for_people,
+        "css": css,
+        "areas": areas,
+    }
+    return environment.get_template(template).render(
+        version=__version__, html_table=html_table, **values
+    )
 
 
 def css(status: str) -> str:

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 _RENAMED: Final = {"history": "counts", "face": "headline", "cost": "cost_text"}
 _UNCERTAIN: Final = (
-    "A change happened between two listings, so only the times of those two listings are known. Days in a "
+    "A change happened between two listings, so only the times of those two listings are "
+    "known. Days in a "
     "status are counted only for what began and ended while listings were kept."
 )
 
 _ONE_STATUS: Final = (
-    "In a report on one status, an animal that is new may have had another status before, and one that is "
+    "In a report on one status, an animal that is new may have had another status before, and "
+    "one that is "
     "gone may have another one now."
 )
 
@@ -45,18 +47,22 @@ class StatusReport:
     Attributes:
         listing: What was listed, when, and whether it is complete.
         animals: The frame that was counted.
-        breakdown: Index `status` (the three values in the document's order, values it does not name,
+        breakdown: Index `status` (the three values in the document's order, values it does not
+            name,
             `unset`), columns `count` (int64) and `share` (float64, 0 to 1). Zero rows are kept.
-        by_category: Index `categoryId` (int64, ascending), one int64 column per status and `total`, and
+        by_category: Index `categoryId` (int64, ascending), one int64 column per status and `total`,
+            and
             `label` (text) in front where labels were given.
-        since: The older listing it is compared with, None for none; the next five are None then, too.
+        since: The older listing it is compared with, None for none; the next five are None then,
+            too.
         summary: How many animals, how many came, were sold, are gone: `what`, `animals`, `share`.
         changes: Index `status`, columns `before`, `now`, `change` (int64).
         changes_by_category: Index `categoryId`, the same columns.
-        moved: Animals whose status differs, are new or gone: `id`, `name`, `categoryId`, `from`, `to`.
+        moved: Animals whose status differs, are new or gone: `id`, `name`, `categoryId`, `from`,
+            `to`.
         flow: How many moved from which status (index) to which (columns), with totals.
-        counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per status; None without
-            snapshots, as the next three are.
+        counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per status; None
+            without snapshots, as the next three are.
         time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no longer).
         time_in_status_by_category: The same, with `categoryId` in front.
         longest_available: The 20 that have been available for longest: `id`, `name`, `categoryId`,
@@ -113,7 +119,9 @@ class StatusReport:
     def pending(self) -> pd.DataFrame:
         """The pending animals: `id`, `name`, `categoryId`."""
         pets = self.animals
-        return pets.loc[pets["status"] == "pending", ["id", "name", "categoryId"]].reset_index(drop=True)
+        return pets.loc[pets["status"] == "pending", ["id", "name", "categoryId"]].reset_index(
+            drop=True
+        )
 
     @property
     def made(self) -> list[str]:
@@ -147,7 +155,9 @@ class StatusReport:
         return "" if self.since is None else f" since {self.when(self.since.ended_at)}"
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return its tables by the names of its attributes, without an index: those that there are."""
+        """
+        Return its tables by the names of its attributes, without an index: those that there are.
+        """
         tables = {name: getattr(self, name) for name in TITLES}
         return {
             name: table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
@@ -160,16 +170,23 @@ class StatusReport:
         return shown(self.tables(), self.categories, one_status=self.listing.status is not None)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return one self-contained HTML page (no script, no network); write it whole where asked."""
+        """
+        Return one self-contained HTML page (no script, no network); write it whole where asked.
+        """
         return self._write_text(path, page("report.html", report=self, sections=self._sections()))
 
     def to_excel(self, path: str | Path) -> None:
-        """Write a workbook: real numbers, native charts, text that no spreadsheet runs; or nothing."""
+        """
+        Write a workbook: real numbers, native charts, text that no spreadsheet runs; or nothing.
+        """
         self._write(path, self._workbook())
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return Markdown; write it whole where asked."""
-        parts = [f"# {text.markdown_text(self.title)}", "  \n".join(map(text.markdown_text, self._facts))]
+        parts = [
+            f"# {text.markdown_text(self.title)}",
+            "  \n".join(map(text.markdown_text, self._facts)),
+        ]
         for title, table in self._read_tables():
             parts += [f"## {text.markdown_text(title)}", text.markdown_table(*for_people(table))]
         parts += ["## How this was made", text.markdown_text(" ".join(self.made))]
@@ -194,10 +211,12 @@ class StatusReport:
         self, path: str | Path | None = None, *, to: str | Sequence[str] = (), subject: str = ""
     ) -> bytes:
         """
-        Return a ready mail: tables in its body, page and workbook attached; write it whole where asked.
+        Return a ready mail: tables in its body, page and workbook attached; write it whole where
+            asked.
 
         Args:
-            path: A file that ends in .eml; `sendmail -t` sends it, and a mail program opens it as a draft.
+            path: A file that ends in .eml; `sendmail -t` sends it, and a mail program opens it as a
+                draft.
             to: One address or more, each such as `Ann <ann@example.org>`.
             subject: One line; default: the title and the date.
 
@@ -238,7 +257,8 @@ class StatusReport:
         Say which thresholds this report fails, and why.
 
         Args:
-            thresholds: Each `NAME[.change] OP NUMBER[%]`, such as `unset > 5%`; NAME is a status, `unset`,
+            thresholds: Each `NAME[.change] OP NUMBER[%]`, such as `unset > 5%`; NAME is a status,
+                `unset`,
                 `total`, `new` or `gone`.
 
         Raises:
@@ -253,7 +273,9 @@ class StatusReport:
         return [why for given in thresholds if (why := failure(given, now, before))]
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{status} {count:,}" for status, count in self.breakdown["count"].items())
+        parts = ", ".join(
+            f"{status} {count:,}" for status, count in self.breakdown["count"].items()
+        )
         return f"StatusReport({self.headline}; {parts}; as of {self.when(self.listing.ended_at)})"
 
     def _repr_html_(self) -> str:
@@ -261,7 +283,9 @@ class StatusReport:
         if self.since is not None and self.changes is not None:
             table = table.assign(change=self.changes["change"])
             facts.append(f"change since {self.when(self.since.ended_at)}")
-        return text.html_table(self.headline, *for_people(table.reset_index()), note="\n".join(facts))
+        return text.html_table(
+            self.headline, *for_people(table.reset_index()), note="\n".join(facts)
+        )
 
     def _workbook(self) -> bytes:
         animals = self.animals.assign(status=named_statuses(self.animals))
@@ -282,7 +306,9 @@ class StatusReport:
         for name, whole in self.for_people().items():
             more, table = cut(name, whole)
             title = TITLES[name].format(since=self._since_text) + more
-            sections.append((name, title, table if name == "counts" else plain_times(table, self.when)))
+            sections.append(
+                (name, title, table if name == "counts" else plain_times(table, self.when))
+            )
         return sections
 
     def _read_tables(self, *, long: bool = True) -> list[tuple[str, pd.DataFrame]]:

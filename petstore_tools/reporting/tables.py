@@ -1,4 +1,6 @@
-"""Tables of a report as people read them, and the colours of the statuses: what all writers share."""
+"""
+Tables of a report as people read them, and the colours of the statuses: what all writers share.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ class Days(Share):
 
 
 def for_people(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
-    """Return the header and the rows of a table: ids as text, changes with their sign, days, shares."""
+    """
+    Return the header and the rows of a table: ids as text, changes with their sign, days, shares.
+    """
     kinds: dict[str, type] = {**dict.fromkeys(IDS, str), **dict.fromkeys(DAYS, Days)}
     kinds |= {"change": Change, "share": Share}
     lists = table.to_dict("list").items()
@@ -93,15 +97,17 @@ def shown(
     """
     Return the tables that have rows, as every writer shows them.
 
-    Categories have their names and the largest comes first, totals come first, the last row holds the sums,
-    and a report on one status has no rows and columns of zeros.
+    Categories have their names and the largest comes first, totals come first, the last row holds
+    the sums, and a report on one status has no rows and columns of zeros.
     """
     found = {}
     for name, table in tables.items():
         if not len(table):
             continue
         if name in _LARGEST_FIRST:
-            table = table.sort_values(_LARGEST_FIRST[name], ascending=False, kind="stable", ignore_index=True)
+            table = table.sort_values(
+                _LARGEST_FIRST[name], ascending=False, kind="stable", ignore_index=True
+            )
         if TOTAL in table:  # next to the name, where a phone shows it
             front = [column for column in ("categoryId", "label", "from", TOTAL) if column in table]
             table = table[[*front, *(column for column in table if column not in front)]]
@@ -113,7 +119,9 @@ def shown(
 
 
 def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """Return what to add to the title of a table, and its first rows where it is long; its sums stay."""
+    """
+    Return what to add to the title of a table, and its first rows where it is long; its sums stay.
+    """
     rows = len(table) - (name in _WITH_TOTAL)
     if name not in LONG or rows <= TOP:
         return "", table
@@ -123,13 +131,17 @@ def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 def plain_times(table: pd.DataFrame, when: Callable[[float], str]) -> pd.DataFrame:
     """Return a table whose times are text."""
     times = [name for name in table if isinstance(table[name].dtype, pd.DatetimeTZDtype)]
-    return table.assign(**{str(name): [when(at.timestamp()) for at in table[name]] for name in times})
+    return table.assign(
+        **{str(name): [when(at.timestamp()) for at in table[name]] for name in times}
+    )
 
 
 def _without_zeros(table: pd.DataFrame) -> pd.DataFrame:
     numbers = table.select_dtypes("number").drop(columns=["change", *IDS], errors="ignore")
     rows = table[(numbers != 0).any(axis=1)]
-    return rows.drop(columns=[name for name in numbers if (rows[name] == 0).all()]).reset_index(drop=True)
+    return rows.drop(columns=[name for name in numbers if (rows[name] == 0).all()]).reset_index(
+        drop=True
+    )
 
 
 def with_total(table: pd.DataFrame) -> pd.DataFrame:

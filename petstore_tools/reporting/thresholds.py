@@ -37,11 +37,13 @@ def parse(text: str) -> re.Match[str]:
         if name not in _NAMES:
             near = suggest(name, _NAMES)
             raise ArgumentError(
-                f"the threshold {text!r}: there is no number {name!r}; use one of {', '.join(_NAMES)}{near}"
+                f"the threshold {text!r}: there is no number {name!r}; use one of "
+                f"{', '.join(_NAMES)}{near}"
             )
         return found
     raise ArgumentError(
-        f"the threshold {text!r} cannot be read: write NAME, one of > >= < <= == !=, and a number or "
+        f"the threshold {text!r} cannot be read: write NAME, one of > >= < <= == !=, and a "
+        "number or "
         'a percentage, such as "unset > 5%" or "sold.change < 10"'
     )
 
@@ -51,9 +53,9 @@ def failure(text: str, now: Mapping[str, int], before: Mapping[str, int] | None)
     Say why a report fails, "" where it does not.
 
     Args:
-        text: `NAME[.change] OP NUMBER[%]`: NAME is a status, `unset`, `total`, `new` or `gone`; `.change` is
-            what it changed since the earlier listing; percent are of all animals, of a change of the number
-            before.
+        text: `NAME[.change] OP NUMBER[%]`: NAME is a status, `unset`, `total`, `new` or `gone`;
+            `.change` is what it changed since the earlier listing; percent are of all animals, of a
+            change of the number before.
         now: Numbers of animals of the report by name, `total` included.
         before: Those of the earlier listing, None without one.
 

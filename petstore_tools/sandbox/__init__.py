@@ -1,4 +1,6 @@
-"""The embedded service: real HTTP, a real database, sample animals, and a clock that can be advanced."""
+"""
+The embedded service: real HTTP, a real database, sample animals, and a clock that can be advanced.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +44,17 @@ class Sandbox:
 
     Args:
         plan: Plan of its key.
-        clock: `manual`: time moves only with `advance`, and by itself when all wait for it; `system`: the
-            machine's.
+        clock: `manual`: time moves only with `advance`, and by itself when all wait for it;
+            `system`: the machine's.
         animals: How many sample animals it has at first.
         faults: What goes wrong (`petstore_tools.testing.Fault`).
-        database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals are
-            added where it has no animals.
+        database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals
+            are added where it has no animals.
 
     Attributes:
         store: Wired to it.
-        base_url, api_key, state_dir: What another client needs: address, key, folder of the shared budget.
+        base_url, api_key, state_dir: What another client needs: address, key, folder of the shared
+            budget.
         clock: The time of the service and of its stores.
         faults: What goes wrong from now on: a list that may be changed.
 
@@ -59,8 +62,8 @@ class Sandbox:
         MissingExtraError: The extra `server` is not installed.
         ArgumentError: There is no such clock or plan, or the number of animals is negative.
 
-    Use it as a context manager, or keep it or one of its stores: when none of them is kept, or the process
-    ends, it ends too, and leaves no file, thread or port.
+    Use it as a context manager, or keep it or one of its stores: when none of them is kept, or the
+    process ends, it ends too, and leaves no file, thread or port.
     """
 
     def __init__(
@@ -88,7 +91,9 @@ class Sandbox:
         seen = self._seen = deque[tuple[float, str, str, int]](maxlen=1_000_000)
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         with ExitStack() as made:  # whatever fails in it, nothing is left behind
-            temporary = tempfile.TemporaryDirectory(prefix="petstore-sandbox-", ignore_cleanup_errors=True)
+            temporary = tempfile.TemporaryDirectory(
+                prefix="petstore-sandbox-", ignore_cleanup_errors=True
+            )
             folder = Path(made.enter_context(temporary))
             where = database or folder / "service.db"
             served = self._database = Database(where, durability="OFF", own_time=clock == "system")
@@ -109,7 +114,9 @@ class Sandbox:
             self._made = made.pop_all()
         self._finish = weakref.finalize(self, _close, server, self._made)
 
-    def advance(self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0) -> None:
+    def advance(
+        self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
+    ) -> None:
         """
         Advance the manual clock.
 
@@ -123,7 +130,8 @@ class Sandbox:
         self, *, plan: Plan | str | None = None, max_wait_s: float = MAX_WAIT_S, **settings: Any
     ) -> PetStore:
         """
-        Return another store on this service and its clock; it is closed with the sandbox, or before.
+        Return another store on this service and its clock; it is closed with the sandbox, or
+        before.
 
             colleague = sandbox.connect()  # the same key: both share one budget
             other = sandbox.connect(plan="pro")  # a key of its own, with a budget of its own
@@ -131,8 +139,8 @@ class Sandbox:
         Args:
             plan: It gets a new key on this plan; None: the sandbox's key.
             max_wait_s: Longest wait in seconds of a call without `wait=True`.
-            settings: Other settings, by the names of `Settings`: `base_url` of a proxy, `state_dir` as on
-                another machine, `pagination` ...
+            settings: Other settings, by the names of `Settings`: `base_url` of a proxy, `state_dir`
+                as on another machine, `pagination` ...
 
         Raises:
             SettingsError: There is no such plan, or it does not name both numbers.
@@ -159,13 +167,14 @@ class Sandbox:
 
     def add(self, animals: Iterable[tuple[str, int, spec.Status | None]]) -> list[int]:
         """
-        Add animals outside the interface: no request, no quota (for what other people add meanwhile).
+        Add animals outside the interface: no request, no quota (for what other people add
+            meanwhile).
 
             sandbox.add([("Rex", 3, "sold"), ("Mia", 2, None)])
 
         Args:
-            animals: Name, categoryId and status of each; a status of None is left out (§2.1). Nothing is
-                checked.
+            animals: Name, categoryId and status of each; a status of None is left out (§2.1).
+                Nothing is checked.
 
         Returns:
             Their ids, in order.
@@ -213,11 +222,12 @@ class Sandbox:
 
     def invite(self) -> str:
         """
-        Return what another process of this machine needs to `join`: address, key, state folder and clock.
+        Return what another process of this machine needs to `join`: address, key, state folder and
+            clock.
 
         Raises:
-            ArgumentError: It runs on the machine's clock; `PetStore` with its `base_url` and `api_key`
-                does there.
+            ArgumentError: It runs on the machine's clock; `PetStore` with its `base_url` and
+                `api_key` does there.
         """
         clock = self._manual("another process can use PetStore(base_url=..., api_key=...)")
         if self._clock_server is None:
@@ -254,7 +264,9 @@ def _settings(base_url: str, api_key: str, state_dir: str | Path, plan: Plan | s
 
 
 def _close(server: ThreadedServer, made: ExitStack) -> None:
-    if server.is_current():  # garbage is collected in any thread: a server cannot wait for its own end
+    if (
+        server.is_current()
+    ):  # garbage is collected in any thread: a server cannot wait for its own end
         threading.Thread(target=made.close, name="end of a sandbox").start()
     else:
         made.close()

@@ -1,4 +1,6 @@
-"""Faults of a service, on purpose: slow, lost, failing or garbled responses, for tests and teaching."""
+"""
+Faults of a service, on purpose: slow, lost, failing or garbled responses, for tests and teaching.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +25,19 @@ class Fault:
     What goes wrong, and when.
 
     Args:
-        kind: `slow`: the response comes after `seconds`; `drop_before`: the connection breaks, and nothing
-            was done; `drop_after`: the request was carried out, and its response is lost; `error_before`,
-            `error_after`: a 500, before or after the request was carried out; `garbage`: it was carried
-            out, and the body of the response is no JSON.
+        kind: `slow`: the response comes after `seconds`; `drop_before`: the connection breaks, and
+            nothing was done; `drop_after`: the request was carried out, and its response is lost;
+            `error_before`,
+            `error_after`: a 500, before or after the request was carried out; `garbage`: it was
+            carried out, and the body of the response is no JSON.
         method: Only requests of this method (in capitals), None for all.
         every: Each nth of them: 3 for the third, the sixth and so on.
         at: In place of `every`: these of them, counted from 1.
         seconds: Of the machine's clock, for `slow`.
 
     Raises:
-        ArgumentError: There is no such kind or method, a number in `at` or `every` is below 1, or `seconds`
-            is negative.
+        ArgumentError: There is no such kind or method, a number in `at` or `every` is below 1, or
+            `seconds` is negative.
     """
 
     kind: Kind
@@ -47,13 +50,19 @@ class Fault:
         if self.kind in _OF_0_1:
             raise ArgumentError(f"the kind {self.kind!r} is now called {_OF_0_1[self.kind]!r}")
         if self.kind not in get_args(Kind):
-            raise ArgumentError(f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}")
+            raise ArgumentError(
+                f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"
+            )
         if self.method is not None and self.method not in METHODS:
             raise ArgumentError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
         if not (self.every >= 1 and self.seconds >= 0):
             raise ArgumentError("every must be at least 1, and seconds must not be negative")
-        if not isinstance(self.at, tuple | list) or not all(isinstance(n, int) and n >= 1 for n in self.at):
-            raise ArgumentError(f"at must hold numbers of requests, each at least 1, not {self.at!r}")
+        if not isinstance(self.at, tuple | list) or not all(
+            isinstance(n, int) and n >= 1 for n in self.at
+        ):
+            raise ArgumentError(
+                f"at must hold numbers of requests, each at least 1, not {self.at!r}"
+            )
 
     def hits(self, number: int) -> bool:
         """Say whether the nth request of its method goes wrong."""

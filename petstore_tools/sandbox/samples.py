@@ -12,10 +12,11 @@ from typing import Final
 from petstore_tools import spec
 
 SEED: Final = 20_260_105
-_CATEGORIES: Final = """
-Dogs, Cats, Rabbits, Guinea pigs, Hamsters, Parrots, Canaries, Tortoises, Geckos, Goldfish, Ponies, Goats
-"""
-CATEGORIES: Final = dict(enumerate(_CATEGORIES.strip().split(", "), start=1))
+_CATEGORIES: Final = (
+    "Dogs, Cats, Rabbits, Guinea pigs, Hamsters, Parrots, "
+    "Canaries, Tortoises, Geckos, Goldfish, Ponies, Goats"
+)
+CATEGORIES: Final = dict(enumerate(_CATEGORIES.split(", "), start=1))
 _WEIGHTS: Final = (24, 22, 10, 8, 7, 6, 5, 4, 4, 6, 2, 2)
 _NAMES: Final = """
 Abby Ace Achilles Ajax Alba Alfie Amber Angus Apollo Archie Astrid Athena Bailey Balu Bandit Basil
@@ -55,7 +56,10 @@ def animals(count: int, *, seed: int = SEED) -> list[Animal]:
 
 
 def inventory(count: int) -> list[Animal]:
-    """Return the animals of a sandbox: none of a file in `data/` is among them, so each can be imported."""
+    """
+    Return the animals of a sandbox: none of a file in `data/` is among them, so each can be
+    imported.
+    """
     files = (animals(1_000), animals(60, seed=3), animals(12, seed=7))
     in_files = {animal[:2] for file in files for animal in file}
     return list(islice((animal for animal in _endless(SEED) if animal[:2] not in in_files), count))

@@ -1,4 +1,7 @@
-"""A manual clock that several processes of this machine share: for a sandbox, never for a real service."""
+"""
+A manual clock that several processes of this machine share: for a sandbox, never for a real
+service.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ CALLS: Final = frozenset({"now", "sleep_until", "poke", "begin_work", "end_work"
 
 class ClockServer:
     """
-    Lets other processes use a clock, a thread for each of theirs; a process that dies holds it up no longer.
+    Lets other processes use a clock, a thread for each of theirs; a process that dies holds it up
+    no longer.
 
     Attributes:
         address, secret: What `RemoteClock` needs.

@@ -1,8 +1,8 @@
 """
 The service as an ASGI application: key, quota, route, headers.
 
-Requests that arrive while a commit is under way are answered together in the next one: one durable commit
-for all of them (group commit), and one reading of each key and counter.
+Requests that arrive while a commit is under way are answered together in the next one: one durable
+commit for all of them (group commit), and one reading of each key and counter.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 MAX_DECISIONS: Final = 1_000  # last decisions kept, for responses to what could not be counted
-REPORT_EVERY_S: Final = 10.0  # an outage fails thousands of requests: each kind is logged this often
+REPORT_EVERY_S: Final = (
+    10.0  # an outage fails thousands of requests: each kind is logged this often
+)
 MAX_PATH_LOGGED: Final = 200  # characters
 _log = logging.getLogger(__name__)
 _access = logging.getLogger("petstore_tools.access")
@@ -72,7 +74,9 @@ class Service:
             return
         request, response = messages.read_head(scope), None
         unread = request.length > 0 and messages.COMPLETE not in scope
-        if unread and (request.length > messages.MAX_BODY_BYTES or request.key not in self._decisions):
+        if unread and (
+            request.length > messages.MAX_BODY_BYTES or request.key not in self._decisions
+        ):
             response = await self._respond(request)  # without its body: the key comes first
         if response is None:
             try:
@@ -91,7 +95,9 @@ class Service:
 
         None: its body is needed for that.
         """
-        if request.path == OPENAPI_PATH or (request.path == HEALTH_PATH and request.method != "GET"):
+        if request.path == OPENAPI_PATH or (
+            request.path == HEALTH_PATH and request.method != "GET"
+        ):
             is_get, now = request.method == "GET", self._clock.now()
             response = Response(200, OPENAPI) if is_get else messages.wrong_method("GET")
             self._finish(response, now, None)
@@ -108,8 +114,8 @@ class Service:
         """
         Return how a request is refused without the database; it costs nothing then.
 
-        It has no key; or its key was valid when it came last, and its window is closed, or it asks for what
-        no animal can answer.
+        It has no key; or its key was valid when it came last, and its window is closed, or it asks
+        for what no animal can answer.
         """
         if not request.key:
             return messages.unauthorized()
@@ -154,7 +160,9 @@ class Service:
         self._report(request, why)
         now, decision, response = self._clock.now(), None, None
         if request.path != HEALTH_PATH:
-            _, decision = self._decisions.get(request.key) or consume(Usage(), *self._without_key, now)
+            _, decision = self._decisions.get(request.key) or consume(
+                Usage(), *self._without_key, now
+            )
             response = self._refusal(request) if isinstance(why, UnavailableError) else None
         if response is None:
             response = _failure(why)
@@ -164,13 +172,19 @@ class Service:
         return response
 
     def _report(self, request: Request, why: Exception) -> None:
-        """Log a failure, one of ours with its traceback, unless one of its kind was logged a moment ago."""
+        """
+        Log a failure, one of ours with its traceback, unless one of its kind was logged a moment
+        ago.
+        """
         self._failures += 1
         if time.monotonic() < self._quiet_until.get(type(why), 0.0):
             return
         self._quiet_until[type(why)] = time.monotonic() + REPORT_EVERY_S
         path = ascii(request.path[:MAX_PATH_LOGGED])  # a line break in it begins no line of the log
-        text, ours = "%s %s failed (%d since the last such line): %s", not isinstance(why, UnavailableError)
+        text, ours = (
+            "%s %s failed (%d since the last such line): %s",
+            not isinstance(why, UnavailableError),
+        )
         _log.error(text, request.method, path, self._failures, why, exc_info=why if ours else None)
         self._failures = 0
 
@@ -184,30 +198,43 @@ class Service:
                 now = self._clock.now() if standing.time is None else standing.time
                 self._operations.begin(standing.changes, standing.newest)
                 for request, pair in zip(batch, asked, strict=True):
-                    responses.append(self._count(request, standing.callers[pair], standing.usages, now))
+                    responses.append(
+                        self._count(request, standing.callers[pair], standing.usages, now)
+                    )
                 new = [pet for pet, _ in self._operations.new]
                 self._operations.created(self._database.save(standing.usages, now, new))
                 if creates and elapsed() - min(request.since for request in batch) > LATEST_S:
-                    raise UnavailableError(SILENT)  # their callers have gone, and may search for them soon
+                    raise UnavailableError(
+                        SILENT
+                    )  # their callers have gone, and may search for them soon
         except Exception as failed:
             self._operations.begin(-1, -1)  # they may hold what was not committed
             if not isinstance(failed, UnavailableError) or not failed.unknown:
                 raise
             known = UnavailableError(failed.reason)
             return [
-                self._failed(request, failed if response is not None and response.status == 201 else known)
+                self._failed(
+                    request, failed if response is not None and response.status == 201 else known
+                )
                 for request, response in zip(batch, responses, strict=True)
             ]
         for request, response in zip(batch, responses, strict=True):
-            if response is not None and not request.response.done():  # done: it did not wait so long
+            if (
+                response is not None and not request.response.done()
+            ):  # done: it did not wait so long
                 self._record(request, response, now)
         return responses
 
     def _count(
         self, request: Request, caller: tuple[Any, ...], usages: dict[str, Usage], now: float
     ) -> Response | None:
-        """Count a request in `usages` and answer it; None: it comes again with its body, and counts then."""
-        if request.path == HEALTH_PATH:  # not counted; that counters are written shows that they can be
+        """
+        Count a request in `usages` and answer it; None: it comes again with its body, and counts
+        then.
+        """
+        if (
+            request.path == HEALTH_PATH
+        ):  # not counted; that counters are written shows that they can be
             response = Response(200, bodies.dump({"status": "ok", "database": "ok"}))
             return self._finish(response, now, None)
         subject, request.key_id, *plan = caller
@@ -236,7 +263,11 @@ class Service:
         """Log a response: after the commit, since until then another may take its place."""
         self._on_response(now, request.method, request.path, response.status)
         if _access.isEnabledFor(logging.INFO):
-            line = {"at": round(now, 3), "method": request.method, "path": request.path[:MAX_PATH_LOGGED]}
+            line = {
+                "at": round(now, 3),
+                "method": request.method,
+                "path": request.path[:MAX_PATH_LOGGED],
+            }
             line |= {"status": response.status, "bytes": len(response.body)}
             _access.info(json.dumps(line | {"key": request.key_id, "from": request.address}))
 

@@ -20,7 +20,9 @@ from petstore_tools.service.messages import Request, Response
 
 MAX_AT_ONCE: Final = 256  # requests in one commit
 MAX_WAIT_S: Final = 8.0  # a request waits at most so long, and two ticks more
-AT_ONCE_S: Final = 0.5  # what can be answered without the database waits so long for it, and a tick more
+AT_ONCE_S: Final = (
+    0.5  # what can be answered without the database waits so long for it, and a tick more
+)
 TICK_S: Final = 0.25
 QUICK_S: Final = 0.05
 GATHER_S: Final = 0.005
@@ -37,8 +39,8 @@ class Batches:
     The requests that wait, and those that are being answered.
 
     Args:
-        work: Answers requests together, in the database's thread, or `here`, where nothing may wait: then it
-            returns None where another program holds the database up.
+        work: Answers requests together, in the database's thread, or `here`, where nothing may
+            wait: then it returns None where another program holds the database up.
         refuse: Answers one that could not wait longer, and why.
         without: Answers one that does not need the database; None: it does.
         local: Nothing but another program and a slow disk holds the database up: quick
@@ -63,7 +65,10 @@ class Batches:
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
     async def respond(self, request: Request) -> Response | None:
-        """Have a request answered in the next batch, or without the database; None: its body is needed."""
+        """
+        Have a request answered in the next batch, or without the database; None: its body is
+        needed.
+        """
         loop = asyncio.get_running_loop()
         if loop is not getattr(self, "_loop", None):
             self._loop, self._ticks = loop, (elapsed(), elapsed())
@@ -79,7 +84,10 @@ class Batches:
         return await request.response
 
     def _is_slow(self) -> bool:
-        """Say whether the database keeps a batch waiting, or kept the last one and has not answered since."""
+        """
+        Say whether the database keeps a batch waiting, or kept the last one and has not answered
+        since.
+        """
         waited_s = time.monotonic() - self._begun_at
         return bool(self._under_way) and max(waited_s, self._took_s) > AT_ONCE_S
 
@@ -87,8 +95,8 @@ class Batches:
         """
         Begin a batch: what else comes in this turn of the loop joins it.
 
-        Where the database is far and the last batch had many callers, they are given a moment to come again:
-        else one begins alone, and all others wait for it and then for each other.
+        Where the database is far and the last batch had many callers, they are given a moment to
+        come again: else one begins alone, and all others wait for it and then for each other.
         """
         gather_s = 0.0 if self._local or self._size < 2 else min(self._took_s / 4, GATHER_S)
         self._loop.call_later(gather_s, self._next)
@@ -121,7 +129,9 @@ class Batches:
             return self._work(batch, here)
         except Exception:
             _log.exception("a batch of requests failed")
-            return [self._refuse(request, UnavailableError("failed", unknown=True)) for request in batch]
+            return [
+                self._refuse(request, UnavailableError("failed", unknown=True)) for request in batch
+            ]
         finally:
             self._took_s = time.monotonic() - begun_at
 
@@ -137,8 +147,8 @@ class Batches:
         """
         Answer what has waited too long, and, where the database is slow, what does not need it.
 
-        A request that is read now may have come at any time since the last tick but one: this process may
-        have been stopped meanwhile, and its caller may have gone long ago.
+        A request that is read now may have come at any time since the last tick but one: this
+        process may have been stopped meanwhile, and its caller may have gone long ago.
         """
         self._loop.call_later(TICK_S, self._tick)
         self._ticks, slow = (self._ticks[1], elapsed()), self._is_slow()

@@ -22,7 +22,9 @@ FIELDS_NAMED, FIELD_SHOWN = 3, 60  # of what is wrong, in a message; and charact
 
 
 def _whole(value: Any) -> Any:
-    """Let 7.0 count as an integer (our choice; JSON knows one kind of number), where it is exact."""
+    """
+    Let 7.0 count as an integer (our choice; JSON knows one kind of number), where it is exact.
+    """
     exact = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
     return int(value) if exact else value
 
@@ -31,7 +33,8 @@ class NewPet(BaseModel):
     """
     NewPet (§2.1) as a request may send it: nothing null.
 
-    Unknown fields are kept, and refused together: an error for each of 100,000 would hold everybody up.
+    Unknown fields are kept, and refused together: an error for each of 100,000 would hold everybody
+        up.
     """
 
     model_config = ConfigDict(strict=True, extra="allow")
@@ -53,7 +56,8 @@ def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
         Name, category id and status, None where no status was sent.
 
     Raises:
-        InvalidError: Malformed, of another content type, a field missing, unknown or invalid (§4.2).
+        InvalidError: Malformed, of another content type, a field missing, unknown or invalid
+            (§4.2).
     """
     if content_type.partition(";")[0].strip().casefold() != "application/json":
         raise InvalidError("invalid_body", "the content type must be application/json")
@@ -88,7 +92,8 @@ def read_limit(text: str | None) -> int:
     if re.fullmatch(r"[0-9]{1,9}", text) and spec.LIMIT_MIN <= int(text) <= spec.LIMIT_MAX:
         return int(text)
     raise InvalidError(
-        "invalid_parameter", f"limit must be a whole number between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}"
+        "invalid_parameter",
+        f"limit must be a whole number between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}",
     )
 
 
@@ -126,7 +131,9 @@ def read_cursor(text: str | None, status: str | None) -> int:
     if text is None:
         return spec.INT64_MIN
     with suppress(ValueError):  # not in base64, not in UTF-8
-        after = read_int64(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")[0])
+        after = read_int64(
+            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(".")[0]
+        )
         if after is not None and text == write_cursor(after, status):
             return after
     raise InvalidError("invalid_parameter", "the cursor is not one of this listing and its filter")

@@ -1,8 +1,9 @@
 """
 One HTTP connection, bounded: uvicorn's own on httptools takes what comes, for as long as it comes.
 
-What a caller without a key can make the service remember or wait for is limited here: bytes that are no body,
-requests sent ahead of their answers, the time until a request is complete, and the number of connections.
+What a caller without a key can make the service remember or wait for is limited here: bytes that
+are no body, requests sent ahead of their answers, the time until a request is complete, and the
+number of connections.
 """
 
 from __future__ import annotations
@@ -13,12 +14,22 @@ from typing import Any, Final
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from petstore_tools.service.messages import CLOSE_AFTER_S, COMPLETE, Receive, Response, Scope, Send, error
+from petstore_tools.service.messages import (
+    CLOSE_AFTER_S,
+    COMPLETE,
+    Receive,
+    Response,
+    Scope,
+    Send,
+    error,
+)
 
 MAX_HEAD_BYTES: Final = 64 << 10  # of headers and request line; of what else is no body
 MAX_DROPPED_BYTES: Final = 2 << 20  # of a refused body, before we read no more
 PIECE: Final = 1 << 10  # bytes parsed at once: requests sent ahead wait as bytes, not as objects
-SHUTDOWN_WITHIN_S: Final = 4.0  # at the end of the service, a caller completes a request within this time
+SHUTDOWN_WITHIN_S: Final = (
+    4.0  # at the end of the service, a caller completes a request within this time
+)
 WITHIN_S: Final = 10.0  # a request is complete within this time, and some of an answer is read
 STALLED_S: Final = 1.0  # a caller that has kept the service waiting so long makes room for another
 MAX_CONNECTIONS: Final = 512
@@ -52,7 +63,9 @@ class BoundedConnection(HttpToolsProtocol):
         self._limit, self.limit_concurrency = self.limit_concurrency or MAX_CONNECTIONS, None
         self._rest = b""  # came, and is not parsed yet
         self._section = 0  # bytes of a header section, of trailers, or between parts of a body
-        self._open = self._ignoring = False  # a request has begun and is not complete; nothing more is parsed
+        self._open = self._ignoring = (
+            False  # a request has begun and is not complete; nothing more is parsed
+        )
         self._since = self.loop.time()  # when the caller's turn began
         self._unread = 0
 
@@ -78,7 +91,10 @@ class BoundedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, unless a complete request waits for its answer: then read no more until that."""
+        """
+        Parse what came, unless a complete request waits for its answer: then read no more until
+        that.
+        """
         if self._refused:
             self._section += len(data)  # dropped
             if self._section > MAX_DROPPED_BYTES:
@@ -89,14 +105,20 @@ class BoundedConnection(HttpToolsProtocol):
 
     def _parse(self) -> None:
         data, start = self._rest, 0
-        while start < len(data) and not (self._answering or self._ignoring or self.transport.is_closing()):
+        while start < len(data) and not (
+            self._answering or self._ignoring or self.transport.is_closing()
+        ):
             if not self._open:
                 self._open, self._since = True, self.loop.time()
             piece = data[start : start + PIECE] if len(data) > PIECE else data
             start += PIECE
             self._section += len(piece)
             if self._section > MAX_HEAD_BYTES:
-                self._end(error(431, "headers_too_large", f"headers have at most {MAX_HEAD_BYTES:,} bytes"))
+                self._end(
+                    error(
+                        431, "headers_too_large", f"headers have at most {MAX_HEAD_BYTES:,} bytes"
+                    )
+                )
             else:
                 super().data_received(piece)
         self._rest = b"" if self._ignoring else data[start:]
@@ -108,12 +130,19 @@ class BoundedConnection(HttpToolsProtocol):
     def _refused(self) -> bool:
         """Whether a request got its answer before it was complete: then the connection ends."""
         cycle = self.cycle
-        return cycle is not None and cycle.response_started and cycle.more_body and not cycle.keep_alive
+        return (
+            cycle is not None
+            and cycle.response_started
+            and cycle.more_body
+            and not cycle.keep_alive
+        )
 
     @property
     def _answering(self) -> bool:
         """Whether a complete request waits for its answer."""
-        return self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        return (
+            self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        )
 
     def on_headers_complete(self) -> None:
         """Start a request; what follows as a header is a trailer, and nobody reads those."""
@@ -145,7 +174,9 @@ class BoundedConnection(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def shutdown(self) -> None:
-        """Finish what is under way: a complete request is answered, another is waited for a little."""
+        """
+        Finish what is under way: a complete request is answered, another is waited for a little.
+        """
         super().shutdown()
         self.loop.call_later(SHUTDOWN_WITHIN_S, self._abort_unless_answering)
 
@@ -166,7 +197,11 @@ class BoundedConnection(HttpToolsProtocol):
             return
         waited = self._waited()
         if waited >= WITHIN_S and not self.transport.is_closing():
-            self._end(error(408, "request_timeout", f"a request has to be complete within {WITHIN_S:.0f} s"))
+            self._end(
+                error(
+                    408, "request_timeout", f"a request has to be complete within {WITHIN_S:.0f} s"
+                )
+            )
         else:
             self._timer = self.loop.call_later(max(STALLED_S, WITHIN_S - waited), self._check)
 
@@ -188,11 +223,15 @@ class BoundedConnection(HttpToolsProtocol):
         self.transport.write_eof()
         self._since = 0.0  # the first to make room
         self.flow.pause_reading()
-        # closed with unread bytes in it, a connection is reset, and the answer is lost with it: not at once
+        # closed with unread bytes in it, a connection is reset, and the answer is lost with it: not
+        # at once
         self.loop.call_later(CLOSE_AFTER_S, self.transport.abort)
 
     def _owes_responses(self) -> bool:
-        """Say whether earlier requests wait for their answers; then nothing behind them is read any more."""
+        """
+        Say whether earlier requests wait for their answers; then nothing behind them is read any
+        more.
+        """
         owes = self._answering or bool(self.pipeline)
         if owes:
             self._ignoring, self.cycle.keep_alive = True, False

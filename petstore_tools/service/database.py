@@ -1,4 +1,6 @@
-"""Animals, keys and quota counters in one database: a restart forgets nothing, and replicas agree."""
+"""
+Animals, keys and quota counters in one database: a restart forgets nothing, and replicas agree.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,15 @@ _HOLD: Final = (  # all in one order: nobody waits in a ring
     " WHERE subject IN (SELECT subject FROM caller) ORDER BY subject"
 )
 _SAVE_USAGE: Final = (
-    f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES {{marks}} ON CONFLICT (subject) DO"
+    f"INSERT INTO usage (subject, {', '.join(USAGE_COLUMNS)}) VALUES "
+    f"{{marks}} ON CONFLICT (subject) DO"
 )
-_OVERWRITE: Final = " UPDATE SET " + ", ".join(f"{name} = excluded.{name}" for name in USAGE_COLUMNS)
+_OVERWRITE: Final = " UPDATE SET " + ", ".join(
+    f"{name} = excluded.{name}" for name in USAGE_COLUMNS
+)
 _FORGET: Final = (  # those of another day; begun while the clock was ahead; the oldest of many
-    "DELETE FROM usage WHERE subject LIKE 'address %' AND (day_start <= ? OR minute_start > ? OR subject IN"
+    "DELETE FROM usage WHERE subject LIKE 'address %' AND (day_start <= ? OR minute_start > ? "
+    "OR subject IN"
     " (SELECT subject FROM usage WHERE subject LIKE 'address %'"
     " ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET ?))"
 )
@@ -59,8 +65,8 @@ class Standing(NamedTuple):
     What a transaction begins with, held until it ends.
 
     Attributes:
-        callers: By digest of the key and address: under what name it is counted, and of a valid key the id
-            and its requests a minute and a day.
+        callers: By digest of the key and address: under what name it is counted, and of a valid key
+            the id and its requests a minute and a day.
         usages: What subjects have used.
         changes: A number that grows with each change of an animal that existed already.
         newest: The newest id.
@@ -101,7 +107,9 @@ def digest_of(key: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def subject_of(address: str) -> str:
-    """Return under what name a caller without a key is counted: its address, of IPv6 the network."""
+    """
+    Return under what name a caller without a key is counted: its address, of IPv6 the network.
+    """
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -116,7 +124,8 @@ def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: b
     Open the database that a path or a `postgresql://` address names.
 
     Raises:
-        SettingsError: It is an address of another kind, which would be taken for the name of a file.
+        SettingsError: It is an address of another kind, which would be taken for the name of a
+            file.
         MissingExtraError: The extra `postgres` is not installed.
     """
     text = where if isinstance(where, str) else ""
@@ -128,7 +137,8 @@ def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: b
         return PostgresEngine(SecretStr(text), own_time=own_time)
     if _ADDRESS.match(text) or _KEYWORDS.search(text):
         raise SettingsError(
-            "the service's database must be the path of an SQLite file, or an address that begins with "
+            "the service's database must be the path of an SQLite file, or an address that "
+            "begins with "
             "postgresql:// (in small letters, without +psycopg or the like)"
         )
     return SqliteEngine(Path(where), durability=durability)
@@ -160,13 +170,18 @@ class Database:
 
     @contextmanager
     def transaction(
-        self, asked: Iterable[tuple[str, str]], *, durable: bool = True, within_s: float | None = None
+        self,
+        asked: Iterable[tuple[str, str]],
+        *,
+        durable: bool = True,
+        within_s: float | None = None,
     ) -> Iterator[Standing]:
         """
         Count requests: make what happens inside happen as one, or not at all.
 
         Args:
-            asked: Digest of the key ("" for none) and subject of the address of each of the requests.
+            asked: Digest of the key ("" for none) and subject of the address of each of the
+                requests.
             durable: It survives a power loss once it has happened.
             within_s: How long others may hold it up; None: as long as is usual.
 
@@ -183,7 +198,9 @@ class Database:
             callers = {row[:2]: row[2:] for row in read[0]}
             known = {subject for subject, *_ in read[1]}
             if new := {subject for subject, *_ in callers.values()} - known:
-                read = self._db.execute(self._saving(dict.fromkeys(new, Usage()), " NOTHING"), hold, state)
+                read = self._db.execute(
+                    self._saving(dict.fromkeys(new, Usage()), " NOTHING"), hold, state
+                )
                 self._addresses += len(new)
             usages = {subject: Usage(*used) for subject, *used in read[1]}
             yield Standing(callers, usages, *read[2][0])
@@ -193,14 +210,19 @@ class Database:
         with self._in_use:
             self._db.close()
 
-    def save(self, usages: Mapping[str, Usage], now: float, pets: Iterable[NewPet] = ()) -> list[int]:
+    def save(
+        self, usages: Mapping[str, Usage], now: float, pets: Iterable[NewPet] = ()
+    ) -> list[int]:
         """
-        Store what subjects have used, and add animals; return their ids, each higher than any before.
+        Store what subjects have used, and add animals; return their ids, each higher than any
+        before.
 
         Addresses that did not come today are forgotten, and the oldest of many.
         """
         also = [self._saving(usages, _OVERWRITE)] if usages else []
-        if self._addresses > MAX_ADDRESSES // 100:  # sorting them for each new one would hold all others up
+        if (
+            self._addresses > MAX_ADDRESSES // 100
+        ):  # sorting them for each new one would hold all others up
             self._addresses = 0
             also.append((_FORGET, (now - spec.DAY_S, now + spec.MINUTE_S, MAX_ADDRESSES)))
         return self.add(pets, *also)
@@ -254,7 +276,9 @@ class Database:
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""
         return self._changed(
-            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id", now, key_id
+            "UPDATE key SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING id",
+            now,
+            key_id,
         )
 
     def _changed(self, statement: str, *values: object) -> bool:
@@ -266,7 +290,9 @@ class Database:
         return self._db.execute((statement, values))[0]
 
     def _saving(self, usages: Mapping[str, Usage], else_: str) -> Statement:
-        return _with_rows(_SAVE_USAGE, [(subject, *usages[subject]) for subject in sorted(usages)], else_)
+        return _with_rows(
+            _SAVE_USAGE, [(subject, *usages[subject]) for subject in sorted(usages)], else_
+        )
 
 
 def _with_rows(statement: str, rows: Sequence[Sequence[object]], end: str = "") -> Statement:

@@ -1,4 +1,6 @@
-"""A database as the service uses it: execute, hold a transaction, renew a connection that failed."""
+"""
+A database as the service uses it: execute, hold a transaction, renew a connection that failed.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ class Engine(ABC):
         name: What it is called in messages: a file, or host and database; never a password.
         row_lock: What makes a SELECT hold its rows.
         local: It is in this process: only other programs and a slow disk can hold it up.
-        clock: What reads its Unix seconds, so that workers on many machines agree; NULL: the service's clock.
+        clock: What reads its Unix seconds, so that workers on many machines agree; NULL: the
+            service's clock.
     """
 
     name: str
@@ -51,7 +54,9 @@ class Engine(ABC):
     _db: Any = None
 
     def execute(self, *statements: Statement) -> list[Rows]:
-        """Execute statements one after the other, in one round trip, and return the rows of each."""
+        """
+        Execute statements one after the other, in one round trip, and return the rows of each.
+        """
         rows: list[Rows] = self._call(self._run, statements)
         return rows
 
@@ -60,15 +65,18 @@ class Engine(ABC):
         self, *first: Statement, durable: bool = True, within_s: float | None = None
     ) -> Iterator[list[Rows]]:
         """
-        Make what happens inside happen as one, or not at all; give the rows of the first statements.
+        Make what happens inside happen as one, or not at all; give the rows of the first
+        statements.
 
         Args:
             first: Statements that change nothing; they cost no round trip of their own.
             durable: It survives a power loss once it has happened.
-            within_s: How long others may hold it up; PostgreSQL: all waiting for the server together.
+            within_s: How long others may hold it up; PostgreSQL: all waiting for the server
+                together.
 
         Raises:
-            UnavailableError: The database cannot be used. Only its commit can have an unknown outcome.
+            UnavailableError: The database cannot be used. Only its commit can have an unknown
+                outcome.
         """
         was_open = self._db is not None
         try:
@@ -76,7 +84,9 @@ class Engine(ABC):
         except UnavailableError as error:
             if not was_open or error.reason in (LOCKED, SILENT):
                 raise
-            rows = self._opened(first, durable, within_s)  # the old connection was bad: nothing has begun
+            rows = self._opened(
+                first, durable, within_s
+            )  # the old connection was bad: nothing has begun
         with self._undone_on_errors():
             yield rows
             self._check()
@@ -87,7 +97,9 @@ class Engine(ABC):
             unknown = not self._is_undone(error)
             raise UnavailableError(self._reason(error), unknown=unknown) from error
 
-    def _opened(self, first: Sequence[Statement], durable: bool, within_s: float | None) -> list[Rows]:
+    def _opened(
+        self, first: Sequence[Statement], durable: bool, within_s: float | None
+    ) -> list[Rows]:
         self._call(self._begin, durable, within_s)
         with self._undone_on_errors():
             return self.execute(*first)
@@ -115,7 +127,9 @@ class Engine(ABC):
 
     @abstractmethod
     def _begin(self, durable: bool, within_s: float | None) -> None:
-        """Connect where there is no connection, and begin a transaction, now or with what runs next."""
+        """
+        Connect where there is no connection, and begin a transaction, now or with what runs next.
+        """
 
     @abstractmethod
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
@@ -133,7 +147,10 @@ class Engine(ABC):
         """Say whether a commit that failed so is known to have changed nothing."""
 
     def _call(self, action: Callable[..., Any], *values: Any) -> Any:
-        """Call; say an error in our words, and close a connection that failed; raise a wrong statement."""
+        """
+        Call; say an error in our words, and close a connection that failed; raise a wrong
+        statement.
+        """
         try:
             return action(*values)
         except self._db_errors as error:

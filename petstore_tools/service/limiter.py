@@ -1,4 +1,7 @@
-"""Pure: the service's quotas, whole minutes and whole UTC days, and a ban for callers that ignore a 429."""
+"""
+Pure: the service's quotas, whole minutes and whole UTC days, and a ban for callers that ignore a
+429.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +61,10 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
     """
     Count a request that arrives at `now`; a refused one costs nothing (our choice, §8.4).
 
-    Whatever the clock does, no window grants its requests twice, and no wait is longer than the window or
-    the ban that is waited for: one that lies ahead, because the clock was set back, goes on from `now`.
+    Whatever the clock does, no window grants its requests twice, and no wait is longer than the
+    window or
+    the ban that is waited for: one that lies ahead, because the clock was set back, goes on from
+        `now`.
     """
     usage = _roll(usage, minute, day, now)
     left = (minute.limit - usage.minute_used, day.limit - usage.day_used)
@@ -68,17 +73,24 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
         usage = usage._replace(minute_used=minute_used, day_used=day_used, retries_during_block=0)
         return usage, _decide(usage, minute, day)
     ends = (usage.minute_start + minute.period_s, usage.day_start + day.period_s)
-    closed_until = max((end for end, requests in zip(ends, left, strict=True) if requests <= 0), default=0)
+    closed_until = max(
+        (end for end, requests in zip(ends, left, strict=True) if requests <= 0), default=0
+    )
     if now >= usage.banned_until:
         usage = _retry_during_block(usage, closed_until, now)
     wait_s = max(1, ceil(max(usage.banned_until, closed_until) - now))
     decision = _decide(usage, minute, day)
-    return usage, decision._replace(allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until)
+    return usage, decision._replace(
+        allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until
+    )
 
 
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
     """Return what was used of the windows that hold `now`."""
-    minute_start, day_start = _start(usage.minute_start, minute, now), _start(usage.day_start, day, now)
+    minute_start, day_start = (
+        _start(usage.minute_start, minute, now),
+        _start(usage.day_start, day, now),
+    )
     return usage._replace(
         minute_start=minute_start,
         minute_used=usage.minute_used if minute_start <= usage.minute_start else 0,
@@ -89,7 +101,10 @@ def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
 
 
 def _start(start: int, window: Window, now: float) -> int:
-    """Return when the window began that holds `now`: whole ones, but none before the last one has ended."""
+    """
+    Return when the window began that holds `now`: whole ones, but none before the last one has
+    ended.
+    """
     if now < start:
         return floor(now)
     end = start + window.period_s
@@ -108,7 +123,11 @@ def _retry_during_block(usage: Usage, closed_until: float, now: float) -> Usage:
 
 
 def _decide(usage: Usage, minute: Window, day: Window) -> Decision:
-    of_minute = (minute.limit - usage.minute_used, -usage.minute_start - minute.period_s, minute.limit)
+    of_minute = (
+        minute.limit - usage.minute_used,
+        -usage.minute_start - minute.period_s,
+        minute.limit,
+    )
     of_day = (day.limit - usage.day_used, -usage.day_start - day.period_s, day.limit)
     remaining, negative_reset, limit = min(of_minute, of_day)
     return Decision(True, limit, max(0, remaining), -negative_reset)

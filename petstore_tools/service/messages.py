@@ -18,7 +18,9 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_BODY_BYTES: Final = 1 << 20
-COMPLETE: Final = "petstore_tools.complete"  # in a scope: the body came with the head (`connection`)
+COMPLETE: Final = (
+    "petstore_tools.complete"  # in a scope: the body came with the head (`connection`)
+)
 CLOSE_AFTER_S: Final = 2.0
 _WITHOUT_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
 
@@ -86,15 +88,18 @@ class Response:
 
         Args:
             send: Of ASGI.
-            unread: Of a request that is not read to its end: what still comes is dropped, and the connection
-                is closed. Not at once: closed with unread bytes in it, a connection is reset, and the
-                response may be lost.
+            unread: Of a request that is not read to its end: what still comes is dropped, and the
+                connection
+                is closed. Not at once: closed with unread bytes in it, a connection is reset, and
+                the response may be lost.
         """
         kind, length = self.content_type.encode(), b"%d" % len(self.body)
         headers = [(b"content-type", kind), (b"content-length", length), *self.headers]
         headers += [(b"connection", b"close")] if unread else []
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body, "more_body": unread is not None})
+        await send(
+            {"type": "http.response.body", "body": self.body, "more_body": unread is not None}
+        )
         if unread:
             with suppress(TimeoutError, Disconnected):
                 async with asyncio.timeout(CLOSE_AFTER_S):
@@ -110,7 +115,9 @@ def error(status: int, code: str, message: str) -> Response:
 
 def too_many(banned: bool, wait_s: int) -> Response:
     """Return a 429 (§8.4)."""
-    code, what = ("key_banned", "this key is banned") if banned else ("rate_limited", "too many requests")
+    code, what = (
+        ("key_banned", "this key is banned") if banned else ("rate_limited", "too many requests")
+    )
     return error(429, code, f"{what}; wait {wait_s} s").add(spec.HEADER_RETRY_AFTER, wait_s)
 
 
@@ -127,15 +134,21 @@ def too_large() -> Response:
 
 def wrong_method(allowed: str) -> Response:
     """Return a 405."""
-    return error(405, "method_not_allowed", f"this path accepts only {allowed}").add("Allow", allowed)
+    return error(405, "method_not_allowed", f"this path accepts only {allowed}").add(
+        "Allow", allowed
+    )
 
 
 def read_head(scope: Scope) -> Request:
     """Read all of a request but its body; a body that the method does not use counts as empty."""
     headers: dict[bytes, bytes] = dict(scope["headers"])
-    credentials = [value.partition(b" ") for name, value in scope["headers"] if name == b"authorization"]
+    credentials = [
+        value.partition(b" ") for name, value in scope["headers"] if name == b"authorization"
+    ]
     keys = [
-        token.strip().decode("latin-1") for scheme, _, token in credentials if scheme.lower() == b"bearer"
+        token.strip().decode("latin-1")
+        for scheme, _, token in credentials
+        if scheme.lower() == b"bearer"
     ]
     length = 1 if b"transfer-encoding" in headers else int(headers.get(b"content-length", 0))
     client = scope.get("client")
@@ -143,7 +156,9 @@ def read_head(scope: Scope) -> Request:
         method=scope["method"],
         path=scope["path"],
         query=scope["query_string"],
-        key=keys[0] if len(keys) == len(credentials) == 1 else "",  # of two, no one knows which is meant
+        key=keys[0]
+        if len(keys) == len(credentials) == 1
+        else "",  # of two, no one knows which is meant
         content_type=headers.get(b"content-type", b"").decode("latin-1"),
         body=None if length and scope["method"] not in _WITHOUT_BODY else b"",
         address=client[0] if client else "unknown",

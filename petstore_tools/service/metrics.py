@@ -1,4 +1,6 @@
-"""What Prometheus reads at `/v1/metrics`: requests, refusals and seconds by route (`serve --metrics`)."""
+"""
+What Prometheus reads at `/v1/metrics`: requests, refusals and seconds by route (`serve --metrics`).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from petstore_tools import spec
 from petstore_tools.service.messages import App, Receive, Response, Scope, Send, wrong_method
 from petstore_tools.service.operations import LIST_PATH, PET_PATH
 
-SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"  # the library's variable: where workers add up their counts
+SHARED_FOLDER: Final = (
+    "PROMETHEUS_MULTIPROC_DIR"  # the library's variable: where workers add up their counts
+)
 METRICS_PATH: Final = spec.PATH_PREFIX + "/metrics"
 _PATHS: Final = ("/health", "/openapi.json", spec.PETS_PATH, spec.ORDERS_PATH)
 _ROUTES: Final = {spec.PATH_PREFIX + path for path in _PATHS}
@@ -34,7 +38,9 @@ class Metrics:
         labels = ["method", "route", "status"]
         self._requests = Counter("petstore_requests", "Requests answered.", labels, registry=kept)
         labels = ["route", "code"]
-        self._refusals = Counter("petstore_refusals", "Requests refused, by code.", labels, registry=kept)
+        self._refusals = Counter(
+            "petstore_refusals", "Requests refused, by code.", labels, registry=kept
+        )
         text = "From the head of a request to its answer."
         self._seconds = Histogram("petstore_request_seconds", text, ["route"], registry=kept)
 

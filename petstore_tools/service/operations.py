@@ -31,10 +31,14 @@ class Operations:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._pages: dict[bytes, Response] = {}  # with a next one: what is created comes behind them
+        self._pages: dict[
+            bytes, Response
+        ] = {}  # with a next one: what is created comes behind them
         self._last_pages: dict[bytes, Response] = {}  # without: they hold until the next create
         self._state = (-1, -1)  # of the database, when the pages were read
-        self.new: list[tuple[NewPet, Response]] = []  # not added yet: all of a transaction are, in one go
+        self.new: list[
+            tuple[NewPet, Response]
+        ] = []  # not added yet: all of a transaction are, in one go
 
     def respond(self, request: Request, now: float) -> Response:
         """Answer a request that has a valid key, is within its quota, and has been read."""
@@ -53,7 +57,10 @@ class Operations:
             return error(400, *invalid.args)
 
     def begin(self, changes: int, newest: int) -> None:
-        """Begin a transaction: drop the pages that are no longer right (`Standing`), and what was undone."""
+        """
+        Begin a transaction: drop the pages that are no longer right (`Standing`), and what was
+        undone.
+        """
         if changes != self._state[0]:
             self._pages.clear()
         if (changes, newest) != self._state:
@@ -75,7 +82,9 @@ class Operations:
         if of_pet := PET_PATH.fullmatch(path):
             return partial(self._get, of_pet[1], now) if method == "GET" else wrong_method("GET")
         if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
-            return error(501, "not_implemented", "the interface document does not show store orders")
+            return error(
+                501, "not_implemented", "the interface document does not show store orders"
+            )
         if not path.startswith(spec.PATH_PREFIX + "/"):
             return error(404, "not_found", f"all paths begin with {spec.PATH_PREFIX}")
         return error(404, "not_found", "there is no such path")
@@ -126,7 +135,9 @@ class Operations:
         number = bodies.read_int64(pet_id)
         pet = None if number is None else self._database.pet(number)
         if now >= spec.REMOVAL_OF_GET_PET_AT:
-            response = error(410, "gone", "this operation was removed; use GET /pets with the status filter")
+            response = error(
+                410, "gone", "this operation was removed; use GET /pets with the status filter"
+            )
         elif pet is None:
             response = error(404, "not_found", "there is no such animal")
         else:

@@ -25,10 +25,12 @@ SCHEMA_LOCK_S: Final = 60.0
 _BEGIN: Final[list[Statement]] = [("BEGIN", ())]  # sent with what runs first
 _BEGIN_LOOSELY: Final[list[Statement]] = [*_BEGIN, ("SET LOCAL synchronous_commit = off", ())]
 _LOCKS: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
-# nobody else assigns an id until this commit is made, and each name has its own: ids become visible in order
+# nobody else assigns an id until this commit is made, and each name has its own: ids become visible
+# in order
 _ADD: Final = (
     "INSERT INTO pet (name, category_id, status) SELECT name, category_id, status"
-    f" FROM pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[]) WITH ORDINALITY"
+    f" FROM pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[]) "
+    "WITH ORDINALITY"
     " AS new (name, category_id, status, number) ORDER BY number RETURNING id"
 )
 
@@ -50,8 +52,8 @@ class _Connection(psycopg.Connection[Any]):
         """
         Only queue statements from now on, until `queue.sync`.
 
-        For as long as it is open: where a pipeline ends, psycopg sends a Flush behind the Sync, and then the
-        server no longer counts for how long a transaction is idle.
+        For as long as it is open: where a pipeline ends, psycopg sends a Flush behind the Sync, and
+        then the server no longer counts for how long a transaction is idle.
         """
         self.adapters.register_loader("bytea", _Name)
         self._queued = ExitStack()
@@ -86,10 +88,12 @@ class PostgresEngine(Engine):
 
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
-        own_time: Whether the database's clock counts; False where the service's clock is advanced by hand.
+        own_time: Whether the database's clock counts; False where the service's clock is advanced
+            by hand.
 
     Raises:
-        SettingsError: It cannot be reached, is no database of this service, or is of a newer version.
+        SettingsError: It cannot be reached, is no database of this service, or is of a newer
+            version.
     """
 
     row_lock = " FOR UPDATE"
@@ -116,13 +120,19 @@ class PostgresEngine(Engine):
         if db.info.transaction_status == TransactionStatus.IDLE and not opening:
             db.until = math.inf  # that of the last transaction has passed
         try:
-            cursors = [db.execute(_percent(text), values) for text, values in (*opening, *statements)]
-        except psycopg.Error:  # of an earlier one: none behind it runs before the server has seen a sync
+            cursors = [
+                db.execute(_percent(text), values) for text, values in (*opening, *statements)
+            ]
+        except (
+            psycopg.Error
+        ):  # of an earlier one: none behind it runs before the server has seen a sync
             with suppress(psycopg.Error):
                 db.queue.sync()
             raise
         db.queue.sync()
-        rows = [cursor.fetchall() if cursor.description else [] for cursor in cursors[len(opening) :]]
+        rows = [
+            cursor.fetchall() if cursor.description else [] for cursor in cursors[len(opening) :]
+        ]
         reported = (b"default_transaction_read_only", b"in_hot_standby")
         if opening and any(db.pgconn.parameter_status(name) == b"on" for name in reported):
             raise errors.ReadOnlySqlTransaction  # as its first write would
@@ -142,11 +152,15 @@ class PostgresEngine(Engine):
         }
         state = getattr(error, "sqlstate", None)
         # never the text of the error: it may hold the address
-        return reasons.get(type(error), f"cannot be used ({state})" if state else "cannot be reached")
+        return reasons.get(
+            type(error), f"cannot be used ({state})" if state else "cannot be reached"
+        )
 
     def _is_undone(self, error: Exception) -> bool:
         idle = isinstance(error, errors.IdleInTransactionSessionTimeout)
-        return idle or (isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR")
+        return idle or (
+            isinstance(error, psycopg.Error) and error.diag.severity_nonlocalized == "ERROR"
+        )
 
     def _connection(self) -> _Connection:
         if self._db is None:

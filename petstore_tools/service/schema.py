@@ -13,16 +13,23 @@ VERSION: Final = 2
 APPLICATION_ID: Final = 0x50455453  # "PETS", in the header of an SQLite file
 LAST_UNMARKED: Final = 2  # files of version 0.1 do not bear it
 TABLES: Final = frozenset({"pet", "key", "usage"})  # of every version
-_AS_IN_0_1: Final = {"retries_during_block": "knocks"}  # a column is called as version 0.1 called it
+_AS_IN_0_1: Final = {
+    "retries_during_block": "knocks"
+}  # a column is called as version 0.1 called it
 _TYPES: Final = {int: "BIGINT", float: "DOUBLE PRECISION"}
-_USAGE: Final = {_AS_IN_0_1.get(name, name): _TYPES[type(zero)] for name, zero in Usage()._asdict().items()}
+_USAGE: Final = {
+    _AS_IN_0_1.get(name, name): _TYPES[type(zero)] for name, zero in Usage()._asdict().items()
+}
 USAGE_COLUMNS: Final = tuple(_USAGE)
 
 
 def _first(pet_id: str, text: str) -> tuple[str, ...]:
     usage = ", ".join(f"{name} {kind} NOT NULL" for name, kind in _USAGE.items())
     return (
-        f"CREATE TABLE pet (id {pet_id}, name {text} NOT NULL, category_id BIGINT NOT NULL, status TEXT)",
+        (
+            f"CREATE TABLE pet (id {pet_id}, name {text} NOT NULL, category_id BIGINT NOT NULL, "
+            "status TEXT)"
+        ),
         "CREATE INDEX pet_by_status ON pet (status, id)",
         "CREATE TABLE key (id TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, label TEXT NOT NULL,"
         " plan TEXT NOT NULL, per_minute BIGINT NOT NULL, per_day BIGINT NOT NULL,"
@@ -32,7 +39,10 @@ def _first(pet_id: str, text: str) -> tuple[str, ...]:
     )
 
 
-_COUNTER: Final = ("CREATE TABLE inventory (changes BIGINT NOT NULL)", "INSERT INTO inventory VALUES (0)")
+_COUNTER: Final = (
+    "CREATE TABLE inventory (changes BIGINT NOT NULL)",
+    "INSERT INTO inventory VALUES (0)",
+)
 _COUNT_ONE: Final = "UPDATE inventory SET changes = changes + 1;"
 SQLITE: Final = (
     _first("INTEGER PRIMARY KEY AUTOINCREMENT", "TEXT"),
@@ -63,7 +73,8 @@ def check(tables: AbstractSet[str], name: str) -> None:
     """
     if gone := sorted(TABLES - tables):
         raise SettingsError(
-            f"the service's database {name} lacks the tables {', '.join(gone)}: its animals may be lost. "
+            f"the service's database {name} lacks the tables {', '.join(gone)}: its animals "
+            "may be lost. "
             "Put a copy of it back, or name another database"
         )
 
@@ -77,7 +88,8 @@ def upgrades(version: int, name: str, steps: Sequence[Sequence[str]]) -> list[st
     """
     if version > VERSION:
         raise SettingsError(
-            f"the service's database {name} has schema {version}, but this program knows only {VERSION}: "
+            f"the service's database {name} has schema {version}, but this program knows only "
+            f"{VERSION}: "
             "upgrade petstore-tools"
         )
     return [statement for step in steps[version:] for statement in step]

@@ -1,4 +1,6 @@
-"""The service on a socket: in a thread for notebooks and tests, or in the foreground for `serve`."""
+"""
+The service on a socket: in a thread for notebooks and tests, or in the foreground for `serve`.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,19 @@ from petstore_tools.service.messages import App
 
 STARTS_WITHIN_S = 10.0
 DATABASE_URL = "PETSTORE_DATABASE_URL"
-ACCESS_LOG, METRICS = "PETSTORE_ACCESS_LOG", "PETSTORE_METRICS"  # "1": set by `serve`, read by its workers
-DRAIN_S = 10  # at its end a service answers what is under way for so long: longer than any request waits
+ACCESS_LOG, METRICS = (
+    "PETSTORE_ACCESS_LOG",
+    "PETSTORE_METRICS",
+)  # "1": set by `serve`, read by its workers
+DRAIN_S = (
+    10  # at its end a service answers what is under way for so long: longer than any request waits
+)
 
 
 def config(app: App | str, *, trusted: str = "", **more: Any) -> uvicorn.Config:
-    """Return uvicorn's settings for this service: bounded connections, its own `Date`, no lifespan."""
+    """
+    Return uvicorn's settings for this service: bounded connections, its own `Date`, no lifespan.
+    """
     return uvicorn.Config(
         app,
         http=BoundedConnection,
@@ -80,13 +89,18 @@ def application(database: Database) -> App:
 
 
 def worker() -> App:
-    """Make the service of one of many worker processes, on the database that its environment names."""
+    """
+    Make the service of one of many worker processes, on the database that its environment names.
+    """
     threading.Thread(target=_end_with_parent, daemon=True).start()
     return application(Database(os.environ[DATABASE_URL]))
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as its supervisor is gone, however that ended; answer what is under way."""
+    """
+    End this process as soon as its supervisor is gone, however that ended; answer what is under
+    way.
+    """
     supervisor = multiprocessing.parent_process()
     if supervisor is not None:
         supervisor.join()
@@ -109,7 +123,8 @@ def serve(app: App, listener: socket.socket, **more: Any) -> None:
         KeyboardInterrupt: Ctrl-C came.
     """
     running = uvicorn.Server(config(app, **more))
-    # from now on, and when uvicorn raises it again at its end; an exception could be swallowed by a callback
+    # from now on, and when uvicorn raises it again at its end; an exception could be swallowed by a
+    # callback
     signal.signal(signal.SIGTERM, running.handle_exit)
     running.run(sockets=[listener])
 
@@ -120,7 +135,9 @@ def serve_many(database: str, listener: socket.socket, *, workers: int, **more: 
     settings = config(f"{__name__}:worker", factory=True, workers=workers, **more)
     with tempfile.TemporaryDirectory(prefix="petstore-metrics-") as folder:
         if os.environ.get(METRICS):
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # each counts there, and any of them shows all
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = (
+                folder  # each counts there, and any of them shows all
+            )
         _Supervisor(settings, sockets=[listener]).run()
 
 

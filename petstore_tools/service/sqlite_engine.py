@@ -13,9 +13,19 @@ from typing import Final
 from petstore_tools import sqlite
 from petstore_tools.errors import SettingsError
 from petstore_tools.service import schema
-from petstore_tools.service.engine import LOCKED, READ_ONLY, Engine, NewPet, Rows, Statement, UnavailableError
+from petstore_tools.service.engine import (
+    LOCKED,
+    READ_ONLY,
+    Engine,
+    NewPet,
+    Rows,
+    Statement,
+    UnavailableError,
+)
 
-GONE: Final = "was removed or replaced while it was in use; start the service again with the right file"
+GONE: Final = (
+    "was removed or replaced while it was in use; start the service again with the right file"
+)
 _ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 
 
@@ -91,24 +101,32 @@ class SqliteEngine(Engine):
         if self._db is None:
             self._log = ()
             self._check()  # no file is made in the place of one that is gone
-            self._db, self._now_durable = sqlite.connect(self._real, durability=self._durability), True
+            self._db, self._now_durable = (
+                sqlite.connect(self._real, durability=self._durability),
+                True,
+            )
         return self._db
 
     def _require_ours(self) -> None:
         """Read whose file this is, before anything is written to it."""
         if not self._path.stat().st_size:
             raise SettingsError(
-                f"the service's database {self._path.name} is an empty file. If animals were in it, put a "
+                f"the service's database {self._path.name} is an empty file. If animals were "
+                "in it, put a "
                 "copy of it back. If it is to be a new database, delete the file and start again"
             )
         with closing(sqlite3.connect(self._path, timeout=sqlite.BUSY_S)) as db:
             (marked,) = db.execute("PRAGMA application_id").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            tables = {
+                name
+                for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            }
         of_0_1 = not marked and 0 < version <= schema.LAST_UNMARKED and tables >= schema.TABLES
         if marked != schema.APPLICATION_ID and not of_0_1:
             raise SettingsError(
-                f"{self._path.name} is no database of this service. Nothing in it was changed. Name "
+                f"{self._path.name} is no database of this service. Nothing in it was changed. "
+                "Name "
                 "another file with --database"
             )
         schema.check(tables, self._path.name)
@@ -118,8 +136,10 @@ class SqliteEngine(Engine):
         log = self._log_path
         if log.exists() and log.stat().st_size:
             raise SettingsError(
-                f"the service's database {self._path.name} is gone, but {log.name}, which belongs to it, is "
-                f"still there. Put {self._path.name} back, or delete {log.name} to start with a new database"
+                f"the service's database {self._path.name} is gone, but {log.name}, which "
+                "belongs to it, is "
+                f"still there. Put {self._path.name} back, or delete {log.name} to start with "
+                "a new database"
             )
         draft = self._real.with_name(f".{self._real.name}.{secrets.token_hex(4)}")
         try:
@@ -148,7 +168,9 @@ def _code(error: Exception) -> int:
 
 
 def _identity(path: Path, *, least: int = 0) -> tuple[int, ...]:
-    """Return what distinguishes a file from another in its place; () where it is missing or too short."""
+    """
+    Return what distinguishes a file from another in its place; () where it is missing or too short.
+    """
     try:
         found = os.stat(path)
     except OSError:

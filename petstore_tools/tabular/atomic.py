@@ -16,19 +16,24 @@ _PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.4)
 
 
 def as_on_disk(path: Path) -> Path:
-    """Return a path without links, and as its folder spells it: some file systems open any spelling."""
+    """
+    Return a path without links, and as its folder spells it: some file systems open any spelling.
+    """
     path = path.resolve()
     with suppress(OSError):
         names = os.listdir(path.parent)
         if path.name not in names:
-            same = (path.with_name(name) for name in names if name.casefold() == path.name.casefold())
+            same = (
+                path.with_name(name) for name in names if name.casefold() == path.name.casefold()
+            )
             return next((other for other in same if other.samefile(path)), path)
     return path
 
 
 def check_writable(path: Path) -> None:
     """
-    Try to write in the folder of a file, and leave nothing there: to be called before anything is paid for.
+    Try to write in the folder of a file, and leave nothing there: to be called before anything is
+        paid for.
 
     Raises:
         OutputError: The folder is missing or cannot be written, or the path is a folder.
@@ -37,7 +42,9 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"{path} is a folder, not a file: name a file in it")
     if not folder.is_dir():
-        raise OutputError(f"there is no folder {folder} for {path.name}: create it, or choose another one")
+        raise OutputError(
+            f"there is no folder {folder} for {path.name}: create it, or choose another one"
+        )
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"a disk that is full refuses this")
@@ -73,7 +80,9 @@ def replace_file(path: Path, content: bytes) -> None:
     mode = path.stat().st_mode & 0o777 if path.exists() else None
 
     def create(name: str, flags: int) -> int:
-        return os.open(name, flags, 0o666 if mode is None else 0o600)  # the system takes the umask off
+        return os.open(
+            name, flags, 0o666 if mode is None else 0o600
+        )  # the system takes the umask off
 
     try:
         with open(temporary, "xb", opener=create) as file:
@@ -89,7 +98,9 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 def _move(temporary: Path, path: Path) -> None:
-    """Move a file to its place; Windows refuses that for as long as another program reads the old one."""
+    """
+    Move a file to its place; Windows refuses that for as long as another program reads the old one.
+    """
     for pause_s in _PAUSES_S:
         with suppress(PermissionError):
             return os.replace(temporary, path)

@@ -1,4 +1,6 @@
-"""Sheets as rows of cells: what a cell was, lines that cannot be split, columns as people name them."""
+"""
+Sheets as rows of cells: what a cell was, lines that cannot be split, columns as people name them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-EXACT: Final = 2**53  # from here on a double stands for several whole numbers, and nobody can tell which
+EXACT: Final = (
+    2**53
+)  # from here on a double stands for several whole numbers, and nobody can tell which
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
@@ -15,13 +19,16 @@ class NonTextCell(str):
     A cell that was not text, as text.
 
     Attributes:
-        kind: What it was: `a number`, `a date`, `a time`, `a boolean`, `a number that may have been rounded`.
+        kind: What it was: `a number`, `a date`, `a time`, `a boolean`, `a number that may have been
+            rounded`.
     """
 
     kind: str
 
     def __new__(cls, text: str, kind: str = "") -> Self:
-        """Keep what it was; without that it is read back from a pickle, which sets it afterwards."""
+        """
+        Keep what it was; without that it is read back from a pickle, which sets it afterwards.
+        """
         made = super().__new__(cls, text)
         made.kind = kind
         return made
@@ -97,7 +104,9 @@ class Sheet:
         raise NotImplementedError
 
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:
-        """Return a file like it; only a workbook shows which cells are bad (`template.rejects_bytes`)."""
+        """
+        Return a file like it; only a workbook shows which cells are bad (`template.rejects_bytes`).
+        """
         raise NotImplementedError
 
     def escape(self, cell: str) -> str:

@@ -1,4 +1,6 @@
-"""CSV and TSV files as people have them: encoding found, lines split or named, written back alike."""
+"""
+CSV and TSV files as people have them: encoding found, lines split or named, written back alike.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,14 @@ from petstore_tools.text import option
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE: Final = 100_000  # characters that tell the delimiter
-_NAMED: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)  # the first line, as Excel takes it
-_MARKS: Final = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_NAMED: Final = re.compile(
+    r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE
+)  # the first line, as Excel takes it
+_MARKS: Final = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +57,18 @@ class CsvSource(Sheet):
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:  # noqa: ARG002
         """Return a file like this one."""
         return csv_bytes(
-            header, rows, encoding=self.encoding, delimiter=self.delimiter, line_ending=self.line_ending
+            header,
+            rows,
+            encoding=self.encoding,
+            delimiter=self.delimiter,
+            line_ending=self.line_ending,
         )
 
 
 def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list[CsvSource]:
     """
-    Return the one sheet of a text, split by the delimiter that gives most rows the same number of cells.
+    Return the one sheet of a text, split by the delimiter that gives most rows the same number of
+    cells.
 
     Args:
         path: Of the file.
@@ -75,7 +88,8 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
         raise SheetError(f"{path.name} is empty")
     if text.lstrip().casefold().startswith(("<html", "<!doctype", "<table", "<?xml")):
         raise SheetError(
-            f"{path.name} is a web page or XML: open it in a spreadsheet program, and save it as .xlsx"
+            f"{path.name} is a web page or XML: open it in a spreadsheet program, and save it "
+            "as .xlsx"
         )
     named = _NAMED.match(text)
     delimiter = named[1] if named else max(_DELIMITERS, key=lambda sign: _stability(sample, sign))
@@ -84,7 +98,10 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
 
 
 def _stability(text: str, delimiter: str) -> tuple[float, int]:
-    """Return which share of the rows a delimiter splits into the same number of cells, and that number."""
+    """
+    Return which share of the rows a delimiter splits into the same number of cells, and that
+    number.
+    """
     rows = [cells for _, cells in records(text, delimiter)]
     widths = Counter(len(cells) for cells in rows if cells or isinstance(cells, MalformedLine))
     shares = [(times / widths.total(), width) for width, times in widths.items() if width > 1]
@@ -92,7 +109,9 @@ def _stability(text: str, delimiter: str) -> tuple[float, int]:
 
 
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
-    """Decode a file; where no encoding is given, lines that are not UTF-8 are read as Windows-1252."""
+    """
+    Decode a file; where no encoding is given, lines that are not UTF-8 are read as Windows-1252.
+    """
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
     encoding, told = mark or given or _unmarked(content), given and not mark
     name = option('encoding="…"', "--encoding NAME")
@@ -110,7 +129,9 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
         return CsvSource(text=text, encoding=kept, notes=("read as UTF-16",) if wide else ())
     lines: list[str] = []
     guessed: dict[int, str] = {}
-    for number, line in enumerate(content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1):
+    for number, line in enumerate(
+        content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1
+    ):
         try:
             lines.append(line.decode())
         except UnicodeDecodeError:
@@ -143,8 +164,8 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
     """
     Split CSV text, row numbers as a spreadsheet shows them.
 
-    A line that cannot be split (a quote that is never closed, text behind a closing quote) is given as
-    MalformedLine, and reading goes on with the next line.
+    A line that cannot be split (a quote that is never closed, text behind a closing quote) is given
+    as MalformedLine, and reading goes on with the next line.
     """
     file, number, end = io.StringIO(text, newline=""), 0, 0  # of the last record
     while True:
@@ -161,7 +182,9 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
             yield number, MalformedLine(line.rstrip("\r\n"), why)
 
 
-def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], **form: str) -> None:
+def write_csv(
+    path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], **form: str
+) -> None:
     """Write a CSV file, whole or not at all; `csv_bytes` describes its form."""
     replace_file(path, csv_bytes(header, rows, **form))
 
@@ -177,7 +200,9 @@ def csv_bytes(
     """Return a CSV file; every cell reads back to the same text."""
     lines: list[str] = []
     # the writer quotes cells with either half of its own line ending, so it always writes both
-    writer = csv.writer(SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n")
+    writer = csv.writer(
+        SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
+    )
     writer.writerows((header, *rows))
     text = "".join(line.removesuffix("\r\n") + line_ending for line in lines)
     # cells came in this encoding; a reason of the service's may not fit it

@@ -1,4 +1,7 @@
-"""Frames as sheets of a workbook: what Excel would round or run is text, and times are those of one zone."""
+"""
+Frames as sheets of a workbook: what Excel would round or run is text, and times are those of one
+zone.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,8 @@ def sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
 
     Args:
         table: At most `MOST_ROWS` of its rows are taken.
-        zone: Of the times, None for that of this machine; Excel knows no zones, so the titles name it.
+        zone: Of the times, None for that of this machine; Excel knows no zones, so the titles name
+            it.
     """
     import pandas as pd
 
@@ -47,7 +51,11 @@ def sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
             zones = sorted({str((at or datetime.now().astimezone(zone)).tzname()) for at in local})
             cells = cells.rename(columns={name: f"{name} ({', '.join(zones)})"})
         elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
-            cells[name] = [value if abs(value) <= EXACT else str(value) for value in column.tolist()]
+            cells[name] = [
+                value if abs(value) <= EXACT else str(value) for value in column.tolist()
+            ]
         elif not pd.api.types.is_numeric_dtype(column):
-            cells[name] = [value[:LONGEST_CELL] if isinstance(value, str) else value for value in column]
+            cells[name] = [
+                value[:LONGEST_CELL] if isinstance(value, str) else value for value in column
+            ]
     return cells

@@ -12,8 +12,8 @@ from petstore_tools.tabular.cells import Sheet
 from petstore_tools.tabular.csv_files import read_csv
 from petstore_tools.tabular.workbooks import read_workbook
 
-# by ending: a function of the path, and the sheet and the encoding that are asked for, which gives each sheet
-# that may be meant
+# by ending: a function of the path, and the sheet and the encoding that are asked for, which gives
+# each sheet that may be meant
 FORMATS: Final[Mapping[str, Callable[[Path, str | None, str | None], Sequence[Sheet]]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
@@ -27,7 +27,9 @@ FORMATS: Final[Mapping[str, Callable[[Path, str | None, str | None], Sequence[Sh
 _WORKBOOKS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what their files begin with
 
 
-def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = None) -> Sequence[Sheet]:
+def open_sheets(
+    path: Path, sheet: str | None = None, encoding: str | None = None
+) -> Sequence[Sheet]:
     """
     Open a spreadsheet.
 
@@ -45,7 +47,9 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
     read = FORMATS.get(path.suffix.casefold())
     if read is None:
         endings = ", ".join(FORMATS)
-        raise SheetError(f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}")
+        raise SheetError(
+            f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}"
+        )
     try:
         with path.open("rb") as file:  # programs call texts .xls, and people rename files
             is_workbook = file.read(4).startswith(_WORKBOOKS)
@@ -53,7 +57,9 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
             return [replace(found, suffix=".csv") for found in read_csv(path, sheet, encoding)]
         return (read_workbook if is_workbook and read is read_csv else read)(path, sheet, encoding)
     except FileNotFoundError as error:
-        raise SheetError(f"there is no file {path.name} in the folder {path.absolute().parent}") from error
+        raise SheetError(
+            f"there is no file {path.name} in the folder {path.absolute().parent}"
+        ) from error
     except PermissionError as error:
         raise SheetError(
             f"{path.name} cannot be read: close it in Excel, or check its permissions"
@@ -63,7 +69,9 @@ def open_sheets(path: Path, sheet: str | None = None, encoding: str | None = Non
 
 
 def ending_of(content: bytes, path: Path) -> str:
-    """Return the ending to add to a name, so that what it names can be read: "" where it has one."""
+    """
+    Return the ending to add to a name, so that what it names can be read: "" where it has one.
+    """
     if path.suffix.casefold() in FORMATS:
         return ""
     return ".xlsx" if content.startswith(_WORKBOOKS) else ".csv"

@@ -9,7 +9,15 @@ from decimal import Decimal
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.tabular.cells import EXACT, FrameRow, NonTextCell, Record, Sheet, escape_formula, label_of
+from petstore_tools.tabular.cells import (
+    EXACT,
+    FrameRow,
+    NonTextCell,
+    Record,
+    Sheet,
+    escape_formula,
+    label_of,
+)
 from petstore_tools.tabular.csv_files import csv_bytes
 from petstore_tools.tabular.workbooks import text_of
 
@@ -17,7 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _EXACT: Final = {2: 2**11, 4: 2**24}  # by bytes of a float
-_HALF: Final = re.compile("[\ud800-\udfff]")  # a surrogate on its own, which no file and no request can hold
+_HALF: Final = re.compile(
+    "[\ud800-\udfff]"
+)  # a surrogate on its own, which no file and no request can hold
 _LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
 
 
@@ -53,7 +63,10 @@ class FrameSource(Sheet):
 def _texts(column: pd.Series[Any]) -> list[str]:
     missing = column.isna().tolist()
     exact = _exact(column.dtype)
-    return ["" if gone else _text(value, exact) for gone, value in zip(missing, column.tolist(), strict=True)]
+    return [
+        "" if gone else _text(value, exact)
+        for gone, value in zip(missing, column.tolist(), strict=True)
+    ]
 
 
 def _exact(dtype: Any) -> int:
@@ -77,7 +90,10 @@ def _text(value: Any, exact: int) -> str:
 
 
 def labels(numbers: Sequence[int]) -> pd.Series[Any]:
-    """Return how people find rows, as a column: numbers (int64), or labels in the index of a DataFrame."""
+    """
+    Return how people find rows, as a column: numbers (int64), or labels in the index of a
+    DataFrame.
+    """
     import pandas as pd
 
     framed = any(isinstance(number, FrameRow) for number in numbers)

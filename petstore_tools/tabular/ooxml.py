@@ -1,4 +1,6 @@
-"""What only the XML of a workbook of Excel shows: hidden rows, formulas and error cells of a sheet."""
+"""
+What only the XML of a workbook of Excel shows: hidden rows, formulas and error cells of a sheet.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ _BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, Elemen
 @dataclass(frozen=True, slots=True)
 class SheetMarks:
     """
-    What the cells of a sheet do not show; rows count from 1, columns from 0 (`tabular.cells.column_letter`).
+    What the cells of a sheet do not show; rows count from 1, columns from 0
+    (`tabular.cells.column_letter`).
 
     Attributes:
         hidden: Rows that a person or a filter hides; empty ones at the end may be left out.

@@ -1,4 +1,6 @@
-"""Workbooks that help people to fill them in: drop-downs, examples, and bad cells with the reason."""
+"""
+Workbooks that help people to fill them in: drop-downs, examples, and bad cells with the reason.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,18 @@ from petstore_tools.tabular.cells import EXACT
 
 CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never read as animals
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
-MOST_NOTES: Final = 2_000  # with more, a spreadsheet opens slowly; every bad cell is coloured all the same
+MOST_NOTES: Final = (
+    2_000  # with more, a spreadsheet opens slowly; every bad cell is coloured all the same
+)
 _NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
 _EXACT: Final = 10**15 - 1  # a spreadsheet keeps 15 digits of a number
 _WIDTH: Final = 24  # of a column of the template, in characters
 _EXAMPLES: Final = {
     "name": "The animal's name; it must not be empty.\nExample: Rex",
-    "categoryId": "The id of the animal's category: a whole number; it must not be empty.\nExample: 3",
+    "categoryId": (
+        "The id of the animal's category: a whole number; it must not be empty.\nExample: 3"
+    ),
     "status": f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available",
 }
 WRITER_OPTIONS: Final = {  # text is never a formula or a link
@@ -45,9 +51,13 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     examples = dict(_EXAMPLES)
     if categories:
         chosen, _ = next(_choices(categories))
-        examples["categoryId"] = f"The animal's category: choose it from the list.\nExample: {chosen}"
+        examples["categoryId"] = (
+            f"The animal's category: choose it from the list.\nExample: {chosen}"
+        )
     fields = {field: at for at, field in enumerate(spec.NEW_PET_FIELDS)}
-    return rejects_bytes(spec.NEW_PET_FIELDS, [], fields=fields, categories=categories, examples=examples)
+    return rejects_bytes(
+        spec.NEW_PET_FIELDS, [], fields=fields, categories=categories, examples=examples
+    )
 
 
 def rejects_bytes(
@@ -80,11 +90,17 @@ def rejects_bytes(
     memory, lines = io.BytesIO(), list(rows)
     with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
         book.set_properties({"comments": note})
-        sheet, red, text = book.add_worksheet("animals"), book.add_format(_BAD), book.add_format(_TEXT)
+        sheet, red, text = (
+            book.add_worksheet("animals"),
+            book.add_format(_BAD),
+            book.add_format(_TEXT),
+        )
         sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
         for row, cells in enumerate(lines, start=1):
             if (longest := max(map(len, cells), default=0)) > LONGEST_CELL:
-                raise SheetError(f"a cell of {longest:,} characters is too long for a workbook: use CSV")
+                raise SheetError(
+                    f"a cell of {longest:,} characters is too long for a workbook: use CSV"
+                )
             sheet.write_row(row, 0, map(_native, cells))
         for count, (row, at) in enumerate(sorted(bad)):
             sheet.write(row + 1, at, _native(lines[row][at]) if at < len(lines[row]) else "", red)
@@ -119,7 +135,9 @@ def _native(cell: str) -> object:
 def _add_drop_downs(
     book: Any, sheet: Any, fields: Mapping[str, int], categories: Mapping[int, str] | None
 ) -> None:
-    """Let a spreadsheet offer statuses and categories; it warns, since words and ids are accepted too."""
+    """
+    Let a spreadsheet offer statuses and categories; it warns, since words and ids are accepted too.
+    """
     rules: dict[str, dict[str, Any]] = {
         "status": {
             "validate": "list",
@@ -153,7 +171,9 @@ def _add_drop_downs(
 
 
 def _choices(categories: Mapping[int, str]) -> Iterator[tuple[str | int, int]]:
-    """Yield what a category is chosen by, and its id: by the id itself where its name is not clear."""
+    """
+    Yield what a category is chosen by, and its id: by the id itself where its name is not clear.
+    """
     same = Counter(name.strip().casefold() for name in categories.values())
     for id_, name in sorted(categories.items(), key=lambda category: category[1].casefold()):
         bare = name.strip()

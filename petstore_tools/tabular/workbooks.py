@@ -56,7 +56,8 @@ class Worksheet(Sheet):
 
 def text_of(value: Any, exact: int = EXACT) -> str:
     """
-    Return a cell's value as text; one that was no text keeps what it was (`importing.rows.NonTextCell`).
+    Return a cell's value as text; one that was no text keeps what it was
+    (`importing.rows.NonTextCell`).
 
     Args:
         value: As the reader gave it.
@@ -72,7 +73,9 @@ def text_of(value: Any, exact: int = EXACT) -> str:
             if abs(number) >= exact:
                 point = 0 if exact == EXACT else 1  # so few digits would look exact
                 return NonTextCell(f"{number:.{point}f}", "a number that may have been rounded")
-            return NonTextCell(str(int(number)) if number.is_integer() else repr(number), "a number")
+            return NonTextCell(
+                str(int(number)) if number.is_integer() else repr(number), "a number"
+            )
         case datetime() | date():
             return NonTextCell(value.isoformat(), "a date")
         case time() | timedelta():
@@ -80,7 +83,9 @@ def text_of(value: Any, exact: int = EXACT) -> str:
     return NonTextCell(str(value), f"of type {type(value).__name__}")
 
 
-def read_workbook(path: Path, sheet: str | None = None, encoding: str | None = None) -> list[Worksheet]:
+def read_workbook(
+    path: Path, sheet: str | None = None, encoding: str | None = None
+) -> list[Worksheet]:
     """
     Return the sheets that may be meant: the one named, else all that are visible.
 
@@ -114,13 +119,17 @@ def read_workbook(path: Path, sheet: str | None = None, encoding: str | None = N
 
 
 def _with_plain_booleans(path: Path) -> io.BytesIO:
-    """Write booleans as OpenDocument says: some programs write `value="1"`, which reads as a number."""
+    """
+    Write booleans as OpenDocument says: some programs write `value="1"`, which reads as a number.
+    """
     try:
         with zipfile.ZipFile(path) as book:
             cells = _BOOLEAN_CELL.sub(_plain_boolean, book.read("content.xml"))
             parts = {part: book.read(part) for part in book.namelist()} | {"content.xml": cells}
     except _DAMAGED:
-        return io.BytesIO(path.read_bytes())  # another format, or its reader says what is wrong with it
+        return io.BytesIO(
+            path.read_bytes()
+        )  # another format, or its reader says what is wrong with it
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as book:
         for part, content in parts.items():
@@ -131,7 +140,9 @@ def _with_plain_booleans(path: Path) -> io.BytesIO:
 
 def _plain_boolean(cell: re.Match[bytes]) -> bytes:
     return _BOOLEAN_VALUE.sub(
-        lambda value: b'office:boolean-value="%s"' % (b"true" if value[1] in (b"1", b"true") else b"false"),
+        lambda value: (
+            b'office:boolean-value="%s"' % (b"true" if value[1] in (b"1", b"true") else b"false")
+        ),
         cell[0],
     )
 
@@ -147,15 +158,21 @@ def _read(book: Any, name: str, every: tuple[str, ...], path: Path) -> Worksheet
     rows = sheet.to_python(skip_empty_area=False)
     marks = read_marks(path, name)
     if marks is None:
-        notes.append("hidden rows, formulas and error cells of this kind of workbook cannot be seen")
+        notes.append(
+            "hidden rows, formulas and error cells of this kind of workbook cannot be seen"
+        )
         marks = SheetMarks()
     notes += _add_marks(rows, marks)
-    hidden = frozenset(number for number in marks.hidden if number <= len(rows) and any(rows[number - 1]))
+    hidden = frozenset(
+        number for number in marks.hidden if number <= len(rows) and any(rows[number - 1])
+    )
     return Worksheet(name=name, names=every, rows=rows, hidden=hidden, notes=tuple(notes))
 
 
 def _add_marks(rows: list[list[Any]], marks: SheetMarks) -> list[str]:
-    """Call errors and formulas without a value what they are; return what should be known of formulas."""
+    """
+    Call errors and formulas without a value what they are; return what should be known of formulas.
+    """
     kinds = {place: (error, f"the error {error}") for place, error in marks.errors.items()}
     kinds |= dict.fromkeys(marks.unsaved - kinds.keys(), ("", "a formula without a saved value"))
     for (number, at), kind in kinds.items():
@@ -168,6 +185,8 @@ def _add_marks(rows: list[list[Any]], marks: SheetMarks) -> list[str]:
     return [f"formulas, whose saved values are read: {found}"] if found else []
 
 
-def write_xlsx(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = "") -> None:
+def write_xlsx(
+    path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = ""
+) -> None:
     """Write a workbook, whole or not at all; `template.rejects_bytes` says what it raises."""
     replace_file(path, rejects_bytes(header, rows, note=note))

@@ -63,7 +63,8 @@ class Budget:
         windows: Minute and day.
         in_flight: Requests allowed and not answered, by token: the number of the grant, as text.
         needs_probe: Nothing is known of the windows now, so one request goes first.
-        blocked_until, reason: After a 429, or a 503 that names a time, nothing goes before this time.
+        blocked_until, reason: After a 429, or a 503 that names a time, nothing goes before this
+            time.
         banned: The block is a ban of the key.
         consecutive_429s: Answers of 429 in a row, those in flight together counted once.
         refused_at: When the last one was read.
@@ -76,8 +77,8 @@ class Budget:
         granted: How many requests were allowed so far.
         seen_at: The latest time that was seen.
         steady: Machine that used the budget last, and its steady clock then.
-        spent: No fact: version 0.1 expects another type here, so it refuses the file. Else it would find no
-            requests in it and send too many.
+        spent: No fact: version 0.1 expects another type here, so it refuses the file. Else it would
+            find no requests in it and send too many.
     """
 
     windows: dict[WindowName, WindowBudget] = field(
@@ -107,13 +108,15 @@ class Budget:
 
         Args:
             now: Client's Unix seconds.
-            steady: Name of the machine, and seconds of a clock of it that nobody sets: it shows how much time
-                has passed since that machine used the budget. Without it none is assumed.
+            steady: Name of the machine, and seconds of a clock of it that nobody sets: it shows how
+                much time has passed since that machine used the budget. Without it none is assumed.
         """
         latest = max(self.seen_at, self.refused_at)  # 0.1 noted only when it was refused
         if steady is not None:
             if self.steady is not None and self.steady[0] == steady[0]:
-                latest += max(0.0, steady[1] - self.steady[1])  # at least: a restart sets it to zero
+                latest += max(
+                    0.0, steady[1] - self.steady[1]
+                )  # at least: a restart sets it to zero
             self.steady = steady
         back_s = latest - now
         if back_s <= SET_BACK_S:
@@ -136,7 +139,9 @@ class Budget:
     def forget(self, now: float) -> None:
         """Drop people and waiters that are gone."""
         self.people = {who: at for who, at in self.people.items() if now - at < PEOPLE_S}
-        self.waiting = {name: w for name, w in self.waiting.items() if now - max(w.seen, w.until) < SEEN_S}
+        self.waiting = {
+            name: w for name, w in self.waiting.items() if now - max(w.seen, w.until) < SEEN_S
+        }
 
     def service_time(self, now: float) -> float:
         """Return the earliest that the service's clock can show at our `now`."""
@@ -150,8 +155,8 @@ class Budget:
         """
         Narrow the skew by an answer's `Date`, whole seconds rounded down.
 
-        The service wrote it between `sent_at` and `now`; where that contradicts what was believed, a
-        clock was set, and only the new answer counts.
+        The service wrote it between `sent_at` and `now`; where that contradicts what was believed,
+        a clock was set, and only the new answer counts.
         """
         if date is None:
             return
@@ -164,7 +169,9 @@ class Budget:
 def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
     """Return the budget that version 0.1 wrote as this version writes it."""
     windows, spent = {}, old["spent"]
-    in_flight = old["in_flight"].items()  # their answers never come here: 0.1 refuses the file from now on
+    in_flight = old[
+        "in_flight"
+    ].items()  # their answers never come here: 0.1 refuses the file from now on
     for name, period_s in PERIODS.items():
         start = max((process[f"{name}_start"] for process in spent.values()), default=0)
         windows[name] = {
@@ -179,7 +186,9 @@ def from_0_1(old: dict[str, Any]) -> dict[str, Any]:
     return old | {
         "spent": _BY_WINDOW,
         "windows": windows,
-        "in_flight": {n: sent | {"probe": sent["scout"], "unreported": {}} for n, sent in in_flight},
+        "in_flight": {
+            n: sent | {"probe": sent["scout"], "unreported": {}} for n, sent in in_flight
+        },
         "blocked_until": old["gate_until"],
         "reason": old["gate_why"],
         "banned": old["banned_until"] >= old["gate_until"] > 0,

@@ -1,4 +1,7 @@
-"""Pure: which window the rate headers mean, and which plan they show: the document states neither (§8.4)."""
+"""
+Pure: which window the rate headers mean, and which plan they show: the document states neither
+(§8.4).
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,9 @@ def window(limit: int, ahead_s: float, plan: Plan) -> WindowName:
     """
     Detect a header's window by its number and by how far its reset is ahead.
 
-    Where it may be either, the minute is the safe reading: the day has used no less than the minute, so
-    what is left of the day is never too much for the minute. It holds until that reset, as the day's would.
+    Where it may be either, the minute is the safe reading: the day has used no less than the
+    minute, so what is left of the day is never too much for the minute. It holds until that reset,
+    as the day's would.
 
     Args:
         limit: X-RateLimit-Limit.
@@ -36,8 +40,8 @@ def learn(budget: Budget, limit: int, reset: float, now: float) -> None:
     """
     Let a header's limit show the plan, where the caller named none.
 
-    The strictest reading that fits holds first; a lower one holds at once; a higher one only when an
-    answer of a later minute agrees.
+    The strictest reading that fits holds first; a lower one holds at once; a higher one only when
+    an answer of a later minute agrees.
     """
     short = reset - budget.service_time(now) <= _SHORT_S
     strict = plans.strictest(limit, minute=short, day=True)

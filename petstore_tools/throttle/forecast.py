@@ -49,9 +49,14 @@ class Forecast:
             return "nothing to send"
         if self.ends_at is None:
             return (
-                f"{pluralize(self.requests, 'request')}, which can never end: the reserve leaves none to send"
+                f"{pluralize(self.requests, 'request')}, which can never end: the reserve "
+                "leaves none to send"
             )
-        baseline = f", up to {self.baseline:,} of them to list what exists already" if self.baseline else ""
+        baseline = (
+            f", up to {self.baseline:,} of them to list what exists already"
+            if self.baseline
+            else ""
+        )
         made, ends = utc_text(self.made_at), utc_text(self.ends_at)
         when = f"done about {ends}" if self.days < 2 else f"{self.days:,} days, done about {ends}"
         if made[:10] == ends[:10]:

@@ -1,4 +1,7 @@
-"""The gate that every request of a key passes: it asks the throttle, waits, and records what came back."""
+"""
+The gate that every request of a key passes: it asks the throttle, waits, and records what came
+back.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ from petstore_tools.throttle.throttle import Go, Requester, Stop, Throttle, Wait
 LOGGED_FROM_S: Final = 1.0  # shorter waits are not logged: the next answer ends them
 _HOST: Final = socket.gethostname()
 _log = logging.getLogger(__name__)
-_REFUSALS: Final[dict[int, str]] = {401: "it does not know the key", 429: "there were too many requests"}
+_REFUSALS: Final[dict[int, str]] = {
+    401: "it does not know the key",
+    429: "there were too many requests",
+}
 T = TypeVar("T")
 
 
@@ -77,10 +83,14 @@ class Gate:
         SettingsError: `max_wait_s` is not a number of seconds.
     """
 
-    def __init__(self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float) -> None:
+    def __init__(
+        self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float
+    ) -> None:
         given: object = max_wait_s
         if not isinstance(given, Real) or isinstance(given, bool) or not max_wait_s >= 0:
-            raise SettingsError(f"max_wait_s must be a number of seconds, 0 or more, not {given!r:.60}")
+            raise SettingsError(
+                f"max_wait_s must be a number of seconds, 0 or more, not {given!r:.60}"
+            )
         self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
         self._logged_until, self._logging = 0.0, threading.Lock()
 
@@ -91,7 +101,8 @@ class Gate:
 
     def acquire(self, call_options: CallOptions = ALONE) -> str:
         """
-        Ask until the throttle allows a request, and return its token; the one loop that waits for a limit.
+        Ask until the throttle allows a request, and return its token; the one loop that waits for a
+        limit.
 
         Raises:
             QuotaError: The wait is longer than allowed.
@@ -99,7 +110,9 @@ class Gate:
             CallCancelled: The caller withdrew.
         """
         patience_s = inf if call_options.wait else self._max_wait_s
-        requester = Requester(self.name, call_options.bulk, call_options.reserve_per_day, patience_s)
+        requester = Requester(
+            self.name, call_options.bulk, call_options.reserve_per_day, patience_s
+        )
         waited = False
         while True:
             if call_options.cancelled():
@@ -133,7 +146,9 @@ class Gate:
             _log.info("Waiting until %s: %s.", utc_text(wait.until), wait.why)
 
     def answered(self, token: str, status: int, headers: Mapping[str, str], code: str) -> None:
-        """Record an answer: status, headers, and the code of an Error body, which may name a ban."""
+        """
+        Record an answer: status, headers, and the code of an Error body, which may name a ban.
+        """
         banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in code.casefold()
         if status in _REFUSALS:
             why = "it has banned the key" if banned else _REFUSALS[status]
@@ -147,7 +162,9 @@ class Gate:
         self._record(record)
 
     def failed(self, token: str, *, may_have_left: bool) -> None:
-        """Record that no answer came: the request is spent, unless it is proven that nothing left."""
+        """
+        Record that no answer came: the request is spent, unless it is proven that nothing left.
+        """
         self._record(lambda t, now: t.lost(token, now) if may_have_left else t.unsent(token, now))
 
     def now(self) -> float:
@@ -168,7 +185,9 @@ class Gate:
         return self._update(copied)
 
     def pause(self, seconds: float, call_options: CallOptions = ALONE) -> None:
-        """Sleep, unless the call is withdrawn; a clock that is set back ends it early, never late."""
+        """
+        Sleep, unless the call is withdrawn; a clock that is set back ends it early, never late.
+        """
         began_at = self._clock.now()
         while began_at <= self._clock.now() < began_at + seconds:
             if call_options.cancelled():
@@ -180,8 +199,8 @@ class Gate:
         self.ledger.close()
 
     def _record(self, change: Callable[[Throttle, float], None]) -> None:
-        # an error of the ledger must not cost the answer that is in hand: the next `acquire` meets the error,
-        # and until then the request counts as in flight
+        # an error of the ledger must not cost the answer that is in hand: the next `acquire` meets
+        # the error, and until then the request counts as in flight
         def work(budget: Budget) -> None:
             self._change(budget, change)
             self._clock.poke()
@@ -193,7 +212,11 @@ class Gate:
         return self.ledger.update(lambda budget: self._change(budget, change), late=late)
 
     def _change(self, budget: Budget, change: Callable[[Throttle, float], T]) -> T:
-        """Let `change` work on the budget; the time is read while the budget is held, not before."""
+        """
+        Let `change` work on the budget; the time is read while the budget is held, not before.
+        """
         now = self.now()
-        budget.follow(now, (_HOST, time.monotonic()) if isinstance(self._clock, SystemClock) else None)
+        budget.follow(
+            now, (_HOST, time.monotonic()) if isinstance(self._clock, SystemClock) else None
+        )
         return change(Throttle(self._plan, budget), now)

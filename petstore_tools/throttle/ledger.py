@@ -1,10 +1,10 @@
 """
 The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database.
 
-Each of the three gives one caller at a time the budget (`update`, or `post` for what needs no answer), keeps
-what the caller made of it, says in words who shares it (`shared`), how far its clock is ahead of this
-machine's (`ahead_s`: the times in a budget are the ledger's), and what an update takes where that is felt
-(`takes_s`).
+Each of the three gives one caller at a time the budget (`update`, or `post` for what needs no
+answer), keeps what the caller made of it, says in words who shares it (`shared`), how far its clock
+is ahead of this machine's (`ahead_s`: the times in a budget are the ledger's), and what an update
+takes where that is felt (`takes_s`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ T = TypeVar("T")
 Kind = Literal["shared", "memory"]
 
 # the second: how long the database waits for a machine that vanished inside a transaction
-_BEGIN: Final = "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'"
+_BEGIN: Final = (
+    "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'"
+)
 
 
 def open_ledger(
@@ -59,8 +61,12 @@ def open_ledger(
 
 
 def subject(base_url: str, key: str) -> str:
-    """Return the name of a budget: a digest of base address and key, which neither can be read from."""
-    named = f"{base_url}\n{key}".encode(errors="surrogatepass")  # never an error, which would show the key
+    """
+    Return the name of a budget: a digest of base address and key, which neither can be read from.
+    """
+    named = f"{base_url}\n{key}".encode(
+        errors="surrogatepass"
+    )  # never an error, which would show the key
     return hashlib.sha256(named).hexdigest()[:32]
 
 
@@ -112,17 +118,21 @@ class SqliteLedger(DatabaseLedger):
         with sqlite.transaction(self._connection.get()) as db:
             query = "SELECT CAST(state AS BLOB) FROM key_budget WHERE subject = ?"
             (state,) = db.execute(query, (self._subject,)).fetchone() or (b"",)
-            db.execute("INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, changed(state)))
+            db.execute(
+                "INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, changed(state))
+            )
 
     def _message(self, error: BaseException) -> str:
         if isinstance(error, sqlite.InUseError):
             return (
-                f"The budget cannot be used: {error}. This request was not sent. To share it between "
+                f"The budget cannot be used: {error}. This request was not sent. To share it "
+                "between "
                 "machines, keep it in a database: set PETSTORE_LEDGER_URL."
             )
         return (
             f"The budget file {self.path.name} in the state folder cannot be used "
-            f"({_reason(error, str(error))}). This request was not sent. Make the folder writable, set "
+            f"({_reason(error, str(error))}). This request was not sent. Make the folder "
+            "writable, set "
             "PETSTORE_STATE_DIR to a folder that is, move the file away if it is damaged, or pass "
             'ledger="memory" to count the requests of this process only.'
         )
@@ -140,10 +150,12 @@ class SqliteLedger(DatabaseLedger):
 
 class PostgresLedger(DatabaseLedger):
     """
-    A budget in a PostgreSQL database, for a team on many machines; the database's clock is everybody's.
+    A budget in a PostgreSQL database, for a team on many machines; the database's clock is
+    everybody's.
 
-    A transaction is two round trips: one takes the row and one keeps it, so the row is held for one of them.
-    No state of the session is used, since PgBouncer may give each transaction another session.
+    A transaction is two round trips: one takes the row and one keeps it, so the row is held for one
+    of them. No state of the session is used, since PgBouncer may give each transaction another
+    session.
 
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`; a table `petstore_budget` is made there.
@@ -158,9 +170,13 @@ class PostgresLedger(DatabaseLedger):
 
     shared = "with all who use the same ledger database"
 
-    def __init__(self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time
+    ) -> None:
         if not url.get_secret_value().startswith(("postgresql://", "postgres://")):
-            raise SettingsError("PETSTORE_LEDGER_URL must look like postgresql://USER:PASSWORD@HOST/DATABASE")
+            raise SettingsError(
+                "PETSTORE_LEDGER_URL must look like postgresql://USER:PASSWORD@HOST/DATABASE"
+            )
         try:
             import psycopg
         except ImportError as error:
@@ -170,7 +186,8 @@ class PostgresLedger(DatabaseLedger):
 
     def post(self, change: Callable[[Budget], None]) -> None:
         """
-        Do as `update` does, but do not wait for it: the caller need not know that a far database has it.
+        Do as `update` does, but do not wait for it: the caller need not know that a far database
+            has it.
 
         The next request of this process shares the transaction. A process that ends waits for it.
         """
@@ -194,7 +211,9 @@ class PostgresLedger(DatabaseLedger):
             state = self._take_row(db)
         query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
         db.execute(query, (changed(state).decode(), self._subject))
-        self.takes_s = 2 * (time.monotonic() - began_at)  # an update may have to wait for the one under way
+        self.takes_s = 2 * (
+            time.monotonic() - began_at
+        )  # an update may have to wait for the one under way
 
     def _take_row(self, db: psycopg.Connection) -> bytes:
         """Begin a transaction that holds the budget, and read the database's clock."""
@@ -214,9 +233,12 @@ class PostgresLedger(DatabaseLedger):
 
     def _message(self, error: BaseException) -> str:
         return (  # not the error's text, which may show the password
-            f"The ledger database cannot be used ({_reason(error, type(error).__name__)}). This request was "
-            "not sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here and that its "
-            'user may create and change the table petstore_budget, or pass ledger="memory" to count the '
+            f"The ledger database cannot be used ({_reason(error, type(error).__name__)}). "
+            "This request was "
+            "not sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here "
+            "and that its "
+            'user may create and change the table petstore_budget, or pass ledger="memory" to '
+            "count the "
             "requests of this process only."
         )
 
@@ -224,7 +246,8 @@ class PostgresLedger(DatabaseLedger):
         db = self._connected()
         db.execute(  # several statements at once are one transaction
             "SELECT pg_advisory_xact_lock(hashtext('petstore_budget'));"  # two may come first
-            "CREATE TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text NOT NULL);"
+            "CREATE TABLE IF NOT EXISTS petstore_budget (subject text PRIMARY KEY, state text "
+            "NOT NULL);"
             "INSERT INTO petstore_budget VALUES (%s, '') ON CONFLICT DO NOTHING",
             (self._subject,),
         )
@@ -236,8 +259,8 @@ class PostgresLedger(DatabaseLedger):
                 self._url.get_secret_value(),
                 autocommit=True,
                 prepare_threshold=None,
-                # sends several statements in one round trip; a pipeline of psycopg ends with a Flush after
-                # its Sync, and then PostgreSQL does not see that a transaction is idle
+                # sends several statements in one round trip; a pipeline of psycopg ends with a
+                # Flush after its Sync, and then PostgreSQL does not see that a transaction is idle
                 cursor_factory=self._psycopg.ClientCursor,
                 connect_timeout=5,
                 client_encoding="UTF8",  # else a server in SQL_ASCII answers bytes
@@ -246,7 +269,8 @@ class PostgresLedger(DatabaseLedger):
             failure: BaseException = type(error)("no connection")
         except BaseException as error:
             failure = without_frames(error)
-        raise failure  # neither frames nor attributes nor words of the driver show the password here
+        # neither frames nor attributes nor words of the driver show the password here
+        raise failure
 
 
 Ledger = MemoryLedger | SqliteLedger | PostgresLedger

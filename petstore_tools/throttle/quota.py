@@ -21,8 +21,8 @@ class WindowQuota:
         left: Requests that may go now, None where the number is not known.
         here: Requests of this whole window that this process sent.
         others: Those that other processes on the same ledger sent.
-        other_programs: Those that the service counted beyond: sent by programs without this toolkit; None
-            while it did not say.
+        other_programs: Those that the service counted beyond: sent by programs without this
+            toolkit; None while it did not say.
         frees_at: Unix seconds at which more is left, None while nothing is used or known.
         source: `headers`: the service's last answer; `ledger`: our own count.
     """
@@ -52,8 +52,8 @@ class Quota:
     Attributes:
         plan: In words.
         minute, day: The two windows.
-        blocked_until: Unix seconds until which nothing goes after a 429, a 503 or a ban; None where nothing
-            is blocked.
+        blocked_until: Unix seconds until which nothing goes after a 429, a 503 or a ban; None where
+            nothing is blocked.
         blocked_reason: Why, or "".
         in_flight: Requests without an answer yet; they count as spent.
         shared: Who shares the count, in words.
@@ -87,9 +87,12 @@ class Quota:
 
     def __repr__(self) -> str:
         parts = [
-            f"{w.window} {cell_text(w.left)} of {cell_text(w.limit)} left" for w in (self.minute, self.day)
+            f"{w.window} {cell_text(w.left)} of {cell_text(w.limit)} left"
+            for w in (self.minute, self.day)
         ]
-        blocked = "" if self.blocked_until is None else f", blocked until {utc_text(self.blocked_until)}"
+        blocked = (
+            "" if self.blocked_until is None else f", blocked until {utc_text(self.blocked_until)}"
+        )
         return f"Quota({self.plan}: {', '.join(parts)}{blocked})"
 
     def _repr_html_(self) -> str:
@@ -117,7 +120,9 @@ def read_quota(gate: Gate) -> Quota:
     def window(name: WindowName) -> WindowQuota:
         state, known = throttle.state(name, now), budget.windows[name]
         ours, here = sum(known.spent_by.values()), known.spent_by.get(gate.name, 0)
-        by_service = None if known.reading is None else known.reading.limit - known.reading.remaining
+        by_service = (
+            None if known.reading is None else known.reading.limit - known.reading.remaining
+        )
         return WindowQuota(
             window=name,
             limit=state.limit,

@@ -27,8 +27,8 @@ class Answer:
         limit: X-RateLimit-Limit, None where absent or no whole number that can be meant.
         remaining: X-RateLimit-Remaining, likewise.
         reset: X-RateLimit-Reset in the service's Unix seconds, not yet believed.
-        retry_after_s: Seconds from the answer on, at most 300 after a 503; None where absent, negative or
-            nonsense.
+        retry_after_s: Seconds from the answer on, at most 300 after a 503; None where absent,
+            negative or nonsense.
         date: The service's clock, whole seconds rounded down.
         banned: The body says that the key is banned.
     """
@@ -49,7 +49,8 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
     Args:
         status: HTTP status code.
         headers: Case-insensitive mapping.
-        now: The service's Unix seconds as far as they are known, for a Retry-After that is a date when no
+        now: The service's Unix seconds as far as they are known, for a Retry-After that is a date
+            when no
             `Date` came.
         banned: The body's code names a ban.
 
@@ -75,7 +76,11 @@ def _number(text: str | None) -> float | None:
 
 def _whole(text: str | None) -> int | None:
     number = _number(text)
-    return int(number) if number is not None and number.is_integer() and number <= MOST_REQUESTS else None
+    return (
+        int(number)
+        if number is not None and number.is_integer() and number <= MOST_REQUESTS
+        else None
+    )
 
 
 def _retry_after_s(status: int, text: str | None, now: float) -> float | None:

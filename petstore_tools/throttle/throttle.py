@@ -1,21 +1,26 @@
 """
 Pure: the throttle, which decides whether a request may go now.
 
-It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and keeps what it knows in a
+It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and keeps what it knows
+in a
 `Budget` that a ledger shares between threads, processes and restarts. Why it causes no 429:
 
-- *Own count.* A request counts from its grant until a whole period after the last moment at which it
-  may have arrived (`WindowBudget`); so every period the service could choose holds at most the plan.
-- *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it was made. What was
-  answered later is in a smaller R of the same window, or is taken off (`unreported`); so is what is in
-  flight. Of answers whose order is not known, the least R counts.
-- *Probe.* When a window's reset has passed, nothing is known: one request goes, the others wait for it.
-- *Turns.* A process that waits goes before any that began to wait later, people before bulk runs: with `n`
-  processes and `L` requests in a window, each is served within `n / L` windows, rounded up.
-- *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it named; then one probe.
+- *Own count.* A request counts from its grant until a whole period after the last moment at which
+  it may have arrived (`WindowBudget`); so every period the service could choose holds at most the
+  plan.
+- *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it was made.
+  What was answered later is in a smaller R of the same window, or is taken off (`unreported`); so
+  is what is in flight. Of answers whose order is not known, the least R counts.
+- *Probe.* When a window's reset has passed, nothing is known: one request goes, the others wait for
+  it.
+- *Turns.* A process that waits goes before any that began to wait later, people before bulk runs:
+  with `n` processes and `L` requests in a window, each is served within `n / L` windows, rounded
+  up.
+- *Block.* After a 429, or a 503 with a Retry-After, nothing goes before the time it named; then one
+  probe.
 
-Other programs on the same key show in R; between two answers they can take what R promised. Spec: §8.2 to
-§8.4; the gaps there (window, unit, ban) are read as the service's README says.
+Other programs on the same key show in R; between two answers they can take what R promised. Spec:
+§8.2 to §8.4; the gaps there (window, unit, ban) are read as the service's README says.
 """
 
 from __future__ import annotations
@@ -50,7 +55,9 @@ class Go:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Ask again at `until` (client's Unix seconds) or when an answer came in; `why` is for people."""
+    """
+    Ask again at `until` (client's Unix seconds) or when an answer came in; `why` is for people.
+    """
 
     until: float
     why: str
@@ -142,7 +149,9 @@ class Throttle:
         b = self.budget
         if now < b.blocked_until:
             return (Stop if b.banned else Wait)(b.blocked_until, b.reason)
-        if b.needs_probe and any(r.probe and now - r.sent_at < PROBE_LEASE_S for r in b.in_flight.values()):
+        if b.needs_probe and any(
+            r.probe and now - r.sent_at < PROBE_LEASE_S for r in b.in_flight.values()
+        ):
             return Wait(now + POLL_S, "the first request that shows what is left")
         ahead = self._ahead(now, requester)
         waits = [wait for name in PERIODS if (wait := self._check(name, now, requester, ahead))]
@@ -158,7 +167,9 @@ class Throttle:
         return Go(token)
 
     def _ahead(self, now: float, requester: Requester) -> int:
-        """Count the others whose turn is before the requester's: people first, then who waits longest."""
+        """
+        Count the others whose turn is before the requester's: people first, then who waits longest.
+        """
         own = self.budget.waiting.get(requester.place)
         turn = (requester.bulk, own.since if own else now)
         return sum(
@@ -185,10 +196,14 @@ class Throttle:
         b.follow(now)
         completed = b.in_flight.pop(token, None)
         unreported: dict[str, int] = {name: window.unreported for name, window in b.windows.items()}
-        request = completed or InFlight("", now, False, unreported)  # given up, so it is counted already
+        request = completed or InFlight(
+            "", now, False, unreported
+        )  # given up, so it is counted already
         refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
         reported: WindowName | None = None
-        if answer.status != HTTPStatus.UNAUTHORIZED:  # its headers are not this key's (our choice, §5)
+        if (
+            answer.status != HTTPStatus.UNAUTHORIZED
+        ):  # its headers are not this key's (our choice, §5)
             b.learn_skew(answer.date, sent_at=request.sent_at, now=now)
             reported = self._read(int(token) if completed else 0, answer, request, now)
         if completed:
@@ -238,11 +253,18 @@ class Throttle:
             return Wait(now + POLL_S, "the answers to requests that were sent before")
         why = f"the {state.limit:,} requests of this {name} are used"
         if state.left > 0:
-            why = f"the last {state.left:.0f} of the {state.limit:,} requests of this {name} are reserved"
+            why = (
+                f"the last {state.left:.0f} of the {state.limit:,} requests of this {name} "
+                "are reserved"
+            )
         return Wait(state.frees_at, why)
 
-    def _reserve(self, name: WindowName, state: WindowState, now: float, requester: Requester) -> int:
-        """Return how many requests a bulk run leaves for people: of a minute none in its last tenth."""
+    def _reserve(
+        self, name: WindowName, state: WindowState, now: float, requester: Requester
+    ) -> int:
+        """
+        Return how many requests a bulk run leaves for people: of a minute none in its last tenth.
+        """
         if not requester.bulk:
             return 0
         if name == "day":
@@ -252,7 +274,10 @@ class Throttle:
         return (state.limit or 0) // TENTH if present and not ends else 0
 
     def settle(self, now: float) -> None:
-        """Apply the passing of time: requests of dead processes are spent, old counts and readings end."""
+        """
+        Apply the passing of time: requests of dead processes are spent, old counts and readings
+        end.
+        """
         b = self.budget
         b.follow(now)
         for token, request in list(b.in_flight.items()):
@@ -283,7 +308,9 @@ class Throttle:
                     window.reading.remaining -= 1
                     window.reading.as_of = self.budget.granted
 
-    def _read(self, number: int, answer: Answer, request: InFlight, now: float) -> WindowName | None:
+    def _read(
+        self, number: int, answer: Answer, request: InFlight, now: float
+    ) -> WindowName | None:
         """Take in the rate headers; return the window they reported on, None where they did not."""
         b, reset = self.budget, answer.reset
         if answer.limit is None or answer.remaining is None:
@@ -298,7 +325,10 @@ class Throttle:
             window.believe(Reading(answer.limit, remaining, reset, b.granted), number=number)
             b.utc_day = b.utc_day or (name == "day" and reset % spec.DAY_S == 0)
             return name
-        if reset is not None and b.service_time(request.sent_at) - 2 * GUARD_S < reset <= service_now:
+        if (
+            reset is not None
+            and b.service_time(request.sent_at) - 2 * GUARD_S < reset <= service_now
+        ):
             return None  # it was true when it was sent, and its window has ended since
         self._hold(answer.limit, answer.remaining, now)
         return "minute"
@@ -309,7 +339,9 @@ class Throttle:
         if (known := window.reading) is None:
             state, reset = self.state("minute", now), b.service_time(now) + spec.MINUTE_S
             remaining = int(min(remaining, state.left + len(b.in_flight) - 1))
-            window.reading = Reading(state.limit or limit, remaining, reset, b.granted, assumed=True)
+            window.reading = Reading(
+                state.limit or limit, remaining, reset, b.granted, assumed=True
+            )
         else:
             known.remaining, known.as_of = min(known.remaining - 1, remaining), b.granted
 
@@ -339,7 +371,9 @@ class Throttle:
             b.blocked_until, b.reason, b.banned = until + BLOCK_MARGIN_S, reason, banned
 
     def _requested_wait_s(self, answer: Answer, now: float) -> float | None:
-        """Return the seconds that the service asked to wait for, None where it named no usable time."""
+        """
+        Return the seconds that the service asked to wait for, None where it named no usable time.
+        """
         if answer.retry_after_s is not None:
             return answer.retry_after_s
         ahead_s = 0.0 if answer.reset is None else answer.reset - self.budget.service_time(now)

@@ -42,10 +42,11 @@ class Job:
 
 class DatabaseLedger(ABC):
     """
-    What the ledgers that processes share have in common: one transaction serves all threads that wait for it.
+    What the ledgers that processes share have in common: one transaction serves all threads that
+        wait for it.
 
-    A thread queues what it wants to change and waits for its turn. Whoever has the turn takes the budget and
-    changes it for all that were queued before; the others find their work done.
+    A thread queues what it wants to change and waits for its turn. Whoever has the turn takes the
+    budget and changes it for all that were queued before; the others find their work done.
 
     Args:
         subject: Which budget (`subject`).
@@ -68,9 +69,10 @@ class DatabaseLedger(ABC):
 
         Args:
             change: Changes the budget.
-            late: It may join a transaction that has begun, and so find a time that the ledger's clock showed
-                before it was asked: safe for who asks, not for an answer, which must not count as older than
-                it is.
+            late: It may join a transaction that has begun, and so find a time that the ledger's
+                clock showed
+                before it was asked: safe for who asks, not for an answer, which must not count as
+                older than it is.
         """
         job = Job(change, late)
         self._queue.append(job)
@@ -103,7 +105,9 @@ class DatabaseLedger(ABC):
         return [job for job in self._queue[:] if not job.done]
 
     def _serve(self) -> None:
-        """Change the budget for all that wait; where it cannot be used, all of them get the error."""
+        """
+        Change the budget for all that wait; where it cannot be used, all of them get the error.
+        """
         early, served, error = self._waiting(), list[Job](), None
 
         def changed(state: bytes) -> bytes:
@@ -131,7 +135,10 @@ class DatabaseLedger(ABC):
 
     @abstractmethod
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
-        """Replace the budget by what `changed` makes of it, in one transaction; nobody else can have it."""
+        """
+        Replace the budget by what `changed` makes of it, in one transaction; nobody else can have
+        it.
+        """
 
     @abstractmethod
     def _message(self, error: BaseException) -> str:

@@ -1,4 +1,6 @@
-"""Pure: what is known of one window, the minute or the day: our own count and the service's word."""
+"""
+Pure: what is known of one window, the minute or the day: our own count and the service's word.
+"""
 
 from __future__ import annotations
 
@@ -44,19 +46,21 @@ class WindowBudget:
     """
     What is known of one window; times are the client's Unix seconds unless said otherwise.
 
-    A request is counted at the last moment at which it may have arrived, and until a whole period after its
-    bucket ends. So any period that the service may choose holds at most what is counted here, whatever the
-    latency was.
+    A request is counted at the last moment at which it may have arrived, and until a whole period
+    after its bucket ends. So any period that the service may choose holds at most what is counted
+    here, whatever the latency was.
 
     Attributes:
         period_s: Seconds of the window.
         counts: Requests by bucket; a bucket's number is its start since 1970 in bucket widths.
         reading: What the headers said, None where they have said nothing that still holds.
         unreported: How many answers so far did not report on this window.
-        probe_allowance: Requests that a probe may send although our own count is full, since the service
-            said that something of the window is free again.
-        started_at: Start of the whole window in which `spent_by` was counted, the service's Unix seconds.
-        spent_by: Requests by process in that window, the last to send at the end; no decision rests on it.
+        probe_allowance: Requests that a probe may send although our own count is full, since the
+            service said that something of the window is free again.
+        started_at: Start of the whole window in which `spent_by` was counted, the service's Unix
+            seconds.
+        spent_by: Requests by process in that window, the last to send at the end; no decision rests
+            on it.
     """
 
     period_s: int
@@ -78,7 +82,10 @@ class WindowBudget:
         return sum(self.counts.values())
 
     def believe(self, new: Reading, *, number: int) -> None:
-        """Take in the reading of the answer to grant `number`; of two in unknown order the least counts."""
+        """
+        Take in the reading of the answer to grant `number`; of two in unknown order the least
+        counts.
+        """
         known = self.reading
         if known is None or known.assumed or new.reset > known.reset + GUARD_S:
             self.reading = new
@@ -94,7 +101,9 @@ class WindowBudget:
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
 
     def settle(self, now: float, service_now: float) -> None:
-        """Drop what no longer counts; what a clock set backwards left in the future counts as of now."""
+        """
+        Drop what no longer counts; what a clock set backwards left in the future counts as of now.
+        """
         latest = floor(now / self.width_s)
         oldest = latest - self.period_s // self.width_s
         for bucket in [at for at in self.counts if not oldest <= at <= latest]:
@@ -110,7 +119,9 @@ class WindowBudget:
         return sum(n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s))
 
     def frees_at(self, needed: int = 1) -> float:
-        """Return when `needed` of the counted requests stop counting, `inf` where there are fewer."""
+        """
+        Return when `needed` of the counted requests stop counting, `inf` where there are fewer.
+        """
         for bucket in sorted(self.counts):
             needed -= self.counts[bucket]
             if needed <= 0:
@@ -118,7 +129,10 @@ class WindowBudget:
         return inf
 
     def spend(self, name: str, n: int) -> None:
-        """Count `n` requests of a process; of many processes only those that sent last are counted apart."""
+        """
+        Count `n` requests of a process; of many processes only those that sent last are counted
+        apart.
+        """
         self.spent_by[name] = max(0, self.spent_by.pop(name, 0) + n)
         if len(self.spent_by) > MOST_PROCESSES:
             older = list(self.spent_by)[: -MOST_PROCESSES // 2]

@@ -1,14 +1,20 @@
-"""Count code lines without docstrings, comments and blanks: small is part of the order."""
+"""
+Count the tokens of the code, without comments, docstrings, line ends and indents: less is better.
+
+Run: python tests/benchmarks/code_size.py
+"""
 
 from __future__ import annotations
 
 import ast
+import sys
 import tokenize
 from collections import Counter
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "petstore_tools"
-BOUNDS = {"client": 7_300, "service and sandbox": 1_600}
+ROOT = Path(__file__).parents[2]
+MOST_TOKENS = {"petstore_tools": 111_100, "tests": 199_500}
+MOST_FILES = {"petstore_tools": 140}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -17,36 +23,41 @@ NO_CODE = {
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 }
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def code_lines(path: Path) -> set[int]:
-    """Return the numbers of the lines of a file that hold code."""
+def docstring_positions(tree: ast.Module) -> set[tuple[int, int]]:
+    """Return where the docstrings of a module begin: line and column."""
+    return {
+        (node.body[0].lineno, node.body[0].col_offset)
+        for node in ast.walk(tree)
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None
+    }
+
+
+def code_tokens(path: Path) -> int:
+    """Count the tokens of a file that are code."""
+    docstrings = docstring_positions(ast.parse(path.read_text(encoding="utf-8")))
     with tokenize.open(path) as file:
         tokens = list(tokenize.generate_tokens(file.readline))
-    lines = {n for t in tokens if t.type not in NO_CODE for n in range(t.start[0], t.end[0] + 1)}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        body = getattr(node, "body", None)
-        first = body[0] if isinstance(body, list) and body else None
-        if (
-            isinstance(first, ast.Expr)
-            and isinstance(first.value, ast.Constant)
-            and isinstance(first.value.value, str)
-        ):
-            lines -= set(range(first.lineno, (first.end_lineno or 0) + 1))
-    return lines
+    return sum(token.type not in NO_CODE and token.start not in docstrings for token in tokens)
 
 
-def main() -> None:
-    """Print each room, then both sides beside their bounds."""
-    rooms: Counter[str] = Counter()
-    for path in PACKAGE.rglob("*.py"):
-        rooms[path.relative_to(PACKAGE).parts[0].removesuffix(".py")] += len(code_lines(path))
-    print(", ".join(f"{room} {lines:,}" for room, lines in sorted(rooms.items())))
-    service = rooms["service"] + rooms["sandbox"]
-    counts = {"client": rooms.total() - service, "service and sandbox": service}
-    for side, count in counts.items():
-        print(f"{side}: {count:,} code lines, {BOUNDS[side]:,} wanted at most")
+def main() -> int:
+    """Print each room and each sum beside its bound; the exit code is 1 above one."""
+    fails = False
+    for folder, most in MOST_TOKENS.items():
+        rooms: Counter[str] = Counter()
+        paths = sorted((ROOT / folder).rglob("*.py"))
+        for path in paths:
+            rooms[path.relative_to(ROOT / folder).parts[0].removesuffix(".py")] += code_tokens(path)
+        print(", ".join(f"{room} {tokens:,}" for room, tokens in sorted(rooms.items())))
+        print(f"{folder}: {rooms.total():,} tokens, at most {most:,}")
+        most_files = MOST_FILES.get(folder, len(paths))
+        print(f"{folder}: {len(paths)} files, at most {most_files}")
+        fails = fails or rooms.total() > most or len(paths) > most_files
+    return int(fails)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

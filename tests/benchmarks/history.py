@@ -1,7 +1,9 @@
 """
-What a long history costs: stays as the store keeps them, beside a full copy of each listing read by duckdb.
+What a long history costs: stays as the store keeps them, beside a full copy of each listing read by
+    duckdb.
 
-Listings of the same inventory, a day apart; 0.5 % of the animals change, come or go each day. `--animals` and
+Listings of the same inventory, a day apart; 0.5 % of the animals change, come or go each day.
+`--animals` and
 `--listings` make it smaller. Times are CPU seconds, which a busy machine changes little.
 
 Run: python tests/benchmarks/history.py
@@ -41,21 +43,30 @@ def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
     rng = random.Random(1)
     names = [f"Pet {n}" for n in range(5_000)]
     rows = [
-        {"id": n, "name": rng.choice(names), "categoryId": rng.randrange(12), "status": rng.choice(STATUSES)}
+        {
+            "id": n,
+            "name": rng.choice(names),
+            "categoryId": rng.randrange(12),
+            "status": rng.choice(STATUSES),
+        }
         for n in range(1, animals + 1)
     ]
     newest = animals
     for day in range(listings):
         columns, at = Columns(), T0 + day * spec.DAY_S
         columns.add(rows)  # type: ignore[arg-type]
-        yield columns.to_frame(Listing("complete", "x", None, 0, "", 1, 1, 0, at - 60, at, "production"))
+        yield columns.to_frame(
+            Listing("complete", "x", None, 0, "", 1, 1, 0, at - 60, at, "production")
+        )
         for _ in range(int(animals * CHANGED_A_DAY)):
             at_row, what = rng.randrange(len(rows)), rng.random()
             if what < 0.1:
                 rows.pop(at_row)
             elif what < 0.2:
                 newest += 1
-                rows.append({"id": newest, "name": rng.choice(names), "categoryId": 1, "status": None})
+                rows.append(
+                    {"id": newest, "name": rng.choice(names), "categoryId": 1, "status": None}
+                )
             else:
                 rows[at_row] = rows[at_row] | {"status": rng.choice(STATUSES)}
 
@@ -93,12 +104,18 @@ def main() -> None:
             ratios.append(cpu_s(lambda: store.keep(frame)) / writing)  # noqa: B023
         print(f"{args.listings:,} listings of {args.animals:,} animals | ratio of CPU seconds")
         print(f"size, of full copies | {bytes_in(state) / bytes_in(copies):.3f}")
-        for what, part in (("all", ratios), ("the first 100", ratios[:100]), ("the last 100", ratios[-100:])):
+        for what, part in (
+            ("all", ratios),
+            ("the first 100", ratios[:100]),
+            ("the last 100", ratios[-100:]),
+        ):
             print(f"keeping a listing, of writing it whole: median of {what} | {median(part):.2f}")
         first = reports[min(reports)]
         for number, (whole, read) in reports.items():
             of = f"the {number:,}th report, of the {min(reports)}th"
-            print(f"{of} | {whole / first[0]:.2f} ({whole:.2f} s); what it reads {read / first[1]:.2f}")
+            print(
+                f"{of} | {whole / first[0]:.2f} ({whole:.2f} s); what it reads {read / first[1]:.2f}"
+            )
         print("| history() of all, MB above the imports | s |")
         for name, code in (("petstore_tools", OURS), ("duckdb on full copies", PEER)):
             done = subprocess.run(
@@ -111,7 +128,10 @@ def main() -> None:
 
 
 def reported(state: Path, frame: pd.DataFrame) -> tuple[float, float]:
-    """Make the page of the next report three times; return the least CPU seconds of all, and of reading."""
+    """
+    Make the page of the next report three times; return the least CPU seconds of all, and of
+    reading.
+    """
     now, whole, read = Listing.as_listed(frame).ended_at + 1, [], []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:
@@ -128,7 +148,9 @@ def reported(state: Path, frame: pd.DataFrame) -> tuple[float, float]:
 
 
 def compared(store: SnapshotStore, now: float) -> None:
-    """Read what a report needs: all counts, the listing of a week ago, and what ended in 30 days."""
+    """
+    Read what a report needs: all counts, the listing of a week ago, and what ended in 30 days.
+    """
     _ = [snapshot.counts for snapshot in store.all()]
     store.since("7d", status=None, now=now)
     store.history(pet_id=None, since="30d", now=now)

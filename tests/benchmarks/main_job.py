@@ -1,8 +1,8 @@
 """
 The main job beside what people would write by hand, in one run, as ratios.
 
-Listing and creating go to the same embedded service on loopback, with quotas on and far away. `floor`
-fetches the same bytes and does nothing else. A peer that is not installed prints `not run`.
+Listing and creating go to the same embedded service on loopback, with quotas on and far away.
+`floor` fetches the same bytes and does nothing else. A peer that is not installed prints `not run`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def table(title: str, rows: list[tuple[str, float | None]]) -> None:
     base = rows[0][1] or 1.0
     print(f"\n| {title} | s | ratio |\n|---|---:|---:|")
     for name, took in rows:
-        print(f"| {name} | not run | |" if took is None else f"| {name} | {took:.3f} | {took / base:.2f} |")
+        print(
+            f"| {name} | not run | |"
+            if took is None
+            else f"| {name} | {took:.3f} | {took / base:.2f} |"
+        )
 
 
 def session_of(box: Sandbox) -> requests.Session:
@@ -74,8 +78,14 @@ def listing(box: Sandbox) -> None:
     table(
         f"list {PETS:,} animals",
         [
-            ("Session, json, DataFrame", seconds(lambda: pd.DataFrame(pages(session.get, decode=True)))),
-            ("requests.get, json, DataFrame", seconds(lambda: pd.DataFrame(pages(naive, decode=True)))),
+            (
+                "Session, json, DataFrame",
+                seconds(lambda: pd.DataFrame(pages(session.get, decode=True))),
+            ),
+            (
+                "requests.get, json, DataFrame",
+                seconds(lambda: pd.DataFrame(pages(naive, decode=True))),
+            ),
             ("petstore_tools list_pets", seconds(box.store.list_pets)),
             ("floor: Session, bytes only", seconds(lambda: pages(session.get, decode=False))),
         ],
@@ -83,7 +93,9 @@ def listing(box: Sandbox) -> None:
 
 
 def creating(box: Sandbox, folder: Path) -> None:
-    """Compare creating animals one after another; ours keeps a journal that survives a power loss."""
+    """
+    Compare creating animals one after another; ours keeps a journal that survives a power loss.
+    """
     session, bodies = (
         session_of(box),
         [{"name": name, "categoryId": category} for name, category, _ in samples.animals(ROWS)],

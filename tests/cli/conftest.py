@@ -1,4 +1,6 @@
-"""A service with 25 animals, and the command line in a process of its own, in a folder of its own."""
+"""
+A service with 25 animals, and the command line in a process of its own, in a folder of its own.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,9 @@ def store(tmp_path: Path) -> Iterator[PetStore]:
 def test_the_variable_or_the_file_names_it(tmp_path: Path) -> None:
     """In the settings file, its path counts from that file's folder; the variable counts more."""
     config = tmp_path / "config.toml"
-    config.write_text('base_url = "https://pets.example/v1"\napi_key = "k"\ncategories = "names.csv"\n')
+    config.write_text(
+        'base_url = "https://pets.example/v1"\napi_key = "k"\ncategories = "names.csv"\n'
+    )
     variables = {"PETSTORE_CONFIG": str(config)}
 
     assert settings.load(environ=variables).categories == tmp_path / "names.csv"
@@ -41,7 +43,9 @@ def test_the_variable_or_the_file_names_it(tmp_path: Path) -> None:
     assert told.categories == Path("other.csv")
 
 
-def test_imports_and_reports_use_it_unless_others_are_given(store: PetStore, tmp_path: Path) -> None:
+def test_imports_and_reports_use_it_unless_others_are_given(
+    store: PetStore, tmp_path: Path
+) -> None:
     """A cell is a name of it, and a report shows its names."""
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId\nRex,dogs\nMia,4\n", encoding="utf-8")
@@ -52,7 +56,9 @@ def test_imports_and_reports_use_it_unless_others_are_given(store: PetStore, tmp
     assert dict(store.status_report().categories) == {3: "Dogs", 4: "Cats"}
 
 
-def test_a_listing_on_the_screen_shows_the_names(store: PetStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listing_on_the_screen_shows_the_names(
+    store: PetStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beside the ids."""
     store.create_pet("Rex", category_id=3)
 
@@ -72,7 +78,9 @@ def test_a_listing_on_the_screen_shows_the_names(store: PetStore, monkeypatch: p
 def test_a_listing_in_a_file_has_the_names(
     store: PetStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
 ) -> None:
-    """Beside the ids, none where the file has none; the four columns of the document stay as they are."""
+    """
+    Beside the ids, none where the file has none; the four columns of the document stay as they are.
+    """
     store.create_pet("Rex", category_id=3, status="sold")
     store.create_pet("Tom", category_id=9)
 

@@ -40,7 +40,9 @@ def test_list_writes_a_file_that_import_reads(run: Run, tmp_path: Path) -> None:
     assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
 
 
-def test_import_asks_and_without_a_terminal_sends_nothing(run: Run, box: Sandbox, tmp_path: Path) -> None:
+def test_import_asks_and_without_a_terminal_sends_nothing(
+    run: Run, box: Sandbox, tmp_path: Path
+) -> None:
     """--yes says that it is meant; the JSON object at the end has the documented fields."""
     (tmp_path / "a.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
 
@@ -85,7 +87,9 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert run("import", "good.csv", "--yes", "--reserve", "2", PETSTORE_PLAN="5/2").returncode == 2
     assert run("import", "good.csv", "--yes", "--reserve", "0", PETSTORE_PLAN="5/2").returncode == 4
     assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
-    with FaultProxy(box.base_url, lambda method, n: reply(302, Location="https://x.example/")) as proxy:
+    with FaultProxy(
+        box.base_url, lambda method, n: reply(302, Location="https://x.example/")
+    ) as proxy:
         assert run("report", PETSTORE_BASE_URL=proxy.base_url).returncode == 5
     with FaultProxy(box.base_url, lambda method, n: reply(429, Retry_After="7200")) as proxy:
         stopped = run("list", PETSTORE_BASE_URL=proxy.base_url)
@@ -113,7 +117,9 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
 
     assert done.returncode == 4
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("Continue with: petstore-tools import good.csv --yes --reserve 0   # from 20")
+    assert last.startswith(
+        "Continue with: petstore-tools import good.csv --yes --reserve 0   # from 20"
+    )
 
 
 @pytest.mark.case("P55")
@@ -190,9 +196,15 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
     )
     try:
         assert server.stderr is not None
-        assert f"Serving production at http://127.0.0.1:{port}/v1 from s.db" in server.stderr.readline()
+        assert (
+            f"Serving production at http://127.0.0.1:{port}/v1 from s.db"
+            in server.stderr.readline()
+        )
         done = run(
-            "list", PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1", PETSTORE_API_KEY=key, PETSTORE_PLAN="pro"
+            "list",
+            PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1",
+            PETSTORE_API_KEY=key,
+            PETSTORE_PLAN="pro",
         )
     finally:
         server.terminate()
@@ -202,7 +214,17 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
 
 @pytest.mark.parametrize(
     "command",
-    [(), ("list",), ("import",), ("report",), ("quota",), ("demo",), ("serve",), ("keys",), ("configure",)],
+    [
+        (),
+        ("list",),
+        ("import",),
+        ("report",),
+        ("quota",),
+        ("demo",),
+        ("serve",),
+        ("keys",),
+        ("configure",),
+    ],
 )
 def test_help_is_there_for_every_command(run: Run, command: tuple[str, ...]) -> None:
     """With examples where there are options to combine."""
@@ -255,7 +277,10 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
         assert "the inventory was not listed before the import" in shown.stdout
 
         assert run("imports", "reconcile", name, **here).returncode == 1  # still ambiguous
-        assert run("imports", "reconcile", name, "--row", "1", "--created", "9", **here).returncode == 2
+        assert (
+            run("imports", "reconcile", name, "--row", "1", "--created", "9", **here).returncode
+            == 2
+        )
         assert run("imports", "reconcile", name, "--row", row, **here).returncode == 2
         told = run("imports", "reconcile", name, "--row", row, "--created", str(pet_id), **here)
         assert (told.returncode, told.stdout) == (0, f"row {row} is id {pet_id}\n")
@@ -279,7 +304,10 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
 
     assert run("imports").stdout == "No imports yet.\n"
     again = run("import", "a.csv", "--yes")
-    assert (again.returncode, "5 of 5 rows in a.csv match animals that already exist" in again.stderr) == (
+    assert (
+        again.returncode,
+        "5 of 5 rows in a.csv match animals that already exist" in again.stderr,
+    ) == (
         2,
         True,
     )

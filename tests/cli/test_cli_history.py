@@ -82,7 +82,10 @@ def test_the_history_is_written_to_a_file(box: Sandbox, tmp_path: Path, ending: 
     assert done.returncode == 0, done.stderr
     assert len(frame) == 31
     assert frame["id"].tolist().count(2) == 2
-    assert [name.removesuffix(" (UTC)") for name in frame.columns][-2:] == ["ended_after", "ended_before"]
+    assert [name.removesuffix(" (UTC)") for name in frame.columns][-2:] == [
+        "ended_after",
+        "ended_before",
+    ]
 
 
 def test_without_a_kept_listing_it_says_so() -> None:
@@ -108,7 +111,10 @@ def test_without_a_base_address_the_only_service_with_kept_listings_is_shown(box
 
     assert (only.returncode, named.returncode, only.stdout) == (0, 0, named.stdout)
     assert (several.returncode, none.returncode) == (2, 2)
-    assert "listings of 2 services are kept (production, staging): name the service with" in several.stderr
+    assert (
+        "listings of 2 services are kept (production, staging): name the service with"
+        in several.stderr
+    )
     assert "no listings are kept in" in none.stderr
 
 
@@ -118,7 +124,9 @@ def test_a_misspelt_part_of_history_is_refused_with_the_nearest() -> None:
 
 
 def test_compact_deletes_what_version_0_1_left_once_it_was_asked_for() -> None:
-    """Without a terminal and without `--yes` nothing goes; then the history still has every listing."""
+    """
+    Without a terminal and without `--yes` nothing goes; then the history still has every listing.
+    """
     with Sandbox(plan="pro", animals=5, clock="system") as sandbox, store_of(sandbox) as store:
         folder = store.snapshots().folder.parent
         shutil.copytree(OLD, folder, dirs_exist_ok=True)

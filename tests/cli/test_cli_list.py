@@ -40,7 +40,9 @@ def test_an_exit_that_somebody_asked_for_keeps_its_code(run: Run, box: Sandbox) 
 @pytest.mark.parametrize("wanted", ["list_pets()", "snapshot()", "status_report()"])
 def test_without_progress_nothing_is_printed(run: Run, wanted: str) -> None:
     """`progress=False` also where a bar would be drawn."""
-    code = f"import ipykernel; from petstore_tools import PetStore; PetStore(progress=False).{wanted}"
+    code = (
+        f"import ipykernel; from petstore_tools import PetStore; PetStore(progress=False).{wanted}"
+    )
 
     done = run(code=code, PETSTORE_PROGRESS="1")
 
@@ -49,9 +51,17 @@ def test_without_progress_nothing_is_printed(run: Run, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "near"),
-    [("avialable", "available"), ("Sold", "sold"), (" pending", "pending"), ("solid", "sold"), ("dog", None)],
+    [
+        ("avialable", "available"),
+        ("Sold", "sold"),
+        (" pending", "pending"),
+        ("solid", "sold"),
+        ("dog", None),
+    ],
 )
-def test_a_status_that_is_none_suggests_the_nearest(box: Sandbox, typed: str, near: str | None) -> None:
+def test_a_status_that_is_none_suggests_the_nearest(
+    box: Sandbox, typed: str, near: str | None
+) -> None:
     """In each call that takes one, before anything is asked."""
     told = "available, pending, sold, not " + repr(typed)
     told += f"; did you mean {near!r}[?]" if near else "$"
@@ -71,7 +81,9 @@ def test_a_status_that_is_none_suggests_the_nearest(box: Sandbox, typed: str, ne
 @pytest.mark.parametrize("command", ["list", "report"])
 def test_a_status_may_be_typed_in_any_case(run: Run, command: str) -> None:
     """`--status Sold` is `sold`; a mistyped one is refused with the nearest."""
-    assert "status sold in" in "".join((done := run(command, "--status", "Sold")).stdout + done.stderr)
+    assert "status sold in" in "".join(
+        (done := run(command, "--status", "Sold")).stdout + done.stderr
+    )
     assert done.returncode == 0
 
     done = run(command, "--status", "avialable")
@@ -99,7 +111,10 @@ def test_integers_of_numpy_and_pandas_are_integers(box: Sandbox, three: int) -> 
 
 @pytest.fixture
 def tight(run: Run, box: Sandbox, tmp_path: Path) -> Run:
-    """A day of 20 requests, where a listing of 2,500 animals, as many as there were last time, takes 25."""
+    """
+    A day of 20 requests, where a listing of 2,500 animals, as many as there were last time, takes
+    25.
+    """
     state = tmp_path / "tight"
     state.mkdir()
     known = {box.base_url: {"sizes": {"": 2_500}}}
@@ -107,7 +122,9 @@ def tight(run: Run, box: Sandbox, tmp_path: Path) -> Run:
     return partial(run, PETSTORE_STATE_DIR=str(state), PETSTORE_PLAN="10000/20")
 
 
-def test_a_listing_that_does_not_fit_in_the_day_is_not_begun_unasked(tight: Run, box: Sandbox) -> None:
+def test_a_listing_that_does_not_fit_in_the_day_is_not_begun_unasked(
+    tight: Run, box: Sandbox
+) -> None:
     """Without a terminal: exit code 2, no request, and what helps; with --yes it goes."""
     done = tight("list")
 
@@ -122,7 +139,10 @@ def test_a_listing_that_does_not_fit_in_the_day_is_not_begun_unasked(tight: Run,
     "bound", [("--first", "1999"), ("--max-requests", "20"), ("--status", "sold"), ("--wait",)]
 )
 def test_a_listing_that_fits_is_not_asked_about(tight: Run, bound: tuple[str, ...]) -> None:
-    """Fewer animals, a bound of one's own, a filter of which nothing is known, and whoever waits anyhow."""
+    """
+    Fewer animals, a bound of one's own, a filter of which nothing is known, and whoever waits
+    anyhow.
+    """
     assert tight("list", *bound).returncode == 0
 
 
@@ -144,7 +164,10 @@ def test_on_a_terminal_it_asks(tight: Run, box: Sandbox, answer: str, asked: int
 
 
 def test_what_is_left_of_an_interrupted_listing_is_not_asked_about() -> None:
-    """Five pages on a day of three: asked on the first day, not on the next, when two are left to read."""
+    """
+    Five pages on a day of three: asked on the first day, not on the next, when two are left to
+    read.
+    """
     asked: list[tuple[int, int]] = []
     with Sandbox(plan="60/3", animals=450) as box:
         store = box.store
@@ -172,11 +195,15 @@ def test_a_listing_from_a_snapshot_says_so(run: Run, box: Sandbox) -> None:
     assert "from the snapshot" not in fresh.stderr
     for done in (kept, to_file):
         assert re.search(
-            r"from the snapshot of 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC, no request$", done.stderr, re.M
+            r"from the snapshot of 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC, no request$",
+            done.stderr,
+            re.M,
         )
 
 
-def test_a_report_that_does_not_fit_in_the_day_is_not_begun_unasked(tight: Run, box: Sandbox) -> None:
+def test_a_report_that_does_not_fit_in_the_day_is_not_begun_unasked(
+    tight: Run, box: Sandbox
+) -> None:
     """As `list`: its listing takes as many requests. What it says is what `report` has."""
     done = tight("report")
 

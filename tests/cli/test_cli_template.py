@@ -29,11 +29,15 @@ def fill(path: Path, *rows: tuple[str, str, str]) -> None:
         for name in book.namelist():
             content = book.read(name)
             if name == "xl/worksheets/sheet1.xml":
-                content = content.replace(b"</sheetData>", "".join(lines).encode() + b"</sheetData>")
+                content = content.replace(
+                    b"</sheetData>", "".join(lines).encode() + b"</sheetData>"
+                )
             filled.writestr(name, content.replace(b' state="hidden"', b""))
 
 
-def test_a_template_that_is_filled_in_imports_with_no_problem(fast: Sandbox, tmp_path: Path) -> None:
+def test_a_template_that_is_filled_in_imports_with_no_problem(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """Also where somebody shows the sheet of categories: it is never read as animals."""
     (tmp_path / "categories.csv").write_text("id,name\n3,Dogs\n4,Cats\n")
     done = run("template", "animals.xlsx", "--categories", "categories.csv", cwd=tmp_path)
@@ -47,7 +51,10 @@ def test_a_template_that_is_filled_in_imports_with_no_problem(fast: Sandbox, tmp
     result = fast.store.import_pets(tmp_path / "animals.xlsx", categories=categories)
 
     assert (preview.problems, CATEGORY_SHEET in str(preview)) == ((), False)
-    assert (result.complete, [path.name for path in result.files]) == (True, ["animals.sandbox.created.xlsx"])
+    assert (result.complete, [path.name for path in result.files]) == (
+        True,
+        ["animals.sandbox.created.xlsx"],
+    )
     assert existing(fast) == {("007", 3, "sold"): 1, ("Mia", 4, None): 1}
 
 
@@ -58,4 +65,7 @@ def test_a_file_that_exists_is_not_replaced(tmp_path: Path) -> None:
     again = run("template", "animals.xlsx", cwd=tmp_path)
     assert (again.returncode, "exists already and is not replaced" in again.stderr) == (2, True)
     assert (tmp_path / "animals.xlsx").read_bytes() == before
-    assert "the name of a template ends in .xlsx" in run("template", "animals.csv", cwd=tmp_path).stderr
+    assert (
+        "the name of a template ends in .xlsx"
+        in run("template", "animals.csv", cwd=tmp_path).stderr
+    )

@@ -19,7 +19,14 @@ Command = Callable[..., Result]
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
 OPTIONS = (
     *("--columns", "Tier=name", "--columns", "Art=categoryId", "--columns", "Zustand=status"),
-    *("--categories", "kategorien.csv", "--status-word", "verkauft=sold", "--status-word", "frei=available"),
+    *(
+        "--categories",
+        "kategorien.csv",
+        "--status-word",
+        "verkauft=sold",
+        "--status-word",
+        "frei=available",
+    ),
     *("--default", "status=pending"),
 )
 ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
@@ -60,7 +67,9 @@ def animals(box: Sandbox) -> list[tuple[Any, ...]]:
     return list(frame[["name", "categoryId", "status"]].itertuples(index=False, name=None))
 
 
-def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box: Sandbox, command: Command) -> None:
+def test_a_sheet_of_names_and_words_is_imported_with_options_alone(
+    box: Sandbox, command: Command
+) -> None:
     """Each value that is read differently stands in the preview, with its count."""
     done = command("import", "tiere.csv", *OPTIONS, "--yes")
 
@@ -83,7 +92,9 @@ def test_on_a_terminal_other_titles_are_asked(
     box: Sandbox, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A yes takes them, and a no sends nothing."""
-    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False)
+    monkeypatch.setattr(
+        "click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False
+    )
     options = OPTIONS[6:]
 
     no = command("import", "tiere.csv", *options, input="n\n")

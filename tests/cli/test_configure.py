@@ -1,4 +1,7 @@
-"""`configure`: asks again after a typo, shows what is kept with the key masked, checks before it keeps."""
+"""
+`configure`: asks again after a typo, shows what is kept with the key masked, checks before it
+keeps.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ def box() -> Iterator[Sandbox]:
 
 
 def configure(*answers: str) -> Result:
-    return CliRunner().invoke(cli, ["configure"], input="".join(f"{answer}\n" for answer in answers))
+    return CliRunner().invoke(
+        cli, ["configure"], input="".join(f"{answer}\n" for answer in answers)
+    )
 
 
 def kept() -> dict[str, object]:
@@ -130,13 +135,18 @@ def test_a_file_that_cannot_be_read_is_set_aside_after_a_question(box: Sandbox) 
     assert path.with_name("config.toml.bak").read_text() == "colour = 'red'\n"
 
 
-def test_a_variable_that_wins_over_the_file_is_named(box: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_wins_over_the_file_is_named(
+    box: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Else what is kept seems to have no effect; the check is of what was typed."""
     monkeypatch.setenv("PETSTORE_PLAN", "free")
 
     done = configure(box.base_url, box.api_key, "pro", "")
 
-    assert "Note: the variable PETSTORE_PLAN is set. It is used instead of what is kept here." in done.output
+    assert (
+        "Note: the variable PETSTORE_PLAN is set. It is used instead of what is kept here."
+        in done.output
+    )
     assert kept()["plan"] == "pro"
 
 
@@ -164,7 +174,9 @@ def test_a_key_is_needed_and_one_pasted_as_the_plan_is_not_shown(box: Sandbox) -
 
 
 def test_without_anybody_to_ask_configure_names_the_other_ways(box: Sandbox) -> None:
-    """A job in the night: exit code 2, and no word of an interrupt; what is piped to it is taken."""
+    """
+    A job in the night: exit code 2, and no word of an interrupt; what is piped to it is taken.
+    """
     done = run("configure")
 
     assert done.returncode == 2

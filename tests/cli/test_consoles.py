@@ -58,7 +58,9 @@ LIBRARY = """if True:
 """
 
 
-def on_console(code: str, box: Sandbox, folder: Path, encoding: str, *arguments: str) -> tuple[int, str]:
+def on_console(
+    code: str, box: Sandbox, folder: Path, encoding: str, *arguments: str
+) -> tuple[int, str]:
     """Run a program whose console has an encoding, and return its exit code and what it wrote."""
     (folder / "pets.csv").write_text(PETS, encoding="utf-8")
     environ = {
@@ -83,7 +85,9 @@ def on_console(code: str, box: Sandbox, folder: Path, encoding: str, *arguments:
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
-def test_every_command_writes_what_it_has_to_say(box: Sandbox, tmp_path: Path, encoding: str) -> None:
+def test_every_command_writes_what_it_has_to_say(
+    box: Sandbox, tmp_path: Path, encoding: str
+) -> None:
     """Polish names, arrows and frogs: each command ends with a code of the table."""
     code, text = on_console(EVERY + CALLS, box, tmp_path, encoding)
 
@@ -106,7 +110,10 @@ def test_every_help_is_written_on_a_console_with_few_letters(box: Sandbox, tmp_p
 def test_a_script_whose_output_goes_to_a_file_is_not_stopped_by_a_preview(
     box: Sandbox, tmp_path: Path, encoding: str
 ) -> None:
-    """What the encoding lacks is spelt out: an import that prints its preview sends its rows all the same."""
+    """
+    What the encoding lacks is spelt out: an import that prints its preview sends its rows all the
+    same.
+    """
     code, text = on_console(LIBRARY, box, tmp_path, encoding)
 
     assert (code, "Traceback" in text) == (0, False), text

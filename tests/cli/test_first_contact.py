@@ -38,8 +38,13 @@ def test_doctor_finds_all_well_and_says_what_it_looked_at() -> None:
         ({"PETSTORE_PLAN": "free"}, 0, "Is PETSTORE_PLAN the plan of this key?"),
     ],
 )
-def test_doctor_names_what_is_wrong_and_what_helps(env: dict[str, str], code: int, said: str) -> None:
-    """Missing or wrong key, service down, wrong address, unknown plan, a folder that cannot be written."""
+def test_doctor_names_what_is_wrong_and_what_helps(
+    env: dict[str, str], code: int, said: str
+) -> None:
+    """
+    Missing or wrong key, service down, wrong address, unknown plan, a folder that cannot be
+    written.
+    """
     with Sandbox(plan="600/5000", clock="system") as box:
         done = run("doctor", box=box, **env)
 
@@ -97,4 +102,6 @@ def test_what_a_notebook_shows_is_small_escaped_and_without_a_key() -> None:
         assert 50 < len(html) < 10_000
         assert box.api_key not in html
         assert "<b>" not in html
-        assert "<table" not in html or "<table style=" in html  # no style sheet of Jupyter is needed
+        assert (
+            "<table" not in html or "<table style=" in html
+        )  # no style sheet of Jupyter is needed

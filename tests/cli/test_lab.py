@@ -1,4 +1,6 @@
-"""`lab`: JupyterLab with a sandbox that says what it is, takes an import, and leaves nothing behind."""
+"""
+`lab`: JupyterLab with a sandbox that says what it is, takes an import, and leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -85,8 +87,12 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 @pytest.mark.parametrize("by", ["Ctrl-C", "SIGTERM"])
 def test_lab_leaves_no_process_and_no_file(lab: Lab, by: str) -> None:
-    """A terminal's Ctrl-C goes to its whole group, a SIGTERM to one process; a kernel is running."""
-    assert {entry["name"] for entry in lab.ask("GET", "contents").json()["content"]} == {"mine.ipynb"}
+    """
+    A terminal's Ctrl-C goes to its whole group, a SIGTERM to one process; a kernel is running.
+    """
+    assert {entry["name"] for entry in lab.ask("GET", "contents").json()["content"]} == {
+        "mine.ipynb"
+    }
     assert lab.ask("POST", "kernels", json={"name": "python3"}).status_code == 201
     family = psutil.Process(lab.process.pid).children(recursive=True)
     assert len(family) >= 2
@@ -98,15 +104,22 @@ def test_lab_leaves_no_process_and_no_file(lab: Lab, by: str) -> None:
 
     assert lab.process.wait(30) == 0
     assert until(lambda: not any(process.is_running() for process in family), 10)
-    assert [path.name for path in lab.temporary.iterdir() if path.name.startswith("petstore-")] == []
+    assert [
+        path.name for path in lab.temporary.iterdir() if path.name.startswith("petstore-")
+    ] == []
 
 
 def test_what_lab_starts_is_called_a_sandbox_and_uses_nothing_of_yours(lab: Lab) -> None:
-    """Its programs find the sandbox by their environment; the settings of a real service are not theirs."""
+    """
+    Its programs find the sandbox by their environment; the settings of a real service are not
+    theirs.
+    """
     assert lab.process.stderr is not None
     said = lab.process.stderr.readline()
     jupyter = psutil.Process(lab.process.pid).children()[0]
-    given = {name: value for name, value in jupyter.environ().items() if name.startswith("PETSTORE_")}
+    given = {
+        name: value for name, value in jupyter.environ().items() if name.startswith("PETSTORE_")
+    }
 
     listed = run("quota", **given)
     with PetStore(
@@ -129,7 +142,9 @@ def test_a_folder_that_is_not_there_is_named() -> None:
     assert "there is no folder 'nowhere'" in done.stderr
 
 
-def test_the_environment_sandbox_is_never_a_service_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_sandbox_is_never_a_service_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its name stands in result files: no real inventory may bear it."""
     monkeypatch.setenv("PETSTORE_ENVIRONMENT", "sandbox")
 
@@ -140,12 +155,16 @@ def test_the_environment_sandbox_is_never_a_service_elsewhere(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["animals.csv", "animals_with_problems.csv", "animals.xlsx"])
-def test_the_sample_files_do_not_collide_with_a_sandboxs_own_animals(name: str, tmp_path: Path) -> None:
+def test_the_sample_files_do_not_collide_with_a_sandboxs_own_animals(
+    name: str, tmp_path: Path
+) -> None:
     """The first import of a newcomer is not refused as a copy of what is there."""
     shutil.copy(ROOT / "data" / name, tmp_path)
     with Sandbox(plan="business") as box:
         columns = {"Animal name": "name"} if name.endswith(".xlsx") else None
-        result = box.store.import_pets(tmp_path / name, columns=columns, allow_bad=True, progress=False)
+        result = box.store.import_pets(
+            tmp_path / name, columns=columns, allow_bad=True, progress=False
+        )
 
     assert result.created > 0
     assert result.stopped is None

@@ -1,4 +1,7 @@
-"""What is said where settings, an optional part or a command is missing: one line that helps (item 17)."""
+"""
+What is said where settings, an optional part or a command is missing: one line that helps (item
+17).
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,19 @@ def without(folder: Path, *modules: str) -> dict[str, str]:
 def test_a_missing_part_ends_in_one_line_that_installs_it(
     command: tuple[str, ...], module: str, extra: str, tmp_path: Path
 ) -> None:
-    """From a checkout, too: it names the folder this toolkit came from, and the Python that runs it."""
+    """
+    From a checkout, too: it names the folder this toolkit came from, and the Python that runs it.
+    """
     here = {"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1", "PETSTORE_API_KEY": "k"}
 
     done = run(*command, cwd=tmp_path, **here, **without(tmp_path, module))
 
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert f"needs the extra {extra!r}. Install it: {shlex.quote(sys.executable)} -m pip install -e " in line
+    assert (
+        f"needs the extra {extra!r}. Install it: {shlex.quote(sys.executable)} -m pip install -e "
+        in line
+    )
     assert line.endswith(f"[{extra}]'")
 
 
@@ -63,10 +71,20 @@ def test_the_line_that_installs_names_the_checkout() -> None:
 def test_a_fixture_without_the_server_fails_with_that_line(tmp_path: Path) -> None:
     """No traceback in somebody's test report."""
     (tmp_path / "test_it.py").write_text("def test_it(petstore_store): pass\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "test_it.py")]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(tmp_path / "test_it.py"),
+    ]
     environment = {**os.environ, **without(tmp_path, "uvicorn")}
 
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60)
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=60
+    )
 
     assert "the sandbox needs the extra 'server'. Install it: " in done.stdout
     assert "Traceback" not in done.stdout
@@ -83,7 +101,9 @@ def test_a_fixture_without_the_server_fails_with_that_line(tmp_path: Path) -> No
         (("list", "--sttaus", "sold"), "'--status'"),
     ],
 )
-def test_an_unknown_command_or_option_suggests_the_nearest(words: tuple[str, ...], nearest: str) -> None:
+def test_an_unknown_command_or_option_suggests_the_nearest(
+    words: tuple[str, ...], nearest: str
+) -> None:
     """And one that is near nothing suggests nothing."""
     done = run(*words)
     assert done.returncode == 2
@@ -101,7 +121,10 @@ def test_an_unknown_command_or_option_suggests_the_nearest(words: tuple[str, ...
         (("imports", "resume", "3f9c", "--known", "skip"), "--known is now called --existing."),
         (("import", "a.csv", "--drop-twins"), "--drop-twins is now called --drop-duplicates."),
         (("import", "a.csv", "--leave", "5"), "--leave is now called --reserve."),
-        (("keys", "create", "--per-day", "5"), "--per-day is now called --plan PER_MINUTE/PER_DAY."),
+        (
+            ("keys", "create", "--per-day", "5"),
+            "--per-day is now called --plan PER_MINUTE/PER_DAY.",
+        ),
         (("imports", "settle", "3f9c"), "'settle' is now called 'reconcile'."),
     ],
 )
@@ -124,7 +147,10 @@ def test_configure_is_named_wherever_settings_are_missing(command: str) -> None:
 
 
 def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -> None:
-    """Settings that are missing, a date that cannot be read; a fault of the reader's own is shown whole."""
+    """
+    Settings that are missing, a date that cannot be read; a fault of the reader's own is shown
+    whole.
+    """
     cells = [
         "from petstore_tools import PetStore, Sandbox\nPetStore(base_url='https://a/v2', api_key='k')",
         "with Sandbox(animals=1) as box:\n    box.store.status_report(since='05/03/2026')",
@@ -134,7 +160,9 @@ def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -
     NotebookClient(notebook, kernel_name="python3", allow_errors=True, timeout=60).execute()
     refused, unread, unexpected = [cell.outputs[-1].traceback for cell in notebook.cells]
 
-    assert refused == ["SettingsError: the base address must end in /v1; did you mean https://a/v1 ?"]
+    assert refused == [
+        "SettingsError: the base address must end in /v1; did you mean https://a/v1 ?"
+    ]
     assert len(unread) == 1
     assert unread[0].startswith(
         "ArgumentError: since '05/03/2026' cannot be read: write a date as 2026-03-05"

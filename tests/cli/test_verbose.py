@@ -16,7 +16,9 @@ TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
 RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in [0-9.]+ s\."
 
 
-@pytest.mark.parametrize(("flags", "retries", "answers"), [((), 0, 0), (("-v",), 1, 0), (("-vv",), 1, 4)])
+@pytest.mark.parametrize(
+    ("flags", "retries", "answers"), [((), 0, 0), (("-v",), 1, 0), (("-vv",), 1, 4)]
+)
 def test_v_writes_retries_and_vv_each_request_to_stderr(
     flags: tuple[str, ...], retries: int, answers: int
 ) -> None:
@@ -34,7 +36,9 @@ def test_v_writes_retries_and_vv_each_request_to_stderr(
     assert done.stdout == quiet.stdout
 
 
-@pytest.mark.parametrize("command", [("imports", "reconcile"), ("imports",), ("report",), ("keys", "list")])
+@pytest.mark.parametrize(
+    "command", [("imports", "reconcile"), ("imports",), ("report",), ("keys", "list")]
+)
 def test_each_command_takes_v(command: tuple[str, ...]) -> None:
     """Commands below a command as well."""
     assert "-v, --verbose" in run(*command, "--help").stdout

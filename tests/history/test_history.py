@@ -103,7 +103,9 @@ def test_a_damaged_file_of_the_history_is_named() -> None:
 def test_a_change_between_listings_that_overlap_has_an_interval(
     tmp_path: Path, started_at: int, ended_at: int, gone_by: int
 ) -> None:
-    """Two programs list at once, or the clock was set back: the interval never ends before it begins."""
+    """
+    Two programs list at once, or the clock was set back: the interval never ends before it begins.
+    """
     store = SnapshotStore(tmp_path)
     for status, start, end in (("sold", -60, 0), (None, started_at, ended_at)):
         columns = Columns()
@@ -116,7 +118,9 @@ def test_a_change_between_listings_that_overlap_has_an_interval(
     assert [ended.left.timestamp() - T0, ended.right.timestamp() - T0] == [0, gone_by]
 
 
-def test_a_snapshot_of_0_1_that_is_not_rebuilt_in_all_columns_keeps_its_file(tmp_path: Path) -> None:
+def test_a_snapshot_of_0_1_that_is_not_rebuilt_in_all_columns_keeps_its_file(
+    tmp_path: Path,
+) -> None:
     """Its digest is of the ids alone, so the values are compared, too."""
     shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
     store = SnapshotStore(tmp_path)
@@ -144,7 +148,9 @@ def test_the_last_report_of_0_1_is_known_after_its_files_are_deleted(tmp_path: P
 
 
 def test_the_only_place_may_be_one_of_version_0_1(tmp_path: Path) -> None:
-    """Nobody has listed with this version yet; the folder of a listing that was begun is no history."""
+    """
+    Nobody has listed with this version yet; the folder of a listing that was begun is no history.
+    """
     shutil.copytree(OLD, tmp_path / "snapshots" / "production-0123456789ab")
     (tmp_path / "snapshots" / "staging-0123456789ab" / "begun").mkdir(parents=True)
 

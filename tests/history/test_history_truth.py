@@ -1,4 +1,7 @@
-"""The history of a sandbox that a script changes: every stay is true within the spacing of the listings."""
+"""
+The history of a sandbox that a script changes: every stay is true within the spacing of the
+listings.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from hypothesis import strategies as st
 
 from petstore_tools import Sandbox, spec
 
-Values = tuple[str, int, str | None] | None  # name, categoryId, status; None: the animal is not there
+Values = (
+    tuple[str, int, str | None] | None
+)  # name, categoryId, status; None: the animal is not there
 Change = tuple[int, Literal["status", "add", "remove"], int, spec.Status | None, str, int]
 DAY_MIN, DAYS, CHANGES = 1_440, 60, 200
 MINUTES = st.integers(0, DAYS * DAY_MIN)
@@ -75,7 +80,8 @@ def play(box: Sandbox, script: Sequence[Change], listed: Sequence[int]) -> Truth
     for n in range(30):
         change("add", n, spec.STATUSES[n % 3], "Rex", 1)
     for minute, _, what in sorted(
-        [(at, 0, what) for at, *what in script] + [(at, 1, []) for at in listed], key=lambda step: step[:2]
+        [(at, 0, what) for at, *what in script] + [(at, 1, []) for at in listed],
+        key=lambda step: step[:2],
     ):
         box.advance(minutes=minute - now)
         now = minute
@@ -116,7 +122,9 @@ def check(script: Sequence[Change], listed: Sequence[int]) -> None:
                 following,
             ]
             assert truth.changed(pet_id, last, following)
-    assert shown == {(pet_id, at) for pet_id in truth.of for at in listed if truth.at(pet_id, at) is not None}
+    assert shown == {
+        (pet_id, at) for pet_id in truth.of for at in listed if truth.at(pet_id, at) is not None
+    }
 
 
 SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}

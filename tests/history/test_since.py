@@ -1,4 +1,6 @@
-"""What `since` means: dates that can be read in one way only, and the last report that was written."""
+"""
+What `since` means: dates that can be read in one way only, and the last report that was written.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ END_OF_DAY = datetime(2026, 3, 6, tzinfo=UTC).timestamp() - 1e-6
 
 
 @pytest.mark.case("P67")
-@pytest.mark.parametrize("given", ["2026-03-05", "05.03.2026", "5.3.2026", " 2026-03-05 ", date(2026, 3, 5)])
+@pytest.mark.parametrize(
+    "given", ["2026-03-05", "05.03.2026", "5.3.2026", " 2026-03-05 ", date(2026, 3, 5)]
+)
 def test_a_date_is_read_as_iso_or_day_first_with_dots_and_means_its_end(given: str | date) -> None:
     """The fifth of March in each of them, never the third of May."""
     assert instant(given, NOW) == pytest.approx(END_OF_DAY)
@@ -40,7 +44,9 @@ def test_a_time_is_read_with_its_zone_and_is_utc_without_one(given: str | date) 
     assert instant(given, NOW) == datetime(2026, 3, 5, 14, tzinfo=UTC).timestamp()
 
 
-@pytest.mark.parametrize("given", ["2026-03-10", "10.03.2026", date(2026, 3, 10), "2026-03-11", "11.03.2026"])
+@pytest.mark.parametrize(
+    "given", ["2026-03-10", "10.03.2026", date(2026, 3, 10), "2026-03-11", "11.03.2026"]
+)
 def test_a_date_whose_end_is_not_yet_is_the_future(given: str | date) -> None:
     """A date means its end: that of today is still to come."""
     with pytest.raises(
@@ -63,7 +69,9 @@ def test_an_age_in_m_is_refused_since_it_may_be_minutes_or_months(given: str) ->
 
 
 @pytest.mark.case("P67")
-@pytest.mark.parametrize(("given", "seconds"), [("7d", 7 * 86_400), ("90min", 5_400), ("2w", 14 * 86_400)])
+@pytest.mark.parametrize(
+    ("given", "seconds"), [("7d", 7 * 86_400), ("90min", 5_400), ("2w", 14 * 86_400)]
+)
 def test_an_age_counts_back_from_now(given: str, seconds: int) -> None:
     """Days, minutes, weeks."""
     assert instant(given, NOW) == NOW - seconds
@@ -99,7 +107,10 @@ def test_the_future_is_refused(given: str) -> None:
 
 @pytest.mark.case("P67")
 def test_last_is_the_last_report_that_was_written(tmp_path: Path) -> None:
-    """Not the newest snapshot: a look, a snapshot or a report on the screen in between changes nothing."""
+    """
+    Not the newest snapshot: a look, a snapshot or a report on the screen in between changes
+    nothing.
+    """
     with Sandbox(animals=10) as box:
         box.store.status_report().to_excel(tmp_path / "monday.xlsx")
         monday = box.clock.now()
@@ -144,7 +155,9 @@ def test_last_without_a_written_report_is_the_newest_snapshot_and_says_so() -> N
         report = box.store.status_report(since="last")
 
     assert report.since is not None
-    assert report.notes == ("no report was written to a file before: compared with the newest snapshot",)
+    assert report.notes == (
+        "no report was written to a file before: compared with the newest snapshot",
+    )
 
 
 @pytest.mark.case("P67")

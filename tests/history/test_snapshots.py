@@ -31,7 +31,10 @@ def test_a_snapshot_reads_back_as_it_was_listed() -> None:
 
 
 def test_within_max_age_a_listing_costs_no_request() -> None:
-    """Then one is made and kept; a filter is answered from the whole inventory, with a listing of its own."""
+    """
+    Then one is made and kept; a filter is answered from the whole inventory, with a listing of its
+    own.
+    """
     with Sandbox(animals=250) as box:
         box.store.list_pets(max_age="1h")
         asked = len(box.traffic())
@@ -76,7 +79,11 @@ def test_the_folder_of_the_stays_is_a_table_to_other_tools() -> None:
         box.remove(7)
         box.store.snapshot()
         folder = box.store.snapshots().folder
-        table = pyarrow.dataset.dataset(folder, format="parquet", partitioning="hive").to_table().to_pandas()
+        table = (
+            pyarrow.dataset.dataset(folder, format="parquet", partitioning="hive")
+            .to_table()
+            .to_pandas()
+        )
 
     assert len(table) == 120
     assert table.loc[table["gone_by"].notna(), "id"].tolist() == [7]
@@ -99,12 +106,18 @@ def test_what_is_not_whole_is_no_snapshot() -> None:
         assert repr(box.store.snapshots()) == "no snapshots yet"
 
 
-def test_without_parquet_the_extra_is_named_before_anything_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_parquet_the_extra_is_named_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """And a listing works all the same."""
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with Sandbox(animals=20) as box:
-        for call in (box.store.snapshot, box.store.snapshots, lambda: box.store.list_pets(max_age="1h")):
+        for call in (
+            box.store.snapshot,
+            box.store.snapshots,
+            lambda: box.store.list_pets(max_age="1h"),
+        ):
             with pytest.raises(MissingExtraError, match="the extra 'parquet'"):
                 call()
         assert len(box.traffic()) == 0
@@ -147,7 +160,9 @@ def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: 
     assert result.complete
     arrived = [
         (name, category, None if status != status else status)
-        for name, category, status in frame[["name", "categoryId", "status"]].itertuples(index=False)
+        for name, category, status in frame[["name", "categoryId", "status"]].itertuples(
+            index=False
+        )
     ]
     assert arrived == [row[1:] for row in HOSTILE]
 
@@ -159,7 +174,9 @@ def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
         export.write(frame, tmp_path / f"out{ending}")
     export.write(frame, tmp_path / "excel.csv", for_excel=True)
 
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet").drop(columns="as_of"), frame)
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(tmp_path / "out.parquet").drop(columns="as_of"), frame
+    )
     rows = json.loads((tmp_path / "out.json").read_text("utf-8"))
     assert [(r["id"], r["name"], r["categoryId"], r["status"]) for r in rows] == HOSTILE
     marked = (tmp_path / "excel.csv").read_bytes()

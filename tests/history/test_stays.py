@@ -25,7 +25,9 @@ def listed(animals: list[Animal], at: float = T0, *, holes: bool = False) -> pd.
     """Return a complete listing of these animals, which took a minute and ended at `at`."""
     columns = Columns()
     columns.add([dict(zip(spec.PET_FIELDS, animal, strict=True)) for animal in animals])  # type: ignore[misc]
-    listing = Listing("complete", "the service said so", None, 0, "", 1, 1, 0, at - 60, at, "sandbox")
+    listing = Listing(
+        "complete", "the service said so", None, 0, "", 1, 1, 0, at - 60, at, "sandbox"
+    )
     return columns.to_frame(replace(listing, holes_suspected=holes))
 
 
@@ -56,7 +58,9 @@ INVENTORIES = st.dictionaries(
 def test_every_kept_listing_is_rebuilt_exactly(
     tmp_path_factory: pytest.TempPathFactory, inventories: list[list[Animal]]
 ) -> None:
-    """Whatever came, went, changed, or came back: rows, dtypes, and what the listing says of itself."""
+    """
+    Whatever came, went, changed, or came back: rows, dtypes, and what the listing says of itself.
+    """
     storage = Storage(tmp_path_factory.mktemp("history"))
     frames = [listed(animals, T0 + 86_400 * day) for day, animals in enumerate(inventories)]
 
@@ -88,7 +92,9 @@ def test_the_stays_are_the_runs_of_equal_values(
 
     found = {
         (i, n, c, None if pd.isna(s) else s, first, last)
-        for i, n, c, s, first, last in stays[[*spec.PET_FIELDS, "first", "last"]].itertuples(index=False)
+        for i, n, c, s, first, last in stays[[*spec.PET_FIELDS, "first", "last"]].itertuples(
+            index=False
+        )
     }
     assert found == {(*animal, *run) for animal, seen in runs.items() for run in seen}
     assert len(stays) == len(found)
@@ -100,7 +106,10 @@ def test_a_stay_says_between_which_listings_it_began_and_ended(tmp_path: Path) -
     day = 86_400
     keep(
         storage,
-        *(listed([(1, "Rex", 3, s)], T0 + n * day) for n, s in enumerate(["available", "sold", "sold"])),
+        *(
+            listed([(1, "Rex", 3, s)], T0 + n * day)
+            for n, s in enumerate(["available", "sold", "sold"])
+        ),
     )
 
     ended, still = storage.stays().to_dict("records")
@@ -116,17 +125,26 @@ def test_times_are_kept_to_the_microsecond(tmp_path: Path) -> None:
     storage = Storage(tmp_path)
     keep(
         storage,
-        *(listed([(1, "Rex", 3, s)], T0 + 0.712_534_7 + n * 90) for n, s in enumerate([None, "sold"])),
+        *(
+            listed([(1, "Rex", 3, s)], T0 + 0.712_534_7 + n * 90)
+            for n, s in enumerate([None, "sold"])
+        ),
     )
 
     ended, still = storage.stays().to_dict("records")
 
-    seconds = [at.timestamp() - T0 for at in (ended["last_seen"], ended["gone_by"], still["first_seen"])]
+    seconds = [
+        at.timestamp() - T0 for at in (ended["last_seen"], ended["gone_by"], still["first_seen"])
+    ]
     assert seconds == pytest.approx([0.712_534, 30.712_534, 90.712_534], abs=2e-6)
 
 
-def test_a_listing_that_may_have_holes_ends_no_stay_of_what_it_does_not_show(tmp_path: Path) -> None:
-    """What it shows with other values has ended; the listing itself is rebuilt without what it lacked."""
+def test_a_listing_that_may_have_holes_ends_no_stay_of_what_it_does_not_show(
+    tmp_path: Path,
+) -> None:
+    """
+    What it shows with other values has ended; the listing itself is rebuilt without what it lacked.
+    """
     storage = Storage(tmp_path)
     rex, mia = (1, "Rex", 3, "available"), (2, "Mia", 4, None)
     frames = [
@@ -164,7 +182,9 @@ def test_a_damaged_file_costs_the_listings_that_need_it(tmp_path: Path) -> None:
 
 
 def test_a_history_without_its_index_is_not_begun_anew(tmp_path: Path) -> None:
-    """Whoever lost the index can still restore it: nothing is read as empty, and nothing is deleted."""
+    """
+    Whoever lost the index can still restore it: nothing is read as empty, and nothing is deleted.
+    """
     storage = Storage(tmp_path)
     keep(storage, listed([(1, "Rex", 3, None)]), listed([(1, "Rex", 3, "sold")], T0 + 60))
     (tmp_path / "index.json").unlink()
@@ -217,7 +237,11 @@ def test_the_files_are_one_table_to_other_tools(tmp_path: Path) -> None:
         listed([(2, "Mia", 4, "sold")], T0 + 9_000),
     )
     readme = Path(history.__file__).with_name("README.md").read_text("utf-8")
-    query = readme.split("```sql\n")[1].split("```")[0].replace("stays/", f"{tmp_path.as_posix()}/stays/")
+    query = (
+        readme.split("```sql\n")[1]
+        .split("```")[0]
+        .replace("stays/", f"{tmp_path.as_posix()}/stays/")
+    )
 
     days = duckdb.sql(query).df().set_index("status").squeeze(axis=1)
 

@@ -1,4 +1,6 @@
-"""A write that dies at any instant leaves every earlier listing; two writers at once lose nothing."""
+"""
+A write that dies at any instant leaves every earlier listing; two writers at once lose nothing.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ print(*done)
 
 
 def listed(number: int) -> pd.DataFrame:
-    """Return a complete listing of five animals; another number has other ids, names and statuses."""
+    """
+    Return a complete listing of five animals; another number has other ids, names and statuses.
+    """
     columns, at, rng = Columns(), 1_767_603_600.0 + 50_000 * number, random.Random(number)
     columns.add(
         [
@@ -57,18 +61,24 @@ def listed(number: int) -> pd.DataFrame:
             for n in range(number, number + 5)
         ]
     )
-    listing = Listing("complete", "x", None, 0, "", 1, 1, 0, at, at, "sandbox", notes=(str(number),))
+    listing = Listing(
+        "complete", "x", None, 0, "", 1, 1, 0, at, at, "sandbox", notes=(str(number),)
+    )
     return columns.to_frame(listing)
 
 
 def write(folder: Path, *, first: int, count: int, dies_at: int = 0) -> list[str]:
-    """Return the command that keeps listings, which is killed before the nth step of its writing."""
+    """
+    Return the command that keeps listings, which is killed before the nth step of its writing.
+    """
     here = str(Path(__file__).parent)
     return [sys.executable, "-c", WRITER, *map(str, (here, folder, first, count, dies_at))]
 
 
 def assert_kept(storage: Storage, numbers: list[int]) -> None:
-    """Each of these listings, and no other, is rebuilt exactly, and other tools see each file once."""
+    """
+    Each of these listings, and no other, is rebuilt exactly, and other tools see each file once.
+    """
     kept = storage.index().listings
     assert [one.listing.notes for one in kept] == [(str(number),) for number in numbers]
     for one, number in zip(kept, numbers, strict=True):
@@ -84,12 +94,17 @@ def two_kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
     subprocess.run(write(folder, first=1, count=2), check=True)
     again = tmp_path_factory.mktemp("steps")
     shutil.copytree(folder, again, dirs_exist_ok=True)
-    done = subprocess.run(write(again, first=3, count=1), check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        write(again, first=3, count=1), check=True, capture_output=True, text=True
+    )
     return folder, done.stdout.split()
 
 
 def test_a_write_has_the_steps_that_are_tried(two_kept: tuple[Path, list[str]]) -> None:
-    """Open stays, ended stays and the index, each written beside its place and moved; then one is deleted."""
+    """
+    Open stays, ended stays and the index, each written beside its place and moved; then one is
+    deleted.
+    """
     steps = two_kept[1]
 
     assert steps == ["open", "os.rename"] * 3 + ["os.remove"]
@@ -99,11 +114,16 @@ def test_a_write_has_the_steps_that_are_tried(two_kept: tuple[Path, list[str]]) 
 def test_a_kill_at_any_step_of_a_write_leaves_what_was_kept(
     two_kept: tuple[Path, list[str]], tmp_path: Path, dies_at: int
 ) -> None:
-    """Two listings are there, the third as a whole or not at all; the next write goes on and clears up."""
+    """
+    Two listings are there, the third as a whole or not at all; the next write goes on and clears
+    up.
+    """
     folder, steps = two_kept
     assert len(steps) < 8
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    code = subprocess.run(write(tmp_path, first=3, count=1, dies_at=dies_at), check=False).returncode
+    code = subprocess.run(
+        write(tmp_path, first=3, count=1, dies_at=dies_at), check=False
+    ).returncode
     storage = Storage(tmp_path)
 
     assert code == (-9 if dies_at <= len(steps) else 0)

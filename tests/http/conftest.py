@@ -27,7 +27,9 @@ def wire() -> Iterator[responses.RequestsMock]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[PetStore]:
-    """A store on plan Free, with a clock that moves by itself and waits of the same length each time."""
+    """
+    A store on plan Free, with a clock that moves by itself and waits of the same length each time.
+    """
     settings = Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path)
     with PetStore.from_settings(settings, clock=ManualClock(T0)) as found:
         found.client._rng = random.Random(1)

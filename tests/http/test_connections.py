@@ -26,7 +26,12 @@ def test_a_redirect_is_not_followed_and_its_target_is_named(
     wire: responses.RequestsMock, store: PetStore, status: int, method: str
 ) -> None:
     """Neither GET nor POST: the key would go elsewhere, and a POST would become a GET."""
-    wire.add(method, f"{BASE}/pets", status=status, headers={"Location": "https://new.example/v1/pets?k=1"})
+    wire.add(
+        method,
+        f"{BASE}/pets",
+        status=status,
+        headers={"Location": "https://new.example/v1/pets?k=1"},
+    )
 
     with pytest.raises(ProtocolError, match=r"https://new\.example/v1/pets"):
         store.list_pets() if method == "GET" else store.create_pet("Rex", category_id=3)
@@ -74,7 +79,9 @@ class Counting(BaseHTTPRequestHandler):
 
 
 @pytest.mark.case("P31")
-def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_create_on_a_connection_that_idled_opens_a_fresh_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The service may be closing it: what is sent there is lost with nothing known."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Counting)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,7 @@
-"""A whole answer has a deadline; proxies, certificates and sessions of a company work as with `requests`."""
+"""
+A whole answer has a deadline; proxies, certificates and sessions of a company work as with
+`requests`.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,10 @@ def took_s(store: PetStore, method: str = "GET") -> float:
 @pytest.mark.parametrize("part", SLOW)
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_an_answer_that_drips_ends_at_the_deadline(part: str, method: str) -> None:
-    """A byte every hundredth of a second is never silence; the answer would take 2 to 10 times as long."""
+    """
+    A byte every hundredth of a second is never silence; the answer would take 2 to 10 times as
+    long.
+    """
     with (
         RawServer(drip(SLOW[part])) as server,
         PetStore(base_url=server.base_url, api_key="k", ledger="memory") as store,
@@ -92,13 +98,28 @@ def test_the_deadline_is_that_of_one_answer() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of this machine that no public authority signed, with its key in the same file."""
+    """
+    A certificate of this machine that no public authority signed, with its key in the same file.
+    """
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate")
     path = tmp_path_factory.mktemp("tls") / "company.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=company"]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=company",
+    ]
     names = ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run([*made, *names, "-keyout", path, "-out", f"{path}.cert"], check=True, capture_output=True)
+    subprocess.run(
+        [*made, *names, "-keyout", path, "-out", f"{path}.cert"], check=True, capture_output=True
+    )
     path.write_bytes(path.read_bytes() + Path(f"{path}.cert").read_bytes())
     return path
 
@@ -125,7 +146,9 @@ class Proxy:
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
-                threading.Thread(target=self._serve, args=(self._listener.accept()[0],), daemon=True).start()
+                threading.Thread(
+                    target=self._serve, args=(self._listener.accept()[0],), daemon=True
+                ).start()
 
     def _serve(self, client: socket.socket) -> None:
         with client, suppress(OSError):
@@ -190,7 +213,9 @@ def test_a_proxy_and_a_certificate_of_a_company_work_and_keep_the_deadline(
         assert took_s(store) < 2 * LIMIT_S
 
     assert len(proxy.asked) == 2
-    assert all(line.startswith("CONNECT" if scheme == "https" else "GET http://") for line in proxy.asked)
+    assert all(
+        line.startswith("CONNECT" if scheme == "https" else "GET http://") for line in proxy.asked
+    )
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(tls: ssl.SSLContext) -> None:
@@ -221,7 +246,9 @@ def test_an_adapter_of_the_callers_own_sends() -> None:
     session.mount("http://", Noting(max_retries=0))
     with (
         Sandbox(animals=1) as box,
-        PetStore(base_url=box.base_url, api_key=box.api_key, ledger="memory", session=session) as store,
+        PetStore(
+            base_url=box.base_url, api_key=box.api_key, ledger="memory", session=session
+        ) as store,
     ):
         assert len(store.list_pets()) == 1
 

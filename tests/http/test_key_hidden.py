@@ -47,7 +47,9 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def shown(error: BaseException) -> str:
-    """Return all that a verbose notebook or an error tracker can show of an error, but for this file."""
+    """
+    Return all that a verbose notebook or an error tracker can show of an error, but for this file.
+    """
     texts = []
     for link in chain(error):
         frames: TracebackType | None = link.__traceback__
@@ -58,7 +60,9 @@ def shown(error: BaseException) -> str:
         texts += whole.format(chain=False)
         if frames is not None:
             texts.append(VerboseTB(theme_name="nocolor").text(type(link), link, frames))
-            locals_ = [value for frame, _ in traceback.walk_tb(frames) for value in frame.f_locals.values()]
+            locals_ = [
+                value for frame, _ in traceback.walk_tb(frames) for value in frame.f_locals.values()
+            ]
             texts += [saferepr(value, maxsize=None) for value in locals_]
     return "\n".join(texts)
 
@@ -97,7 +101,10 @@ ENDS: dict[str, tuple[Serve, type[PetstoreError]]] = {
     "closed": (nothing, TransportError),
     "silent": (silence, TransportError),
     "half": (half, TransportError),
-    "401": (answer(401, b'{"code": "unauthorized", "message": "no", "status": 401}'), UnauthorizedError),
+    "401": (
+        answer(401, b'{"code": "unauthorized", "message": "no", "status": 401}'),
+        UnauthorizedError,
+    ),
     "500": (answer(500), ApiError),
     "redirect": (answer(302, Location="https://elsewhere.example/v1"), ProtocolError),
     "HTML": (answer(201, b"<html>"), PetstoreError),
@@ -177,12 +184,16 @@ def test_an_interrupt_shows_no_key(opened: Callable[..., PetStore]) -> None:
 class Failing(requests.adapters.HTTPAdapter):
     """An adapter of a caller that has a mistake in it."""
 
-    def send(self, request: requests.PreparedRequest, *args: object, **kwargs: object) -> requests.Response:
+    def send(
+        self, request: requests.PreparedRequest, *args: object, **kwargs: object
+    ) -> requests.Response:
         headers = dict(request.headers)
         raise KeyError(len(headers))
 
 
-def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key(opened: Callable[..., PetStore]) -> None:
+def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key(
+    opened: Callable[..., PetStore],
+) -> None:
     """It comes out as it is, without the frames that held the headers."""
     session = requests.Session()
     session.mount("http://", Failing())
@@ -260,11 +271,15 @@ def test_what_configure_asks_for_is_not_shown_either(monkeypatch: pytest.MonkeyP
         with CliRunner().isolation(input=answers), pytest.raises(SettingsError) as raised:
             configure_.callback()  # type: ignore[misc]
         assert KEY not in shown(raised.value)
-        Path(os.environ["PETSTORE_CONFIG"]).write_text(f'base_url = "https://host/v1"\napi_key = "{KEY}"\n')
+        Path(os.environ["PETSTORE_CONFIG"]).write_text(
+            f'base_url = "https://host/v1"\napi_key = "{KEY}"\n'
+        )
 
 
 def test_no_attribute_of_a_store_holds_the_key(opened: Callable[..., PetStore]) -> None:
-    """Store, settings, client, transport, the auth object, its adapters: before and after a request."""
+    """
+    Store, settings, client, transport, the auth object, its adapters: before and after a request.
+    """
     with RawServer(answer(200)) as server:
         store = opened(server.base_url)
         for _ in range(2):

@@ -1,4 +1,7 @@
-"""What the client logs: each wait, retry, refusal and reconciliation once, never the key, nothing unasked."""
+"""
+What the client logs: each wait, retry, refusal and reconciliation once, never the key, nothing
+unasked.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,9 @@ def test_threads_that_wait_for_the_same_moment_log_one_line(log: pytest.LogCaptu
 
     assert len(log.messages) == len(set(log.messages)) == 2
     for line in log.messages:
-        assert re.fullmatch(rf"Waiting until {TIME}: the 60 requests of this minute are used\.", line)
+        assert re.fullmatch(
+            rf"Waiting until {TIME}: the 60 requests of this minute are used\.", line
+        )
 
 
 def test_a_429_is_logged_with_the_wait_that_follows(
@@ -71,7 +76,9 @@ def test_a_429_is_logged_with_the_wait_that_follows(
     client.call("GET", f"{BASE}/pets")
 
     refused, waits = log.records
-    assert refused.getMessage() == "The service refused a request (429): there were too many requests."
+    assert (
+        refused.getMessage() == "The service refused a request (429): there were too many requests."
+    )
     assert refused.levelno == logging.WARNING
     assert re.fullmatch(rf"Waiting until {TIME}: .*429.*\.", waits.getMessage())
     assert waits.levelno == logging.INFO
@@ -119,7 +126,9 @@ def test_each_retry_is_logged_with_its_reason(
     assert re.fullmatch(
         r"GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in 0\.\d s\.", first
     )
-    assert re.fullmatch(r"GET /v1/pets: the connection broke .*\. Attempt 3 of 5 follows in .* s\.", second)
+    assert re.fullmatch(
+        r"GET /v1/pets: the connection broke .*\. Attempt 3 of 5 follows in .* s\.", second
+    )
 
 
 def test_a_link_to_another_host_is_logged_once(
@@ -141,7 +150,9 @@ def test_a_link_to_another_host_is_logged_once(
     ]
 
 
-def test_a_reconciliation_is_logged_once(fast: Sandbox, file: Path, log: pytest.LogCaptureFixture) -> None:
+def test_a_reconciliation_is_logged_once(
+    fast: Sandbox, file: Path, log: pytest.LogCaptureFixture
+) -> None:
     """Two answers are lost, one animal exists: the wait, and what became of the rows."""
     lost = {5: "drop before", 10: "drop after"}
     with FaultProxy(
@@ -195,6 +206,8 @@ def test_nothing_is_written_unless_a_program_asks() -> None:
             with suppress(UnauthorizedError):
                 box.connect(api_key=SecretStr("psk_wrong")).list_pets()
     """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
 
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

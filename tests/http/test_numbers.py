@@ -11,7 +11,13 @@ from petstore_tools import Sandbox
 
 @pytest.mark.parametrize(
     "category",
-    [np.int64(7), np.int32(7), np.uint8(7), pd.Series([7]).iloc[0], pd.array([7], dtype="Int64")[0]],
+    [
+        np.int64(7),
+        np.int32(7),
+        np.uint8(7),
+        pd.Series([7]).iloc[0],
+        pd.array([7], dtype="Int64")[0],
+    ],
     ids=["int64", "int32", "uint8", "Series", "Int64"],
 )
 def test_a_category_as_a_frame_holds_it_is_a_whole_number(sandbox: Sandbox, category: int) -> None:
@@ -22,7 +28,9 @@ def test_a_category_as_a_frame_holds_it_is_a_whole_number(sandbox: Sandbox, cate
 
 
 @pytest.mark.parametrize(
-    "category", [np.True_, True, np.float64(7), 7.5, pd.NA, np.uint64(2**63)], ids=lambda value: repr(value)
+    "category",
+    [np.True_, True, np.float64(7), 7.5, pd.NA, np.uint64(2**63)],
+    ids=lambda value: repr(value),
 )
 def test_what_is_no_whole_number_is_still_refused(sandbox: Sandbox, category: int) -> None:
     """A truth value, a decimal number, a missing one, one beyond int64: nothing is sent."""

@@ -19,7 +19,9 @@ from petstore_tools.http.requests_adapter import ThrottleAdapter
 
 
 def session_of(box: Sandbox, *, wait: bool = True) -> requests.Session:
-    """Return a session as any project would make it, throttled, on the sandbox's clock and ledger."""
+    """
+    Return a session as any project would make it, throttled, on the sandbox's clock and ledger.
+    """
     session = requests.Session()
     session.headers["Authorization"] = f"Bearer {box.api_key}"
     adapter = ThrottleAdapter(
@@ -83,9 +85,16 @@ def test_a_429_blocks_the_session_and_the_store() -> None:
 
 
 def test_a_store_on_a_throttled_session_counts_each_request_once() -> None:
-    """Both would count; the store goes past the adapter, and the session's own requests still count."""
+    """
+    Both would count; the store goes past the adapter, and the session's own requests still count.
+    """
     with Sandbox(plan="60/1000", animals=1, clock="system") as box, session_of(box) as session:
-        given = {"base_url": box.base_url, "api_key": box.api_key, "plan": "60/1000", "session": session}
+        given = {
+            "base_url": box.base_url,
+            "api_key": box.api_key,
+            "plan": "60/1000",
+            "session": session,
+        }
         with PetStore(**given, state_dir=box.state_dir) as store:  # type: ignore[arg-type]
             for _ in range(7):
                 store.client.call("GET", f"{box.base_url}/pets")
@@ -126,7 +135,9 @@ for thread in threads:
 
 @pytest.mark.case("P14")
 def test_after_one_429_no_thread_of_two_processes_sends_before_its_time(tmp_path: Path) -> None:
-    """Eight threads in two real processes: what was under way arrives, then nothing for two seconds."""
+    """
+    Eight threads in two real processes: what was under way arrives, then nothing for two seconds.
+    """
     arrivals: list[float] = []
     refused_at: list[float] = []
 
@@ -144,7 +155,9 @@ def test_after_one_429_no_thread_of_two_processes_sends_before_its_time(tmp_path
         arguments = [proxy.base_url, box.api_key, str(tmp_path), str(time.time() + 6)]
         crowd = [
             subprocess.Popen(
-                [sys.executable, "-c", CROWD, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-c", CROWD, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
             )
             for _ in range(2)
         ]

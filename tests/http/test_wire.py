@@ -45,7 +45,10 @@ def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
 
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(None, {"name": "Rex", "categoryId": 3}), ("sold", {"name": "Rex", "categoryId": 3, "status": "sold"})],
+    [
+        (None, {"name": "Rex", "categoryId": 3}),
+        ("sold", {"name": "Rex", "categoryId": 3, "status": "sold"}),
+    ],
 )
 def test_a_create_sends_the_three_fields_and_leaves_out_what_is_unset(
     wire: responses.RequestsMock, store: PetStore, status: str | None, body: dict[str, object]
@@ -65,7 +68,9 @@ def test_the_key_does_not_follow_a_next_link_to_another_host(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:
     """One request, then a listing whose reason names the place."""
-    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<https://evil.example/v1/pets>; rel="next"'))
+    wire.get(
+        f"{BASE}/pets", json=[PET], headers=rate(Link='<https://evil.example/v1/pets>; rel="next"')
+    )
 
     with pytest.warns(UserWarning, match="incomplete"):
         frame = store.list_pets()
@@ -90,7 +95,9 @@ def test_a_refused_key_is_one_request(wire: responses.RequestsMock, store: PetSt
     assert Listing.of(store.last_partial).completeness == "cut"
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, BadRequestError), (404, NotFoundError), (418, ApiError)])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, BadRequestError), (404, NotFoundError), (418, ApiError)]
+)
 def test_errors_are_translated_into_the_tree(
     wire: responses.RequestsMock, store: PetStore, status: int, kind: type[ApiError]
 ) -> None:
@@ -137,7 +144,9 @@ def test_a_get_is_tried_again_after_a_500_under_backoff(
     assert 0.75 <= store.client.clock.now() - T0 <= 1.5
 
 
-def test_a_post_is_never_tried_again_after_a_500(wire: responses.RequestsMock, store: PetStore) -> None:
+def test_a_post_is_never_tried_again_after_a_500(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
     """It may stand: one request, and an error that says 500."""
     wire.post(f"{BASE}/pets", status=500)
 
@@ -159,7 +168,9 @@ def test_a_429_is_waited_out_once_and_nothing_leaves_before(
     assert store.client.clock.now() >= T0 + 30
 
 
-def test_a_wait_beyond_the_bound_raises_with_the_time(wire: responses.RequestsMock, store: PetStore) -> None:
+def test_a_wait_beyond_the_bound_raises_with_the_time(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
     """No cell sleeps for hours unless asked (P27)."""
     wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "7200"})
 
@@ -200,7 +211,9 @@ def test_an_answer_without_headers_still_costs_the_budget(
 
 
 @pytest.mark.case("P12")
-def test_unknown_fields_and_statuses_are_kept_and_told(wire: responses.RequestsMock, store: PetStore) -> None:
+def test_unknown_fields_and_statuses_are_kept_and_told(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
     """A newer service is no crash: two warnings, and the values as they came."""
     newer = PET | {"status": "resting", "colour": "red"}
     wire.get(f"{BASE}/pets", json=[newer], headers=rate(Link='<?limit=100>; rel="first"'))
@@ -283,7 +296,9 @@ def test_after_the_removal_a_404_says_removed_as_announced(
         store.get_pet(17)
 
 
-def test_every_error_is_of_one_tree_and_holds_no_key(wire: responses.RequestsMock, store: PetStore) -> None:
+def test_every_error_is_of_one_tree_and_holds_no_key(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
     """A failure deep in the transport is translated, and its chain shows no key either."""
     wire.post(f"{BASE}/pets", body=ConnectionResetError("reset"))
 
@@ -309,7 +324,9 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
         body = {"categoryId": 3, "status": None} | sent["body"]
 
         def call() -> object:
-            return store.create_pet(body["name"], category_id=body["categoryId"], status=body["status"])
+            return store.create_pet(
+                body["name"], category_id=body["categoryId"], status=body["status"]
+            )
     elif sent["path"].startswith("/pets/"):
 
         def call() -> object:
@@ -323,7 +340,10 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
     else:
         with pytest.raises(ApiError) as raised:
             call()
-        assert (raised.value.status, raised.value.code) == (answer["status"], answer["body"]["code"])
+        assert (raised.value.status, raised.value.code) == (
+            answer["status"],
+            answer["body"]["code"],
+        )
 
 
 def test_a_ledger_that_breaks_after_the_answer_does_not_cost_the_answer(

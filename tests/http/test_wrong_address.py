@@ -1,4 +1,7 @@
-"""A base address behind which there is no service, or one that speaks otherwise: said in words (item 17)."""
+"""
+A base address behind which there is no service, or one that speaks otherwise: said in words (item
+17).
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,16 @@ from petstore_tools.testing import Fault
 PAGE = b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"  # what a TLS server says to plain HTTP
 GO = b"Client sent an HTTP request to an HTTPS server.\n"
-NGINX = b"<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+NGINX = (
+    b"<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
+)
 
 
 def page(status: str, body: bytes, kind: str = "text/html") -> bytes:
-    return f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    return (
+        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        + body
+    )
 
 
 @contextmanager
@@ -77,8 +85,12 @@ def test_https_to_a_service_that_speaks_http_says_so() -> None:
     ("status", "kind"),
     [("200 OK", ProtocolError), ("404 Not Found", ApiError), ("502 Bad Gateway", ApiError)],
 )
-def test_a_web_page_behind_the_address_is_called_one(status: str, kind: type[PetstoreError]) -> None:
-    """And where it cannot be a proxy's word on a service that is down, the address is asked about."""
+def test_a_web_page_behind_the_address_is_called_one(
+    status: str, kind: type[PetstoreError]
+) -> None:
+    """
+    And where it cannot be a proxy's word on a service that is down, the address is asked about.
+    """
     with answering(page(status, PAGE)) as port:
         error = refusal(f"http://127.0.0.1:{port}/v1")
 

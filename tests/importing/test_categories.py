@@ -68,7 +68,10 @@ def test_the_first_sheet_with_both_columns_is_read(tmp_path: Path) -> None:
         ({2**63: "Dogs"}, "not an id"),
         (7, "give a dict, a Series"),
         (pd.DataFrame({"id": [3], "label": ["Dogs"]}), "has no columns id and name"),
-        (pd.DataFrame({"id": [3, None], "name": ["Dogs", "Cats"]}), "the DataFrame row 1: '' is not an id"),
+        (
+            pd.DataFrame({"id": [3, None], "name": ["Dogs", "Cats"]}),
+            "the DataFrame row 1: '' is not an id",
+        ),
     ],
 )
 def test_what_says_nothing_or_two_things_is_refused(source: Any, why: str) -> None:

@@ -1,4 +1,7 @@
-"""Spreadsheets as people have them: each reads with at most two arguments, or its problems say what helps."""
+"""
+Spreadsheets as people have them: each reads with at most two arguments, or its problems say what
+helps.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def box() -> Iterator[Sandbox]:
     "case", cases.CASES, ids=lambda case: f"{case.file} {' '.join(case.options)}".strip()
 )
 def test_each_file_imports_or_says_what_helps(box: Sandbox, case: Any) -> None:
-    """With the arguments of its case, and no edited cell; what is read differently stands in the preview."""
+    """
+    With the arguments of its case, and no edited cell; what is read differently stands in the
+    preview.
+    """
     assert len(case.options) <= 2
     path = cases.FILES / case.file
     if case.refusal:
@@ -70,7 +76,9 @@ def test_each_file_imports_or_says_what_helps(box: Sandbox, case: Any) -> None:
 
 
 def _check_changes(preview: Any) -> None:
-    """Check that each value that is not sent as its cell was typed is counted, and nothing else is."""
+    """
+    Check that each value that is not sent as its cell was typed is counted, and nothing else is.
+    """
     changed: Counter[object] = Counter()
     for row in preview.good:
         for of, at, value in zip(FIELDS, preview.table.columns.places, row.content, strict=True):
@@ -78,7 +86,9 @@ def _check_changes(preview: Any) -> None:
             is_number = of == "name" and isinstance(cell, NonTextCell)
             if is_number or (str(value) != cell and not (value is None and not cell.strip())):
                 changed[of, str(cell), value] += 1
-    assert {(match.field, match.typed, match.value): match.count for match in preview.matches} == changed
+    assert {
+        (match.field, match.typed, match.value): match.count for match in preview.matches
+    } == changed
     assert all(str(match) in str(preview) for match in preview.matches)
 
 
@@ -116,7 +126,9 @@ OPTIONS: list[dict[str, Any]] = [
 @pytest.mark.parametrize(
     "file", ["cp1250.csv", "blanks_in_names.csv", "empty_status.csv", "status_words.csv"]
 )
-def test_other_options_on_a_begun_import_never_create_a_row_again(file: str, tmp_path: Path) -> None:
+def test_other_options_on_a_begun_import_never_create_a_row_again(
+    file: str, tmp_path: Path
+) -> None:
     """What was created keeps its outcome: rows are held, or the whole file is refused."""
     path = shutil.copy(cases.FILES / file, tmp_path)
     with Sandbox(plan="6000/60000", clock="system", animals=0) as sandbox:
@@ -126,7 +138,10 @@ def test_other_options_on_a_begun_import_never_create_a_row_again(file: str, tmp
 
         for other in OPTIONS:
             try:
-                assert sandbox.store.import_pets(path, progress=False, **(options | other)).created_now == 0
+                assert (
+                    sandbox.store.import_pets(path, progress=False, **(options | other)).created_now
+                    == 0
+                )
             except SheetError as refused:
                 assert "Nothing was created" in str(refused)  # noqa: PT017 - a refusal is one of two good ends
 

@@ -13,8 +13,18 @@ from petstore_tools import Sandbox
 @pytest.mark.parametrize(
     ("before", "after", "options", "held"),
     [
-        ("Rex ,1,sold\nRex,1,sold\nMia,2,\n", "Rex ,1,sold\nRex,1,sold\nMia,2,\n", {"trim": True}, [2]),
-        ("Ada,1,\nRexx,1,sold\nRex,1,sold\nMia,2,\n", "Ada,1,\nRex,1,sold\nRex,1,sold\nMia,2,\n", {}, [3]),
+        (
+            "Rex ,1,sold\nRex,1,sold\nMia,2,\n",
+            "Rex ,1,sold\nRex,1,sold\nMia,2,\n",
+            {"trim": True},
+            [2],
+        ),
+        (
+            "Ada,1,\nRexx,1,sold\nRex,1,sold\nMia,2,\n",
+            "Ada,1,\nRex,1,sold\nRex,1,sold\nMia,2,\n",
+            {},
+            [3],
+        ),
         ("Ada,1,\nMia,1,sold\nMia,2,pending\n", "Ada,1,\nMia,2,pending\nMia,2,pending\n", {}, [3]),
     ],
     ids=["blanks taken off", "name corrected", "values changed"],
@@ -36,7 +46,9 @@ def test_a_row_that_becomes_equal_to_a_later_one_is_held(
 
 
 def test_other_meanings_of_words_exchange_no_rows(tmp_path: Path) -> None:
-    """Names and words that mean something else by now: each row is held as the animal it was made of."""
+    """
+    Names and words that mean something else by now: each row is held as the animal it was made of.
+    """
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId,status\nRex,Dogs,verk\nRex,Cats,res\n")
     with Sandbox(animals=0) as box:

@@ -15,7 +15,9 @@ from petstore_tools.errors import ArgumentError
 
 
 def test_five_rows_go_first_and_the_others_later(fast: Sandbox, file: Path) -> None:
-    """The preview says so; then all rows exist once; the baseline was listed once, for all of them."""
+    """
+    The preview says so; then all rows exist once; the baseline was listed once, for all of them.
+    """
     store = fast.connect()
     preview = store.preview_import(file, first=5)
     assert (preview.to_send, preview.forecast.baseline) == (5, 10)
@@ -61,8 +63,13 @@ def test_a_first_row_that_is_refused_shows_in_the_exit_code(fast: Sandbox, file:
 def test_lost_answers_among_the_first_rows_double_and_lose_nothing(
     fast: Sandbox, file: Path, fate: str
 ) -> None:
-    """The third create is lost: it is found or sent again, no sixth row goes, and each row exists once."""
-    with FaultProxy(fast.base_url, lambda method, n: fate if (method, n) == ("POST", 3) else "pass") as proxy:
+    """
+    The third create is lost: it is found or sent again, no sixth row goes, and each row exists
+    once.
+    """
+    with FaultProxy(
+        fast.base_url, lambda method, n: fate if (method, n) == ("POST", 3) else "pass"
+    ) as proxy:
         store = through(fast, proxy)
         first = store.import_pets(file, first=5)
         assert (first.created, first.unsent, existing(fast).total()) == (5, ROWS - 5, 5)

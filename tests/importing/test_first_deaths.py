@@ -1,4 +1,7 @@
-"""`first=5`, then the whole file, killed at random instants, with answers lost at random: each row once."""
+"""
+`first=5`, then the whole file, killed at random instants, with answers lost at random: each row
+once.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,15 @@ store.import_pets(path, first=int(first) or None)
 
 
 def _faults(rng: random.Random) -> list[Fault]:
-    """About every sixth answer to a create is lost, before or after it was made; each takes a moment."""
+    """
+    About every sixth answer to a create is lost, before or after it was made; each takes a moment.
+    """
     numbers = [n for n in range(1, 500) if rng.random() < 1 / 6]
     kinds = ("drop_before", "drop_after", "error_after", "garbage")
     chosen = [(rng.choice(kinds), n) for n in numbers]
-    lost = [Fault(kind, method="POST", at=tuple(n for k, n in chosen if k == kind)) for kind in kinds]
+    lost = [
+        Fault(kind, method="POST", at=tuple(n for k, n in chosen if k == kind)) for kind in kinds
+    ]
     return [fault for fault in lost if fault.at] + [Fault("slow", method="POST", seconds=0.01)]
 
 
@@ -60,7 +67,9 @@ def _first_rows_then_all(folder: Path, seed: int, kills: int) -> int:
     lines = [",".join(map(str, row)) for row in rows]
     path.write_text("\n".join(["name,categoryId,status", *lines]), encoding="utf-8")
     killed = 0
-    with Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0, faults=_faults(rng)) as box:
+    with Sandbox(
+        plan=Plan(100_000, 1_000_000), clock="system", animals=0, faults=_faults(rng)
+    ) as box:
         for kill in range(kills):
             first = FIRST if kill < kills // 2 else 0
             before = existing(box).total()
@@ -99,8 +108,12 @@ def reconciles_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.case("P31", "P32")
 @pytest.mark.parametrize("seed", [1])
-def test_the_first_rows_and_then_all_are_created_once_whatever_dies(tmp_path: Path, seed: int) -> None:
-    """Eight kills, half of them among the first rows; no run of the first rows creates more than five."""
+def test_the_first_rows_and_then_all_are_created_once_whatever_dies(
+    tmp_path: Path, seed: int
+) -> None:
+    """
+    Eight kills, half of them among the first rows; no run of the first rows creates more than five.
+    """
     assert _first_rows_then_all(tmp_path, seed, kills=8) >= 2
 
 

@@ -48,7 +48,8 @@ def test_each_bad_row_counts_under_its_first_problem() -> None:
 def test_whole_rows_and_empty_cells_read_well() -> None:
     """One row is singular, a blank cell is not shown, and a long one is cut."""
     whole = [
-        RowProblem(row, "", "", "Rex,3", "has 2 cells where the header has 3", "check it") for row in (4, 9)
+        RowProblem(row, "", "", "Rex,3", "has 2 cells where the header has 3", "check it")
+        for row in (4, 9)
     ]
     fixes = group(
         [

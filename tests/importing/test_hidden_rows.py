@@ -25,7 +25,9 @@ def write(path: Path, *names: str, hidden: tuple[str, ...] = ()) -> Path:
 
 
 def test_hidden_rows_go_only_when_asked_for(fast: Sandbox, tmp_path: Path) -> None:
-    """The preview names them; they are neither sent nor counted, until `hidden=True`, which is stored."""
+    """
+    The preview names them; they are neither sent nor counted, until `hidden=True`, which is stored.
+    """
     path = write(tmp_path / "pets.xlsx", "Rex", "Mia", "Bo", hidden=("Mia",))
 
     preview = fast.store.preview_import(path)
@@ -75,7 +77,9 @@ def test_a_hidden_row_that_was_created_counts_as_present(fast: Sandbox, tmp_path
     assert set(existing_names(fast).values()) == {1}
 
 
-def test_a_visible_row_is_not_sent_again_where_a_hidden_one_is_equal(fast: Sandbox, tmp_path: Path) -> None:
+def test_a_visible_row_is_not_sent_again_where_a_hidden_one_is_equal(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """The created animal is the visible row's, wherever the hidden one is."""
     path = write(tmp_path / "pets.xlsx", "Mia", "Rex")
     fast.store.import_pets(path)
@@ -92,7 +96,10 @@ def test_a_visible_row_is_not_sent_again_where_a_hidden_one_is_equal(fast: Sandb
 
 
 def test_error_cells_and_formulas_are_called_what_they_are(fast: Sandbox, tmp_path: Path) -> None:
-    """An error is no empty cell, and a formula without a saved value is none either; neither is ever sent."""
+    """
+    An error is no empty cell, and a formula without a saved value is none either; neither is ever
+    sent.
+    """
     path = tmp_path / "pets.xlsx"
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet("animals")
@@ -120,7 +127,9 @@ def test_error_cells_and_formulas_are_called_what_they_are(fast: Sandbox, tmp_pa
 
 
 def _without_saved_values(path: Path) -> None:
-    """Take the values of text formulas out of a workbook, as a program does that calculates nothing."""
+    """
+    Take the values of text formulas out of a workbook, as a program does that calculates nothing.
+    """
     with zipfile.ZipFile(path) as book:
         parts = {name: book.read(name) for name in book.namelist()}
     name = "xl/worksheets/sheet1.xml"

@@ -1,4 +1,7 @@
-"""The second call of an import: which row is which, whatever was edited, fed, skipped or renamed between."""
+"""
+The second call of an import: which row is which, whatever was edited, fed, skipped or renamed
+between.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,9 @@ def csv(path: Path, *rows: str) -> Path:
 
 def until_the_quota(box: Sandbox, creates: int) -> PetStore:
     """Return a store whose day ends after so many creates, without a baseline."""
-    return PetStore.from_settings(replace(box.store.settings, plan=Plan(1_000, creates + 1)), clock=box.clock)
+    return PetStore.from_settings(
+        replace(box.store.settings, plan=Plan(1_000, creates + 1)), clock=box.clock
+    )
 
 
 @pytest.mark.case("P35")
@@ -76,7 +81,10 @@ def test_what_was_skipped_stays_skipped(fast: Sandbox, tmp_path: Path) -> None:
 def test_a_row_that_its_own_sheet_created_is_not_dropped_for_another_sheet(
     fast: Sandbox, sheets: Callable[..., Result]
 ) -> None:
-    """The second sheet created Mia before the first one listed her: of both rows hers is the duplicate."""
+    """
+    The second sheet created Mia before the first one listed her: of both rows hers is the
+    duplicate.
+    """
     mia = ("Mia", 4)
     sheets("--drop-duplicates", Dogs=DOGS, Cats=[mia])
 
@@ -108,7 +116,9 @@ def test_sheets_that_are_renamed_reordered_or_swapped_double_nothing(
     cats = [("Dog 0", 3), ("Dog 1", 3), ("Luna", 7)]
     sheets(Dogs=DOGS)
 
-    renamed = sheets(Cats=cats, Hunde=DOGS)  # two rows of the new sheet are duplicates of the old one's
+    renamed = sheets(
+        Cats=cats, Hunde=DOGS
+    )  # two rows of the new sheet are duplicates of the old one's
     swapped = sheets("--existing", "skip", Cats=DOGS, Hunde=cats)
 
     assert (renamed.exit_code, swapped.exit_code) == (0, 0), renamed.output + swapped.output
@@ -160,7 +170,10 @@ def test_a_rejects_file_that_is_fed_twice_creates_once(fast: Sandbox, tmp_path: 
 
 @pytest.mark.case("P35", "P63")
 def test_a_row_that_was_never_sent_comes_back_as_an_edit(fast: Sandbox, tmp_path: Path) -> None:
-    """Rex,1 waits for the quota, goes as Rex,2, and is edited back: the animal is there, so it is held."""
+    """
+    Rex,1 waits for the quota, goes as Rex,2, and is edited back: the animal is there, so it is
+    held.
+    """
     rows = ("Ace,1", "Bea,1", "Cid,1")
     path = csv(tmp_path / "pets.csv", *rows, "Rex,1")
     until_the_quota(fast, 3).import_pets(path, reserve=1, baseline=False)
@@ -191,9 +204,14 @@ def test_of_equal_rows_those_that_exist_are_found_first(fast: Sandbox, tmp_path:
 def test_an_animal_that_the_service_changed_is_for_a_person(
     fast: Sandbox, tmp_path: Path, values: str
 ) -> None:
-    """The answer names an animal of other values: it is the candidate, and the row is never sent again."""
+    """
+    The answer names an animal of other values: it is the candidate, and the row is never sent
+    again.
+    """
     path, changed = csv(tmp_path / "pets.csv", "Rex,3"), reply(201, f'{{"id":1,{values}}}'.encode())
-    with FaultProxy(fast.base_url, lambda method, n: changed if method == "POST" else "pass") as proxy:
+    with FaultProxy(
+        fast.base_url, lambda method, n: changed if method == "POST" else "pass"
+    ) as proxy:
         store = fast.connect(base_url=proxy.base_url)
         results = [store.import_pets(path) for _ in range(2)]
 
@@ -204,7 +222,9 @@ def test_an_animal_that_the_service_changed_is_for_a_person(
 
 @pytest.mark.case("P42")
 def test_one_id_is_the_answer_to_one_row(fast: Sandbox, tmp_path: Path) -> None:
-    """A service that answers two rows with one animal has created one: the second row is unknown."""
+    """
+    A service that answers two rows with one animal has created one: the second row is unknown.
+    """
     path = csv(tmp_path / "pets.csv", "Rex,3", "Rex,3")
     same = reply(201, b'{"id":7,"name":"Rex","categoryId":3}')
     with FaultProxy(fast.base_url, lambda method, n: same if method == "POST" else "pass") as proxy:
@@ -218,7 +238,10 @@ def test_one_id_is_the_answer_to_one_row(fast: Sandbox, tmp_path: Path) -> None:
 def test_a_resumed_frame_keeps_its_rejects_and_all_its_rows(
     fast: Sandbox, tmp_path: Path, sheets: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stopped at the quota, its rejects fed meanwhile: the rest goes, and the rejects file is as it was."""
+    """
+    Stopped at the quota, its rejects fed meanwhile: the rest goes, and the rejects file is as it
+    was.
+    """
     frame = pd.DataFrame({"name": [f"Pet {n}" for n in range(8)], "categoryId": [*range(7), "x"]})
     begun = until_the_quota(fast, 3).import_pets(frame, name="spring", reserve=1, baseline=False)
     rejects = tmp_path / "spring.sandbox.rejected.csv"
@@ -235,7 +258,9 @@ def test_a_resumed_frame_keeps_its_rejects_and_all_its_rows(
 def test_a_decision_needs_one_row_of_that_number(fast: Sandbox, tmp_path: Path) -> None:
     """Two unknown rows bear it, one of them in the file: that one is meant."""
     path = csv(tmp_path / "pets.csv", "Ann,1")
-    with FaultProxy(fast.base_url, lambda method, n: "drop after" if method == "POST" else "pass") as proxy:
+    with FaultProxy(
+        fast.base_url, lambda method, n: "drop after" if method == "POST" else "pass"
+    ) as proxy:
         store = fast.connect(base_url=proxy.base_url)
         store.client.max_wait_s = 0.0
         store.import_pets(path)
@@ -275,7 +300,10 @@ def test_a_file_without_sheets_has_not_all(
 ) -> None:
     """One sentence for a CSV file, and for one that is not there."""
     csv(tmp_path / "pets.csv", "Rex,1")
-    for file, why in (("pets.csv", "is not a workbook"), ("gone.xlsx", "there is no file gone.xlsx")):
+    for file, why in (
+        ("pets.csv", "is not a workbook"),
+        ("gone.xlsx", "there is no file gone.xlsx"),
+    ):
         told = CliRunner().invoke(cli, ["import", file, "--sheet", "all", "--yes"])
         assert isinstance(told.exception, SheetError)
         assert why in str(told.exception)

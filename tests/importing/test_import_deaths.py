@@ -65,7 +65,9 @@ def reconciles_soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _killed_often(file: Path, kills: int, seed: int) -> None:
-    """Kill an import again and again, each 25th reply lost; in the end every row exists exactly once."""
+    """
+    Kill an import again and again, each 25th reply lost; in the end every row exists exactly once.
+    """
     with (
         Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
         FaultProxy(
@@ -97,7 +99,9 @@ def _killed_often(file: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.case("P32")
-def test_kill_9_at_random_instants_doubles_and_loses_nothing(tmp_path: Path, reconciles_soon: None) -> None:
+def test_kill_9_at_random_instants_doubles_and_loses_nothing(
+    tmp_path: Path, reconciles_soon: None
+) -> None:
     """25 kills with replies lost between them."""
     path = tmp_path / "animals.csv"
     path.write_text(samples.animals_csv(3_000), encoding="utf-8")
@@ -134,7 +138,8 @@ store.import_pets(sys.argv[4])
 """
 
 
-# every boundary of a run, in its order; POST 3 has its answer lost, so that there is something to reconcile
+# every boundary of a run, in its order; POST 3 has its answer lost, so that there is something to
+# reconcile
 BOUNDARIES = [
     ("journal", "create_file", 1),  # the journal gets its name
     ("transport.Transport", "send", 1),  # the baseline
@@ -197,7 +202,9 @@ def test_a_death_at_every_boundary_doubles_and_loses_nothing(
 def test_a_death_among_the_first_rows_doubles_and_loses_nothing(
     tmp_path: Path, reconciles_soon: None, transition: int, when: str
 ) -> None:
-    """Five rows go first, the third answer is lost, the process dies: then five more, then the others."""
+    """
+    Five rows go first, the third answer is lost, the process dies: then five more, then the others.
+    """
     path = tmp_path / "animals.csv"
     path.write_text(samples.animals_csv(20), encoding="utf-8")
     lose = lambda method, n: "drop after" if (method, n) == ("POST", 3) else "pass"  # noqa: E731
@@ -229,14 +236,18 @@ def test_a_death_among_the_first_rows_doubles_and_loses_nothing(
 @pytest.mark.timeout(3_600)
 @pytest.mark.parametrize("seed", range(200), ids="part{:03}".format)
 def test_kill_9_two_thousand_times(tmp_path: Path, seed: int, reconciles_soon: None) -> None:
-    """The long form: 200 imports, ten kills each; `-k part00` or `-k part01` is a hundred of them."""
+    """
+    The long form: 200 imports, ten kills each; `-k part00` or `-k part01` is a hundred of them.
+    """
     path = tmp_path / "animals.csv"
     path.write_text(samples.animals_csv(1_500), encoding="utf-8")
 
     _killed_often(path, kills=10, seed=seed * 7)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process is POSIX; CI runs it on Linux")
+@pytest.mark.skipif(
+    os.name != "posix", reason="SIGINT to another process is POSIX; CI runs it on Linux"
+)
 @pytest.mark.case("P66")
 def test_ctrl_c_ends_a_script_and_leaves_a_resumable_import(tmp_path: Path) -> None:
     """The process ends by itself within two seconds, and the next run goes on."""
@@ -251,7 +262,10 @@ def test_ctrl_c_ends_a_script_and_leaves_a_resumable_import(tmp_path: Path) -> N
         code = _end(process)
         took_s = time.monotonic() - interrupted_at
         store = PetStore(
-            base_url=box.base_url, api_key=box.api_key, plan="100000/1000000", state_dir=path.parent / "state"
+            base_url=box.base_url,
+            api_key=box.api_key,
+            plan="100000/1000000",
+            state_dir=path.parent / "state",
         )
         preview = store.preview_import(path)
         store.close()

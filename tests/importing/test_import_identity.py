@@ -1,4 +1,6 @@
-"""Which import a source goes on with: sheets, names used again, options, DataFrames, damaged journals."""
+"""
+Which import a source goes on with: sheets, names used again, options, DataFrames, damaged journals.
+"""
 
 from __future__ import annotations
 
@@ -48,22 +50,30 @@ def _as_sandbox(box: Sandbox) -> object:
 def workbook(path: Path, **sheets: list[tuple[str, int]]) -> Path:
     with pd.ExcelWriter(path, engine="xlsxwriter") as book:
         for name, rows in sheets.items():
-            pd.DataFrame(rows, columns=["name", "categoryId"]).to_excel(book, sheet_name=name, index=False)
+            pd.DataFrame(rows, columns=["name", "categoryId"]).to_excel(
+                book, sheet_name=name, index=False
+            )
     return path
 
 
 def csv(path: Path, names: list[str]) -> Path:
-    path.write_text("\n".join(["name,categoryId", *(f"{name},{n % 5}" for n, name in enumerate(names)), ""]))
+    path.write_text(
+        "\n".join(["name,categoryId", *(f"{name},{n % 5}" for n, name in enumerate(names)), ""])
+    )
     return path
 
 
 @pytest.mark.case("P62")
-def test_sheets_of_a_workbook_one_after_the_other_are_two_imports(fast: Sandbox, tmp_path: Path) -> None:
+def test_sheets_of_a_workbook_one_after_the_other_are_two_imports(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """Nothing of the second is held for an edit of the first, and its files bear its own name."""
     path = workbook(tmp_path / "pets.xlsx", Dogs=DOGS, Cats=CATS)
 
     dogs = fast.store.import_pets(path, sheet="Dogs")
-    with pytest.raises(SheetError, match="1 of 3 rows .* match animals that already exist"):  # Mia is on both
+    with pytest.raises(
+        SheetError, match="1 of 3 rows .* match animals that already exist"
+    ):  # Mia is on both
         fast.store.import_pets(path, sheet="Cats")
     cats = fast.store.import_pets(path, sheet="Cats", existing="send")
 
@@ -103,14 +113,18 @@ def test_of_equal_rows_on_two_sheets_one_is_sent_when_told(
 
 
 @pytest.mark.case("P62")
-def test_a_sheet_found_and_named_and_renamed_is_the_same_import(fast: Sandbox, tmp_path: Path) -> None:
+def test_a_sheet_found_and_named_and_renamed_is_the_same_import(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """`sheet=` or not, under its old or its new name, alone or beside a new sheet: it goes on."""
     path = workbook(tmp_path / "pets.xlsx", Dogs=DOGS)
     fast.store.import_pets(path)
 
     named = fast.store.import_pets(path, sheet="Dogs")
     renamed = fast.store.import_pets(workbook(path, Hunde=[*DOGS, ("Bello", 3)]))
-    beside = fast.store.import_pets(workbook(path, Hunde=[*DOGS, ("Bello", 3)], Cats=CATS), sheet="Hunde")
+    beside = fast.store.import_pets(
+        workbook(path, Hunde=[*DOGS, ("Bello", 3)], Cats=CATS), sheet="Hunde"
+    )
 
     assert [r.created_now for r in (named, renamed, beside)] == [0, 1, 0]
     assert existing_names(fast).total() == 4
@@ -120,8 +134,12 @@ def test_a_sheet_found_and_named_and_renamed_is_the_same_import(fast: Sandbox, t
 @pytest.mark.parametrize(
     ("replaced", "asks"), [(0, False), (10, False), (50, False), (95, True), (100, True)]
 )
-def test_a_file_name_that_is_used_again(fast: Sandbox, tmp_path: Path, replaced: int, asks: bool) -> None:
-    """Over 90 % of the rows are gone and new: another file, which asks; else the same, its edits held."""
+def test_a_file_name_that_is_used_again(
+    fast: Sandbox, tmp_path: Path, replaced: int, asks: bool
+) -> None:
+    """
+    Over 90 % of the rows are gone and new: another file, which asks; else the same, its edits held.
+    """
     path = tmp_path / "animals.csv"
     old = [f"Old {n}" for n in range(100)]
     fast.store.import_pets(csv(path, old))
@@ -161,10 +179,16 @@ def test_a_third_file_under_the_name_and_the_first_again(fast: Sandbox, tmp_path
 
 
 @pytest.mark.case("P63")
-def test_the_same_cells_under_other_options_are_held_and_named(fast: Sandbox, tmp_path: Path) -> None:
-    """Another column is the category now: what was created keeps its outcome, and nothing is sent."""
+def test_the_same_cells_under_other_options_are_held_and_named(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """
+    Another column is the category now: what was created keeps its outcome, and nothing is sent.
+    """
     path = tmp_path / "pets.csv"
-    path.write_text("name,categoryId,shelf\n" + "".join(f"Pet {n},{n},{n + 100}\n" for n in range(20)))
+    path.write_text(
+        "name,categoryId,shelf\n" + "".join(f"Pet {n},{n},{n + 100}\n" for n in range(20))
+    )
     fast.store.import_pets(path)
 
     other = fast.store.import_pets(path, columns={"shelf": "categoryId"})
@@ -175,14 +199,25 @@ def test_the_same_cells_under_other_options_are_held_and_named(fast: Sandbox, tm
 
 
 @pytest.mark.case("P64")
-def test_resume_reads_the_source_as_the_import_did(fast: Sandbox, tmp_path: Path, command: Command) -> None:
-    """Mapped columns, a sheet, duplicates dropped: what was begun is gone on with, with no option given."""
+def test_resume_reads_the_source_as_the_import_did(
+    fast: Sandbox, tmp_path: Path, command: Command
+) -> None:
+    """
+    Mapped columns, a sheet, duplicates dropped: what was begun is gone on with, with no option
+    given.
+    """
     with pd.ExcelWriter(tmp_path / "pets.xlsx", engine="xlsxwriter") as book:
         for sheet in ("Dogs", "Cats"):
             rows = pd.DataFrame({"Tier": ["Rex", "Mia", "Mia", "Tom"], "Art": [3, 4, 4, 5]})
             rows.to_excel(book, sheet_name=sheet, index=False)
-    store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
-    options = {"sheet": "Cats", "columns": {"Tier": "name", "Art": "categoryId"}, "drop_duplicates": True}
+    store = PetStore.from_settings(
+        replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock
+    )
+    options = {
+        "sheet": "Cats",
+        "columns": {"Tier": "name", "Art": "categoryId"},
+        "drop_duplicates": True,
+    }
     begun = store.import_pets(tmp_path / "pets.xlsx", reserve=3, **options)  # type: ignore[arg-type]
     assert (begun.unsent, begun.skipped) == (2, 1)
 
@@ -198,7 +233,9 @@ def test_a_frame_is_the_same_import_in_every_folder_and_resumes_from_its_journal
 ) -> None:
     """OtherImports, days later, without the frame: its rows are in the journal."""
     frame = pd.DataFrame({"Tier": ["Rex", "", "Mia", "Tom"], "categoryId": [3, 1, 4, 5]})
-    store = PetStore.from_settings(replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock)
+    store = PetStore.from_settings(
+        replace(fast.store.settings, plan=Plan(100_000, 5)), clock=fast.clock
+    )
     begun = store.import_pets(frame, name="spring", columns={"Tier": "name"}, reserve=3)
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
@@ -208,11 +245,18 @@ def test_a_frame_is_the_same_import_in_every_folder_and_resumes_from_its_journal
 
     assert resumed.exit_code in (0, 1), resumed.output
     assert existing_names(fast) == {"Rex": 1, "Mia": 1, "Tom": 1}
-    assert (again.journal, again.created, again.created_now, again.rejected) == (begun.journal, 3, 0, 1)
+    assert (again.journal, again.created, again.created_now, again.rejected) == (
+        begun.journal,
+        3,
+        0,
+        1,
+    )
 
 
 def test_imports_lists_what_is(fast: Sandbox, tmp_path: Path, command: Command) -> None:
-    """Rows with problems count as rejected, a refused file is no import, and times are of this age."""
+    """
+    Rows with problems count as rejected, a refused file is no import, and times are of this age.
+    """
     (tmp_path / "good.csv").write_text("name,categoryId\nRex,3\nMia,cats\n")
     (tmp_path / "refused.csv").write_text("name,categoryId\nRex,x\nMia,cats\n")
     fast.store.import_pets(tmp_path / "good.csv")

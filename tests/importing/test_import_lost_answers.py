@@ -21,7 +21,9 @@ LOST_IDS = ["before commit", "after commit", "500", "504", "201 without an anima
 @pytest.mark.case("P31")
 @pytest.mark.parametrize("fate", LOST, ids=LOST_IDS)
 def test_a_lost_answer_is_found_out_by_one_listing(fast: Sandbox, file: Path, fate: Fate) -> None:
-    """Whatever happened to the tenth create: one listing, a minute later, and every row exists once."""
+    """
+    Whatever happened to the tenth create: one listing, a minute later, and every row exists once.
+    """
     with FaultProxy(
         fast.base_url, lambda method, n: fate if (method, n) == ("POST", 10) else "pass"
     ) as proxy:
@@ -43,7 +45,9 @@ def test_a_lost_answer_is_found_out_by_one_listing(fast: Sandbox, file: Path, fa
 def test_the_only_row_of_a_file_is_sent_again_but_not_for_ever(
     fast: Sandbox, tmp_path: Path, lost: int, created: int
 ) -> None:
-    """Its first answers are lost before the commit: a listing, another try; after three the run ends."""
+    """
+    Its first answers are lost before the commit: a listing, another try; after three the run ends.
+    """
     path = tmp_path / "one.csv"
     path.write_text("name,categoryId\nRex,3\n")
     with FaultProxy(
@@ -51,7 +55,11 @@ def test_the_only_row_of_a_file_is_sent_again_but_not_for_ever(
     ) as proxy:
         result = through(fast, proxy).import_pets(path)
 
-    assert (result.created, result.unsent, proxy.counts["POST"]) == (created, 1 - created, min(lost + 1, 3))
+    assert (result.created, result.unsent, proxy.counts["POST"]) == (
+        created,
+        1 - created,
+        min(lost + 1, 3),
+    )
     assert (result.stopped is None) == bool(created)
     assert sum(existing(fast).values()) == created
 
@@ -77,7 +85,9 @@ def test_without_a_baseline_what_exists_is_for_a_person_to_decide(
         unknown = next(path for path in result.files if "unknown" in path.name)
         (lost,) = result.frame.query("outcome == 'unknown'").to_dict("records")
         assert f"it may be id {lost['candidates']}" in unknown.read_text()
-        listed = fast.store.list_pets().set_index("id")  # which id it has depends on the connections' order
+        listed = fast.store.list_pets().set_index(
+            "id"
+        )  # which id it has depends on the connections' order
         assert listed.loc[int(lost["candidates"]), "name"] == lost["name"]
         with pytest.raises(SheetError, match="lists unknown rows"):
             store.import_pets(unknown)
@@ -114,7 +124,9 @@ def _lost(store: PetStore, file: Path) -> list[Entry]:
     return [entry for entry in result.entries if entry.state == "unknown"]
 
 
-def test_reconciling_that_would_take_long_is_left_to_a_later_call(fast: Sandbox, file: Path) -> None:
+def test_reconciling_that_would_take_long_is_left_to_a_later_call(
+    fast: Sandbox, file: Path
+) -> None:
     """Ten minutes are no wait for a cell that was not asked to wait; a later call finds out."""
     with FaultProxy(
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 10) else "pass"
@@ -140,7 +152,9 @@ def test_two_identical_rows_of_which_one_is_lost_are_each_created_once(
     """The second's answer is lost; both exist in the end, and no third one."""
     path = tmp_path / "equal.csv"
     path.write_text("name,categoryId\nMia,4\nMia,4\nRex,3\n")
-    with FaultProxy(fast.base_url, lambda method, n: fate if (method, n) == ("POST", 2) else "pass") as proxy:
+    with FaultProxy(
+        fast.base_url, lambda method, n: fate if (method, n) == ("POST", 2) else "pass"
+    ) as proxy:
         result = through(fast, proxy).import_pets(path)
 
     assert result.complete
@@ -149,7 +163,10 @@ def test_two_identical_rows_of_which_one_is_lost_are_each_created_once(
 
 
 def test_an_equal_animal_of_another_program_makes_it_ambiguous(fast: Sandbox, file: Path) -> None:
-    """Ours exists, and another program's: nobody can tell which, so nothing is sent and both are named."""
+    """
+    Ours exists, and another program's: nobody can tell which, so nothing is sent and both are
+    named.
+    """
     with FaultProxy(
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 10) else "pass"
     ) as proxy:
@@ -160,4 +177,7 @@ def test_an_equal_animal_of_another_program_makes_it_ambiguous(fast: Sandbox, fi
 
     (entry,) = [entry for entry in result.entries if entry.state == "unknown"]
     assert (result.ambiguous, len(entry.candidates)) == (1, 2)
-    assert entry.detail == "1 row with these values got no answer, but there are 2 new animals with them"
+    assert (
+        entry.detail
+        == "1 row with these values got no answer, but there are 2 new animals with them"
+    )

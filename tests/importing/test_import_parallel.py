@@ -1,4 +1,6 @@
-"""Several imports to one place at once: each row has an animal of its own, or is named as unknown."""
+"""
+Several imports to one place at once: each row has an animal of its own, or is named as unknown.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,23 @@ REX = "name,categoryId,status\nRex,3,sold\n"
 
 
 @pytest.mark.case("P61")
-@pytest.mark.parametrize("fate", ["drop before", "drop after", reply(500)], ids=["before", "after", "500"])
+@pytest.mark.parametrize(
+    "fate", ["drop before", "drop after", reply(500)], ids=["before", "after", "500"]
+)
 def test_an_equal_row_of_another_import_is_never_taken_for_ours(
     fast: Sandbox, tmp_path: Path, fate: Fate
 ) -> None:
-    """A's answer is lost; B creates an equal animal while A waits: each row has its own, or is unknown."""
+    """
+    A's answer is lost; B creates an equal animal while A waits: each row has its own, or is
+    unknown.
+    """
     a, b = tmp_path / "a.csv", tmp_path / "b.csv"
     a.write_text(REX)
     b.write_text(REX)
     others: list[ImportResult] = []
-    with FaultProxy(fast.base_url, lambda method, n: fate if (method, n) == ("POST", 1) else "pass") as proxy:
+    with FaultProxy(
+        fast.base_url, lambda method, n: fate if (method, n) == ("POST", 1) else "pass"
+    ) as proxy:
 
         def meanwhile(progress: Progress) -> None:
             if "answer was lost" in progress.waits_for and not others:
@@ -52,9 +61,14 @@ def test_an_equal_row_of_another_import_is_never_taken_for_ours(
     assert existing(fast) == Counter({("Rex", 3, "sold"): 2})
 
 
-def _lost_in_both(fast: Sandbox, proxy: FaultProxy, tmp_path: Path) -> tuple[list[PetStore], list[Path]]:
+def _lost_in_both(
+    fast: Sandbox, proxy: FaultProxy, tmp_path: Path
+) -> tuple[list[PetStore], list[Path]]:
     """Let two imports lose the answer to an equal row, and stop before they reconcile."""
-    stores, paths = [through(fast, proxy), through(fast, proxy)], [tmp_path / "a.csv", tmp_path / "b.csv"]
+    stores, paths = (
+        [through(fast, proxy), through(fast, proxy)],
+        [tmp_path / "a.csv", tmp_path / "b.csv"],
+    )
     for store, path in zip(stores, paths, strict=True):
         path.write_text(REX)
         store.client.max_wait_s = 0.0
@@ -79,7 +93,9 @@ def test_two_imports_that_reconcile_at_the_same_instant(
     with FaultProxy(fast.base_url, fate) as proxy:
         stores, paths = _lost_in_both(fast, proxy, tmp_path)
         threads = [
-            threading.Thread(target=lambda s=store, p=path: results.append(s.import_pets(p, existing="send")))
+            threading.Thread(
+                target=lambda s=store, p=path: results.append(s.import_pets(p, existing="send"))
+            )
             for store, path in zip(stores, paths, strict=True)
         ]
         for thread in threads:
@@ -124,8 +140,12 @@ def test_an_equal_row_that_another_import_lost_is_waited_for(
 
 
 @pytest.mark.case("P61", "P71")
-def test_what_a_journal_that_cannot_be_read_may_own_is_not_taken(fast: Sandbox, tmp_path: Path) -> None:
-    """Its animals are not known: a row that finds one like it is named, and no second one is made."""
+def test_what_a_journal_that_cannot_be_read_may_own_is_not_taken(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """
+    Its animals are not known: a row that finds one like it is named, and no second one is made.
+    """
     path = tmp_path / "a.csv"
     path.write_text(REX)
     with FaultProxy(
@@ -200,17 +220,23 @@ def _overlapping(rng: random.Random, folder: Path) -> list[Path]:
 
 
 def _round(box: Sandbox, folder: Path, seed: int) -> tuple[int, int]:
-    """Import three files at once, with kills and lost answers; return rows, and rows that are unknown."""
+    """
+    Import three files at once, with kills and lost answers; return rows, and rows that are unknown.
+    """
     rng = random.Random(seed)
     folder.mkdir()
     paths, state = _overlapping(rng, folder), folder / "state"
     before = existing(box)
-    lost = {n: rng.choice(["drop before", "drop after"]) for n in range(1, 80) if rng.random() < 0.1}
+    lost = {
+        n: rng.choice(["drop before", "drop after"]) for n in range(1, 80) if rng.random() < 0.1
+    }
     with FaultProxy(
         box.base_url, lambda method, n: lost.get(n, "pass") if method == "POST" else "pass"
     ) as proxy:
         command = [sys.executable, "-c", OPENS, proxy.base_url, box.api_key, str(state)]
-        running = [subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE) for path in paths]
+        running = [
+            subprocess.Popen([*command, str(path)], stdout=subprocess.PIPE) for path in paths
+        ]
         for process in running:
             assert process.stdout is not None
             process.stdout.readline()
@@ -234,7 +260,11 @@ def _round(box: Sandbox, folder: Path, seed: int) -> tuple[int, int]:
 
 
 def _judge(
-    box: Sandbox, before: Animals, paths: list[Path], folder: Path, journals: list[tuple[str, Target]]
+    box: Sandbox,
+    before: Animals,
+    paths: list[Path],
+    folder: Path,
+    journals: list[tuple[str, Target]],
 ) -> tuple[int, int]:
     """Check that every row has one animal of its own, or is named as unknown."""
     made = existing(box) - before
@@ -257,7 +287,8 @@ def _rounds(tmp_path: Path, seeds: range) -> None:
     with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
         counts = [_round(box, tmp_path / str(seed), seed) for seed in seeds]
     assert sum(rows for rows, _ in counts) > 0
-    # one answer in ten is lost, and equal rows elsewhere share the doubt: most are decided all the same
+    # one answer in ten is lost, and equal rows elsewhere share the doubt: most are decided all the
+    # same
     assert sum(unknown for _, unknown in counts) < 0.5 * sum(rows for rows, _ in counts)
 
 
@@ -299,5 +330,7 @@ def test_a_person_cannot_give_an_animal_to_two_imports(fast: Sandbox, tmp_path: 
         folder = store.journals
         (journal,) = [k for k in list_journals(folder)[0] if k.id == second.journal]
 
-        with pytest.raises(JournalError, match=f"id 1 belongs to a row of import {first.journal} already"):
+        with pytest.raises(
+            JournalError, match=f"id 1 belongs to a row of import {first.journal} already"
+        ):
             lookup.decide(store.client, folder, journal, 2, 1)

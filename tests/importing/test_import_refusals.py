@@ -34,7 +34,9 @@ def test_one_bad_row_of_ten_shifts_nothing(fast: Sandbox, tmp_path: Path, bad: i
     result = fast.store.import_pets(path)
 
     outcomes = result.frame
-    assert outcomes["outcome"].tolist() == ["rejected" if n == bad else "created" for n in range(10)]
+    assert outcomes["outcome"].tolist() == [
+        "rejected" if n == bad else "created" for n in range(10)
+    ]
     assert outcomes["row"].tolist() == list(range(2, 12))
     whole = fast.store.list_pets().set_index("id")["name"]
     for n, pet_id in enumerate(outcomes["id"]):
@@ -44,7 +46,9 @@ def test_one_bad_row_of_ten_shifts_nothing(fast: Sandbox, tmp_path: Path, bad: i
 
 @pytest.mark.case("P38")
 @pytest.mark.parametrize("bad", [1, 5, 10])
-def test_a_row_the_service_refuses_shifts_nothing_either(fast: Sandbox, tmp_path: Path, bad: int) -> None:
+def test_a_row_the_service_refuses_shifts_nothing_either(
+    fast: Sandbox, tmp_path: Path, bad: int
+) -> None:
     """A 400 for the n-th request is the outcome of the n-th row."""
     path = tmp_path / "ten.csv"
     path.write_text(samples.animals_csv(10), encoding="utf-8")
@@ -55,7 +59,9 @@ def test_a_row_the_service_refuses_shifts_nothing_either(fast: Sandbox, tmp_path
         store = through(fast, proxy)
         result = on_plan(store, Plan(60, 100_000)).import_pets(path, wait=True)
 
-    assert result.frame["outcome"].tolist() == ["rejected" if n == bad else "created" for n in range(1, 11)]
+    assert result.frame["outcome"].tolist() == [
+        "rejected" if n == bad else "created" for n in range(1, 11)
+    ]
     assert existing(fast) == expected(10) - Counter([samples.animals(10)[bad - 1]])
 
 
@@ -77,7 +83,9 @@ def test_a_refused_key_stops_an_import_after_one_request(fast: Sandbox, file: Pa
 def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(
     fast: Sandbox, tmp_path: Path, blind: bool
 ) -> None:
-    """Of 5,000 rows at most connections + 3 are lost; it stops, and where it can list, all are unsent."""
+    """
+    Of 5,000 rows at most connections + 3 are lost; it stops, and where it can list, all are unsent.
+    """
     path = tmp_path / "many.csv"
     path.write_text(samples.animals_csv(5_000), encoding="utf-8")
     fails = reply(500)
@@ -90,7 +98,9 @@ def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(
     assert result.stopped.kind == "service"
     assert 3 <= proxy.counts["POST"] <= 16 + 3
     assert result.unknown == (proxy.counts["POST"] if blind else 0)
-    assert proxy.counts["GET"] == 1 + (backoff.ATTEMPTS if blind else 1)  # the baseline, the listing after
+    assert proxy.counts["GET"] == 1 + (
+        backoff.ATTEMPTS if blind else 1
+    )  # the baseline, the listing after
     assert result.unsent == 5_000 - result.unknown
 
 
@@ -141,7 +151,9 @@ def test_strict_sends_nothing_while_a_row_has_a_problem(fast: Sandbox, tmp_path:
 
 @pytest.mark.case("P37")
 @pytest.mark.parametrize("harm", ["empty", "gone", "headless"])
-def test_a_harmed_journal_is_refused_and_never_taken_for_new(fast: Sandbox, file: Path, harm: str) -> None:
+def test_a_harmed_journal_is_refused_and_never_taken_for_new(
+    fast: Sandbox, file: Path, harm: str
+) -> None:
     """Truncated to nothing, vanished, or overwritten: nothing is sent."""
     fast.store.import_pets(file)
     journal = next((fast.store.journals).glob("*.db"))

@@ -15,7 +15,9 @@ from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.sandbox import samples
 
 
-def test_every_row_is_created_once_and_a_second_run_sends_nothing(fast: Sandbox, file: Path) -> None:
+def test_every_row_is_created_once_and_a_second_run_sends_nothing(
+    fast: Sandbox, file: Path
+) -> None:
     """The service holds exactly the file; again: 0 requests."""
     first = fast.store.import_pets(file)
     second = fast.store.import_pets(file)
@@ -43,7 +45,11 @@ def test_an_import_without_progress_prints_nothing(
     fast: Sandbox, file: Path, whole_store: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Said of one call or of the store: neither a preview nor a bar."""
-    place: dict[str, Any] = {"base_url": fast.base_url, "api_key": fast.api_key, "plan": "9000/90000"}
+    place: dict[str, Any] = {
+        "base_url": fast.base_url,
+        "api_key": fast.api_key,
+        "plan": "9000/90000",
+    }
     store = PetStore(**place, progress=False if whole_store else None)
 
     result = store.import_pets(file, progress=None if whole_store else False)
@@ -53,7 +59,9 @@ def test_an_import_without_progress_prints_nothing(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_frame_goes_by_its_name(fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_frame_goes_by_its_name(
+    fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same name goes on with the same import; without one it says what to do."""
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})
@@ -93,7 +101,9 @@ def test_duplicates_go_or_are_left_out_as_told(fast: Sandbox, tmp_path: Path) ->
 
 
 @pytest.mark.case("P52")
-def test_a_file_that_changed_between_preview_and_run_is_read_again(fast: Sandbox, file: Path) -> None:
+def test_a_file_that_changed_between_preview_and_run_is_read_again(
+    fast: Sandbox, file: Path
+) -> None:
     """What is sent is what is in the file now; the same rows saved otherwise are the same file."""
     preview = fast.store.preview_import(file)
     file.write_text(file.read_text(encoding="utf-8") + "Newcomer,3,sold\n", encoding="utf-8")
@@ -109,13 +119,17 @@ def test_a_file_that_changed_between_preview_and_run_is_read_again(fast: Sandbox
 
 @pytest.mark.case("P35")
 def test_a_copy_of_a_file_is_not_created_a_second_time(fast: Sandbox, file: Path) -> None:
-    """A copy with one row more: refused until told; skipped, only the new row goes; sent, all do."""
+    """
+    A copy with one row more: refused until told; skipped, only the new row goes; sent, all do.
+    """
     fast.store.import_pets(file)
     copy = file.with_name("copy.csv")
     copy.write_text(file.read_text(encoding="utf-8") + "Newcomer,3,sold\n", encoding="utf-8")
 
     assert fast.store.preview_import(copy).existing == ROWS
-    with pytest.raises(SheetError, match="60 of 61 rows in copy.csv match animals that already exist"):
+    with pytest.raises(
+        SheetError, match="60 of 61 rows in copy.csv match animals that already exist"
+    ):
         fast.store.import_pets(copy)
     assert existing(fast) == expected()
 
@@ -142,10 +156,16 @@ def test_a_second_run_of_the_same_import_refuses(fast: Sandbox, file: Path) -> N
     assert result.complete
 
 
-def test_rows_that_match_animals_in_the_inventory_are_asked_about(fast: Sandbox, file: Path) -> None:
-    """Twelve of sixty bear the values of animals there: counted, named, nothing created, until told."""
+def test_rows_that_match_animals_in_the_inventory_are_asked_about(
+    fast: Sandbox, file: Path
+) -> None:
+    """
+    Twelve of sixty bear the values of animals there: counted, named, nothing created, until told.
+    """
     fast.add(samples.animals(ROWS)[:12])
-    with pytest.raises(SheetError, match=r"12 of 60 rows in animals\.csv match animals that.*row 2\)"):
+    with pytest.raises(
+        SheetError, match=r"12 of 60 rows in animals\.csv match animals that.*row 2\)"
+    ):
         fast.store.import_pets(file)
     assert sum(existing(fast).values()) == 12
 
@@ -155,8 +175,12 @@ def test_rows_that_match_animals_in_the_inventory_are_asked_about(fast: Sandbox,
     assert existing(fast) == expected()
 
 
-def test_rows_added_to_skipped_ones_are_compared_with_the_inventory(fast: Sandbox, file: Path) -> None:
-    """An import that left all its rows out has sent nothing: what is added to it may exist already."""
+def test_rows_added_to_skipped_ones_are_compared_with_the_inventory(
+    fast: Sandbox, file: Path
+) -> None:
+    """
+    An import that left all its rows out has sent nothing: what is added to it may exist already.
+    """
     fast.store.import_pets(file)
     copy = file.with_name("copy.csv")
     copy.write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
@@ -164,12 +188,17 @@ def test_rows_added_to_skipped_ones_are_compared_with_the_inventory(fast: Sandbo
     fast.add([("Newcomer", 3, "sold")])
     copy.write_text(file.read_text(encoding="utf-8") + "Newcomer,3,sold\n", encoding="utf-8")
 
-    with pytest.raises(SheetError, match="1 of 61 rows in copy.csv match animals that already exist"):
+    with pytest.raises(
+        SheetError, match="1 of 61 rows in copy.csv match animals that already exist"
+    ):
         fast.store.import_pets(copy)
 
 
 def test_a_baseline_that_costs_too_many_requests_is_given_up(fast: Sandbox, file: Path) -> None:
-    """1,500 animals are fifteen pages, sixty rows are worth ten: the import goes on without a baseline."""
+    """
+    1,500 animals are fifteen pages, sixty rows are worth ten: the import goes on without a
+    baseline.
+    """
     fast.add(samples.animals(1_500, seed=9))
 
     result = fast.store.import_pets(file)

@@ -16,7 +16,10 @@ from petstore_tools.errors import SheetError
 
 
 class DefaultingProxy(FaultProxy):
-    """A service that gives a status to animals that were created without one; the document states none."""
+    """
+    A service that gives a status to animals that were created without one; the document states
+    none.
+    """
 
     default = "available"
 
@@ -24,7 +27,11 @@ class DefaultingProxy(FaultProxy):
         head, _, body = request.partition(b"\r\n\r\n")
         if head.startswith(b"POST"):
             body = json.dumps({"status": self.default} | json.loads(body)).encode()
-            lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
+            lines = [
+                line
+                for line in head.split(b"\r\n")
+                if not line.lower().startswith(b"content-length")
+            ]
             head = b"\r\n".join([*lines, b"Content-Length: %d" % len(body)])
         return super()._ask(head + b"\r\n\r\n" + body)
 
@@ -35,8 +42,12 @@ def thirty(path: Path) -> Path:
 
 
 @pytest.mark.case("P31")
-def test_rows_without_a_status_are_found_at_a_service_that_gives_one(fast: Sandbox, tmp_path: Path) -> None:
-    """Seven of thirty answers are lost, some before and some after the commit: none stays unknown."""
+def test_rows_without_a_status_are_found_at_a_service_that_gives_one(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """
+    Seven of thirty answers are lost, some before and some after the commit: none stays unknown.
+    """
     lost: dict[int, Fate] = {n: "drop after" if n % 2 else "drop before" for n in range(3, 30, 4)}
     with DefaultingProxy(
         fast.base_url, lambda method, n: lost.get(n, "pass") if method == "POST" else "pass"
@@ -66,7 +77,9 @@ def test_until_the_default_is_known_an_animal_of_another_status_is_for_a_person(
 def test_a_second_machine_recognises_animals_that_the_service_gave_a_status(
     fast: Sandbox, tmp_path: Path
 ) -> None:
-    """It has no journal: the listing before the first create shows each row's animal, so it asks."""
+    """
+    It has no journal: the listing before the first create shows each row's animal, so it asks.
+    """
     path = thirty(tmp_path / "pets.csv")
     with DefaultingProxy(fast.base_url, lambda method, n: "pass") as proxy:
         through(fast, proxy).import_pets(path)
@@ -84,7 +97,10 @@ def test_a_second_machine_recognises_animals_that_the_service_gave_a_status(
 def test_a_shuffled_file_with_duplicates_goes_on_beside_rows_that_a_person_must_decide(
     fast: Sandbox, tmp_path: Path, seed: int
 ) -> None:
-    """Equal rows are lost one after the other, some committed: they are named, and all others are sent."""
+    """
+    Equal rows are lost one after the other, some committed: they are named, and all others are
+    sent.
+    """
     rng = random.Random(seed)
     rows = [f"{name},{rng.randint(1, 2)}" for name in ("Rex", "Mia") for _ in range(6)]
     rows += [f"Pet {n},3" for n in range(20)]
@@ -106,10 +122,17 @@ def test_a_shuffled_file_with_duplicates_goes_on_beside_rows_that_a_person_must_
 
 
 @pytest.mark.case("P34")
-def test_three_equal_rows_that_are_lost_first_do_not_end_the_import(fast: Sandbox, tmp_path: Path) -> None:
-    """The service is well again at once: the three are named, and the other twenty go in the same call."""
+def test_three_equal_rows_that_are_lost_first_do_not_end_the_import(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """
+    The service is well again at once: the three are named, and the other twenty go in the same
+    call.
+    """
     path = tmp_path / "pets.csv"
-    path.write_text("name,categoryId\n" + "Mia,4\n" * 3 + "".join(f"Pet {n},3\n" for n in range(20)))
+    path.write_text(
+        "name,categoryId\n" + "Mia,4\n" * 3 + "".join(f"Pet {n},3\n" for n in range(20))
+    )
     lost: dict[int, Fate] = {1: "drop after", 2: "drop before", 3: "drop before"}
     with FaultProxy(
         fast.base_url, lambda method, n: lost.get(n, "pass") if method == "POST" else "pass"
@@ -120,7 +143,9 @@ def test_three_equal_rows_that_are_lost_first_do_not_end_the_import(fast: Sandbo
 
 
 @pytest.mark.case("P33")
-def test_a_reconcile_delay_that_is_longer_than_a_cell_waits_is_said(fast: Sandbox, tmp_path: Path) -> None:
+def test_a_reconcile_delay_that_is_longer_than_a_cell_waits_is_said(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """Ten minutes: the result says from when on the same call finds out, and how to wait for it."""
     with FaultProxy(
         fast.base_url, lambda method, n: "drop after" if (method, n) == ("POST", 5) else "pass"
@@ -140,7 +165,9 @@ def test_the_baseline_counts_the_requests_that_it_spends(fast: Sandbox, tmp_path
     """Thirty rows are worth ten requests, answers of 500 that are asked again among them."""
     fast.add([(f"Old {n}", 1, None) for n in range(900)])
     sick = b"HTTP/1.1 500 X\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
-    with FaultProxy(fast.base_url, lambda method, n: sick if method == "GET" and n % 2 else "pass") as proxy:
+    with FaultProxy(
+        fast.base_url, lambda method, n: sick if method == "GET" and n % 2 else "pass"
+    ) as proxy:
         result = through(fast, proxy).import_pets(thirty(tmp_path / "pets.csv"))
 
     assert (result.created, proxy.counts["GET"], result.requests) == (30, 10, 40)
@@ -152,7 +179,9 @@ def test_a_failure_of_the_last_request_of_the_baseline_ends_the_baseline_alone(
     """It is as if the inventory were too long to list: the import goes on without."""
     fast.add([(f"Old {n}", 1, None) for n in range(1_200)])
     sick = b"HTTP/1.1 500 X\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
-    with FaultProxy(fast.base_url, lambda method, n: sick if (method, n) == ("GET", 10) else "pass") as proxy:
+    with FaultProxy(
+        fast.base_url, lambda method, n: sick if (method, n) == ("GET", 10) else "pass"
+    ) as proxy:
         result = through(fast, proxy).import_pets(thirty(tmp_path / "pets.csv"))
 
     assert (result.created, result.stopped) == (30, None)

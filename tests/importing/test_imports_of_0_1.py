@@ -1,4 +1,7 @@
-"""What version 0.1 wrote is gone on with: journals in every state, and snapshots (`tests/fixtures/0.1`)."""
+"""
+What version 0.1 wrote is gone on with: journals in every state, and snapshots
+(`tests/fixtures/0.1`).
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def journal_of_0_1(box: Sandbox, path: Path) -> str:
 def test_a_journal_of_0_1_is_gone_on_with_and_no_row_is_sent_twice(
     fast: Sandbox, tmp_path: Path, committed: bool
 ) -> None:
-    """Created rows stay, the one on its way is looked up, what was unsent or refused goes, doubt remains."""
+    """
+    Created rows stay, the one on its way is looked up, what was unsent or refused goes, doubt
+    remains.
+    """
     path = shutil.copy(OLD / "animals.csv", tmp_path / "animals.csv")
     name = journal_of_0_1(fast, path)
     if committed:

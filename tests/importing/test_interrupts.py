@@ -83,7 +83,10 @@ def test_an_interrupt_while_lost_rows_are_reconciled_is_raised_too(files: list[P
 
     lost = Fault("drop_after", method="POST", at=(10,))
     plan = Plan(100_000, 1_000_000)
-    with Sandbox(plan=plan, animals=0, faults=[lost]) as lossy, pytest.raises(Interrupted) as caught:
+    with (
+        Sandbox(plan=plan, animals=0, faults=[lost]) as lossy,
+        pytest.raises(Interrupted) as caught,
+    ):
         lossy.store.import_pets(files[0], progress=stop)
 
     assert isinstance(caught.value.result, ImportResult)
@@ -113,8 +116,12 @@ def test_an_error_of_the_callers_own_function_ends_the_import_with_its_files(
 
 @posix
 @pytest.mark.case("P66")
-def test_an_interrupted_cell_of_run_all_is_the_last_one_that_runs(box: Sandbox, files: list[Path]) -> None:
-    """In a real kernel, with both cells queued: one line for a traceback, and the second is not run."""
+def test_an_interrupted_cell_of_run_all_is_the_last_one_that_runs(
+    box: Sandbox, files: list[Path]
+) -> None:
+    """
+    In a real kernel, with both cells queued: one line for a traceback, and the second is not run.
+    """
     manager, client = start_new_kernel(kernel_name="python3")
     try:
         address = f"base_url={box.base_url!r}, api_key={box.api_key!r}, plan='100000/1000000'"

@@ -60,9 +60,13 @@ def row(number: int, name: str, category: int = 3, status: str | None = None) ->
     return Row(number, (name, category, status), (name, str(category), status or ""))
 
 
-def entry(number: int, name: str, state: State = "created", occurrence: int = 0, category: int = 3) -> Entry:
+def entry(
+    number: int, name: str, state: State = "created", occurrence: int = 0, category: int = 3
+) -> Entry:
     pet_id = 100 + number if state == "created" else None
-    return Entry((name, category, None), occurrence, number, state, (name, str(category), ""), pet_id)
+    return Entry(
+        (name, category, None), occurrence, number, state, (name, str(category), ""), pet_id
+    )
 
 
 @pytest.mark.case("P35")
@@ -95,7 +99,9 @@ def test_an_edit_below_a_deleted_row_is_held_too() -> None:
 @pytest.mark.case("P35")
 def test_category_and_status_alone_make_no_edit() -> None:
     """Many animals share them: another name at another place is another animal."""
-    merged = merge([entry(2, "Ace"), entry(3, "Rex"), entry(4, "Mia")], [row(2, "Mia"), row(3, "Bella")])
+    merged = merge(
+        [entry(2, "Ace"), entry(3, "Rex"), entry(4, "Mia")], [row(2, "Mia"), row(3, "Bella")]
+    )
 
     assert [r.content[0] for r, _ in merged.new] == ["Bella"]
     assert merged.held == ()
@@ -110,7 +116,10 @@ def test_rows_between_unchanged_neighbours_are_edits(at: int) -> None:
 
     merged = merge(
         [entry(n, name) for n, name in enumerate(names, start=2)],
-        [row(n, name, 9 if name.startswith("New") else 3) for n, name in enumerate(changed, start=2)],
+        [
+            row(n, name, 9 if name.startswith("New") else 3)
+            for n, name in enumerate(changed, start=2)
+        ],
     )
 
     assert [(h.exists_as.content[0], h.row.content[0]) for h in merged.held] == [
@@ -132,8 +141,12 @@ def test_the_same_cells_under_other_options_are_held() -> None:
 
 
 @pytest.mark.case("P63")
-@pytest.mark.parametrize(("replaced", "another"), [(10, False), (50, False), (90, False), (95, True)])
-def test_a_file_is_another_one_where_over_90_percent_is_gone_and_new(replaced: int, another: bool) -> None:
+@pytest.mark.parametrize(
+    ("replaced", "another"), [(10, False), (50, False), (90, False), (95, True)]
+)
+def test_a_file_is_another_one_where_over_90_percent_is_gone_and_new(
+    replaced: int, another: bool
+) -> None:
     """As many rows are replaced by new ones; what is left says which file it is."""
     created = [entry(n, f"Old {n}") for n in range(100)]
     rows = [row(n, f"New {n}" if n < replaced else f"Old {n}") for n in range(100)]
@@ -149,13 +162,17 @@ def test_a_file_cut_down_or_grown_is_the_same_file() -> None:
 
     assert not is_another_file(created, [row(2, "Old 99")])
     assert not is_another_file(created[:2], [row(n, f"Old {n}") for n in range(100)])
-    with_a_column = [row(n, f"Old {n}")._replace(cells=("", f"Old {n}", "3", "")) for n in range(100)]
+    with_a_column = [
+        row(n, f"Old {n}")._replace(cells=("", f"Old {n}", "3", "")) for n in range(100)
+    ]
     assert not is_another_file(created, with_a_column)
 
 
 def test_a_whole_new_file_under_an_old_name_is_compared_in_no_time() -> None:
     """50,000 rows against 50,000 created ones: none is an edit of another."""
-    merged = merge([entry(n, f"Old {n}") for n in range(50_000)], [row(n, f"New {n}") for n in range(50_000)])
+    merged = merge(
+        [entry(n, f"Old {n}") for n in range(50_000)], [row(n, f"New {n}") for n in range(50_000)]
+    )
 
     assert (len(merged.held), len(merged.new), len(merged.removed)) == (0, 50_000, 50_000)
 
@@ -192,4 +209,6 @@ def test_a_row_of_a_rejects_file_that_equals_another_created_row_is_another_anim
 
 def test_a_removed_row_is_named() -> None:
     """It exists in the service all the same."""
-    assert [e.number for e in merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia")]).removed] == [2]
+    assert [
+        e.number for e in merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia")]).removed
+    ] == [2]

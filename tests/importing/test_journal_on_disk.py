@@ -1,4 +1,6 @@
-"""What the journal on disk allows: which state follows which, all or none, and nothing after its end."""
+"""
+What the journal on disk allows: which state follows which, all or none, and nothing after its end.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def test_only_a_state_that_follows_is_taken_and_of_several_rows_all_or_none(tmp_
         journal.transition([(rex, Outcome("sending"))], now=1.0)
 
         with pytest.raises(JournalError, match="row 3 .* is unsent and cannot become created"):
-            journal.transition([(rex, Outcome("created", 1)), (mia, Outcome("created", 2))], now=2.0)
+            journal.transition(
+                [(rex, Outcome("created", 1)), (mia, Outcome("created", 2))], now=2.0
+            )
 
         assert states(journal) == ["sending", "unsent"]
 
@@ -52,7 +56,10 @@ def test_an_answer_that_comes_after_the_end_of_a_run_changes_nothing(tmp_path: P
     with pytest.raises(JournalError, match="is closed"):
         journal.add_rows(merge([], ROWS), now=3.0)
 
-    assert [entry.state for entry in read_entries(tmp_path, target(tmp_path))] == ["unknown", "unsent"]
+    assert [entry.state for entry in read_entries(tmp_path, target(tmp_path))] == [
+        "unknown",
+        "unsent",
+    ]
 
 
 def test_a_journal_of_another_place_is_refused(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ NAMES = st.sampled_from(["Rex", "Mia", "Max"])
 CONTENTS = st.lists(
     st.tuples(NAMES, st.integers(1, 2), st.sampled_from([None, "sold"])), min_size=1, max_size=8
 )
-# what becomes of a row that is sent, and where the process dies while it is: before the intent is durable,
-# after it, after the bytes left, after the answer came
+# what becomes of a row that is sent, and where the process dies while it is: before the intent is
+# durable, after it, after the bytes left, after the answer came
 ANSWERS = st.lists(
     st.sampled_from(["created", "rejected", "lost before", "lost after", "refused 429"]),
     min_size=1,
@@ -85,7 +85,10 @@ class World:
 @settings(max_examples=60, deadline=None)
 @pytest.mark.case("P32", "P34")
 def test_whatever_dies_on_the_way_each_row_has_one_state(
-    contents: list[tuple[str, int, str | None]], answers: list[str], deaths: list[int | None], order: object
+    contents: list[tuple[str, int, str | None]],
+    answers: list[str],
+    deaths: list[int | None],
+    order: object,
 ) -> None:
     """Runs die at random places, the file is re-sorted between them: no double, no loss."""
     world = World(answers, deaths)
@@ -113,7 +116,9 @@ RECONCILE_AFTER_S = 60.0
 
 
 class Clerk:
-    """A service seen through lost replies and late commits, a staff that adds animals, and a clock."""
+    """
+    A service seen through lost replies and late commits, a staff that adds animals, and a clock.
+    """
 
     def __init__(self, rng: random.Random, contents: list[PetValues], *, others: float) -> None:
         self.rng, self.contents, self.others = rng, contents, others
@@ -136,7 +141,9 @@ class Clerk:
 
     def create(self, content: PetValues) -> int | None:
         """Commit now, up to a minute later, or never; answer, or lose the answer."""
-        answer = self.rng.choice(["answered", "answered", "lost after", "lost before", "lost, late"])
+        answer = self.rng.choice(
+            ["answered", "answered", "lost after", "lost before", "lost, late"]
+        )
         if answer == "lost before":
             return None
         self.ours[content] += 1
@@ -145,7 +152,9 @@ class Clerk:
         return pet_id if answer == "answered" else None
 
     def list_inventory(self) -> list[tuple[int, PetValues]]:
-        return [(pet_id, content) for pet_id, (content, at) in self.animals.items() if at <= self.now]
+        return [
+            (pet_id, content) for pet_id, (content, at) in self.animals.items() if at <= self.now
+        ]
 
 
 def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
@@ -177,7 +186,9 @@ def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
         if lost:
             clerk.now = max(clerk.now, max(e.changed_at for e in lost) + RECONCILE_AFTER_S)
             owned = {e.pet_id for e in journal.entries() if e.pet_id is not None}
-            outcomes = find_outcomes(lost, clerk.list_inventory(), baseline=journal.baseline, owned=owned)
+            outcomes = find_outcomes(
+                lost, clerk.list_inventory(), baseline=journal.baseline, owned=owned
+            )
             may_die()
             journal.transition(outcomes, now=clerk.now)
 
@@ -193,7 +204,9 @@ def one_run(folder: Path, clerk: Clerk, rows: list[Row], deaths: float) -> None:
 def test_reconciling_neither_doubles_nor_loses(
     contents: list[PetValues], seed: int, deaths: float, others: float
 ) -> None:
-    """Deaths, lost replies, late commits, other programs: ambiguous only beside their or equal rows."""
+    """
+    Deaths, lost replies, late commits, other programs: ambiguous only beside their or equal rows.
+    """
     rng = random.Random(seed)
     clerk = Clerk(rng, contents, others=others)
     for content in rng.sample(contents, len(contents) // 2):  # some exist before
@@ -204,7 +217,9 @@ def test_reconciling_neither_doubles_nor_loses(
             rng.shuffle(contents)
             with suppress(Death):
                 one_run(folder, clerk, rows_of(contents), deaths if attempt < 20 else 0.0)
-        with open_journal(folder, Target("sandbox", "http://x/v1", folder / "pets.csv"), now=0.0) as journal:
+        with open_journal(
+            folder, Target("sandbox", "http://x/v1", folder / "pets.csv"), now=0.0
+        ) as journal:
             entries = journal.entries()
 
     assert Counter(entry.content for entry in entries) == Counter(contents)
@@ -222,7 +237,9 @@ def test_reconciling_neither_doubles_nor_loses(
         content[:2] in met or alike[content[:2]] > 1 for content in doubted
     )  # another's, or an equal row
     wanted = Counter(contents)
-    assert all(clerk.ours[c] == n for c, n in wanted.items() if c[:2] not in met and c not in doubted)
+    assert all(
+        clerk.ours[c] == n for c, n in wanted.items() if c[:2] not in met and c not in doubted
+    )
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)

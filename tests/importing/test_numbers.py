@@ -23,11 +23,17 @@ TYPED = ["9007199254740992", "9007199254740993", "-9007199254740993", "1e300"]
 
 def rules(table: Table) -> list[str]:
     """Return what is wrong with each row, "" where nothing is."""
-    return ["" if isinstance(row, Row) else row.problems[0].rule for row in table.rows() if row is not None]
+    return [
+        "" if isinstance(row, Row) else row.problems[0].rule
+        for row in table.rows()
+        if row is not None
+    ]
 
 
 def xlsx(path: Path, numbers: list[str]) -> Path:
-    """Write a workbook whose cells hold the digits as a person typed them, which no double can hold."""
+    """
+    Write a workbook whose cells hold the digits as a person typed them, which no double can hold.
+    """
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet()
         sheet.write_row(0, 0, ["name", "categoryId"])
@@ -37,7 +43,9 @@ def xlsx(path: Path, numbers: list[str]) -> Path:
         parts = {part: book.read(part) for part in book.namelist()}
     for at, number in enumerate(numbers, start=1):
         sheet1 = parts["xl/worksheets/sheet1.xml"]
-        parts["xl/worksheets/sheet1.xml"] = sheet1.replace(f"{700_000 + at}".encode(), number.encode())
+        parts["xl/worksheets/sheet1.xml"] = sheet1.replace(
+            f"{700_000 + at}".encode(), number.encode()
+        )
     with zipfile.ZipFile(path, "w") as book:
         for part, content in parts.items():
             book.writestr(part, content)
@@ -47,7 +55,9 @@ def xlsx(path: Path, numbers: list[str]) -> Path:
 def ods(path: Path, cells: list[str]) -> Path:
     """Write an .ods file with the name Rex and one cell a row, given as its attributes."""
     space = "urn:oasis:names:tc:opendocument:xmlns"
-    rows = [("name", 'office:value-type="string"', "categoryId")] + [("Rex", cell, "1") for cell in cells]
+    rows = [("name", 'office:value-type="string"', "categoryId")] + [
+        ("Rex", cell, "1") for cell in cells
+    ]
     body = "".join(
         f'<table:table-row><table:table-cell office:value-type="string"><text:p>{name}</text:p>'
         f"</table:table-cell><table:table-cell {cell}><text:p>{text}</text:p></table:table-cell>"
@@ -79,7 +89,8 @@ def test_every_number_of_a_workbook_from_two_to_the_53_on_is_a_problem(tmp_path:
 
 @pytest.mark.case("P48")
 @pytest.mark.parametrize(
-    ("dtype", "bits"), [("float64", 53), ("Float64", 53), ("float32", 24), ("Float32", 24), ("float16", 11)]
+    ("dtype", "bits"),
+    [("float64", 53), ("Float64", 53), ("float32", 24), ("Float32", 24), ("float16", 11)],
 )
 def test_a_float_column_of_a_frame_is_exact_only_below_its_precision(dtype: str, bits: int) -> None:
     """A float32 cannot tell 16777217 from 16777216, though both are far below 2^53."""
@@ -98,9 +109,17 @@ def test_a_float_column_of_a_frame_is_exact_only_below_its_precision(dtype: str,
 @pytest.mark.case("P48")
 def test_numbers_of_any_type_in_a_column_of_objects_are_exact_or_a_problem() -> None:
     """Integers and decimals are exact whatever their size; a fraction is none."""
-    values: list[Any] = [2**53 + 1, np.int64(2**53 + 1), Decimal(2**53 + 1), Decimal("7.0"), 2.0**53]
+    values: list[Any] = [
+        2**53 + 1,
+        np.int64(2**53 + 1),
+        Decimal(2**53 + 1),
+        Decimal("7.0"),
+        2.0**53,
+    ]
     values += [np.float32(2**24), Decimal("3.00000000000000000001"), float("inf"), 10**5_000, 2**64]
-    table = read_table(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
+    table = read_table(
+        pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")})
+    )
 
     found = [
         row.content.category_id if isinstance(row, Row) else row.problems[0].rule
@@ -141,7 +160,9 @@ def test_a_decimal_of_text_from_two_to_the_53_on_was_a_double_once(typed: str) -
         'office:value-type="boolean" office:boolean-value="1"',  # as Spout wrote it
     ],
 )
-def test_a_boolean_of_an_ods_file_is_a_boolean_however_it_was_written(tmp_path: Path, cell: str) -> None:
+def test_a_boolean_of_an_ods_file_is_a_boolean_however_it_was_written(
+    tmp_path: Path, cell: str
+) -> None:
     """Not the number 1, of which a category or a name would be made."""
     (row,) = read_table(ods(tmp_path / "p.ods", [cell])).rows()
 
@@ -151,7 +172,8 @@ def test_a_boolean_of_an_ods_file_is_a_boolean_however_it_was_written(tmp_path: 
 
 @pytest.mark.case("P51")
 @pytest.mark.parametrize(
-    "cell", ['office:value-type="boolean" office:value=""', 'office:value-type="boolean" office:value="0"']
+    "cell",
+    ['office:value-type="boolean" office:value=""', 'office:value-type="boolean" office:value="0"'],
 )
 def test_a_false_of_an_ods_file_is_a_boolean_too(tmp_path: Path, cell: str) -> None:
     """PHPExcel writes it as nothing: it made the whole file unreadable."""

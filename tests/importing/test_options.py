@@ -26,9 +26,16 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("mapping", "columns"), ("drop_twins", "drop_duplicates"), ("known", "existing"), ("leave", "reserve")],
+    [
+        ("mapping", "columns"),
+        ("drop_twins", "drop_duplicates"),
+        ("known", "existing"),
+        ("leave", "reserve"),
+    ],
 )
-def test_an_option_of_0_1_is_refused_with_its_new_name(sandbox: Sandbox, old: str, new: str) -> None:
+def test_an_option_of_0_1_is_refused_with_its_new_name(
+    sandbox: Sandbox, old: str, new: str
+) -> None:
     """Whoever upgrades reads what to type."""
     call: Any = sandbox.store.import_pets
 

@@ -1,4 +1,7 @@
-"""Whatever options a file is read with: a recipe reads it in the same way, and no row is created twice."""
+"""
+Whatever options a file is read with: a recipe reads it in the same way, and no row is created
+twice.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +51,17 @@ ROWS = st.lists(
     min_size=1,
     max_size=8,
 )
-NUMBERS = itertools.count(1)  # each row of all files has one of its own, in its name and in its note
+NUMBERS = itertools.count(
+    1
+)  # each row of all files has one of its own, in its name and in its note
 RELAXED = settings(
     max_examples=30,
     deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # each example is an import: shrinking takes hours
+    phases=[
+        Phase.explicit,
+        Phase.reuse,
+        Phase.generate,
+    ],  # each example is an import: shrinking takes hours
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
@@ -65,7 +74,9 @@ def box() -> Iterator[Sandbox]:
 
 def _written(folder: Path, rows: list[tuple[str, str, str]]) -> Path:
     path = folder / f"{next(NUMBERS)}.csv"
-    numbered = [(name % n, category, status, f"note {n}") for n, (name, category, status) in _numbered(rows)]
+    numbered = [
+        (name % n, category, status, f"note {n}") for n, (name, category, status) in _numbered(rows)
+    ]
     lines = ["Tier;Art;Stand;Note", *(";".join(row) for row in numbered)]
     path.write_bytes("\n".join(lines).encode("cp1252"))
     return path
@@ -80,7 +91,9 @@ def _numbered(rows: list[tuple[str, str, str]]) -> list[tuple[int, tuple[str, st
 def test_a_recipe_gives_the_same_rows(
     box: Sandbox, tmp_path: Path, rows: list[tuple[str, str, str]], options: dict[str, Any]
 ) -> None:
-    """As a file, and as the ID of the import: the same rows, problems, and values read differently."""
+    """
+    As a file, and as the ID of the import: the same rows, problems, and values read differently.
+    """
     path = _written(tmp_path, rows)
     asked = box.store.preview_import(path, **options)
     write_recipe(tmp_path / "its.toml", asked.options.recipe_entries)
@@ -98,7 +111,10 @@ def test_a_recipe_gives_the_same_rows(
 def test_other_options_never_create_a_row_again(
     box: Sandbox, tmp_path: Path, rows: list[tuple[str, str, str]], choices: list[dict[str, Any]]
 ) -> None:
-    """A row that is created keeps its animal, whatever it is read as later; or the whole file is refused."""
+    """
+    A row that is created keeps its animal, whatever it is read as later; or the whole file is
+    refused.
+    """
     path = _written(tmp_path, rows)
     for options in choices:
         with suppress(SheetError):

@@ -1,4 +1,6 @@
-"""The progress of an import on a terminal of 120 columns: where it begins, and what a wait shows."""
+"""
+The progress of an import on a terminal of 120 columns: where it begins, and what a wait shows.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,16 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of i
 
 @pytest.fixture
 def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Four of 12 rows are created before; then one answer is lost, and the import waits for a second."""
+    """
+    Four of 12 rows are created before; then one answer is lost, and the import waits for a second.
+    """
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1")
     rows = "".join(f"Animal {n},{n}\n" for n in range(12))
     (tmp_path / "pets.csv").write_text(f"name,categoryId\n{rows}")
-    faults = [Fault("drop_after", method="POST", at=(8,)), Fault("slow", method="POST", seconds=0.05)]
+    faults = [
+        Fault("drop_after", method="POST", at=(8,)),
+        Fault("slow", method="POST", seconds=0.05),
+    ]
     with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:
         run("import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path)
         code, shown = on_a_terminal("import", "pets.csv", box=box, cwd=tmp_path, answers="y\n")
@@ -45,7 +52,9 @@ def test_the_bar_of_an_import_reads_well(shown: str) -> None:
     waiting = [frame for frame in drawn if "waits until 20" in frame]
     assert waiting
     assert all(len(re.findall(r"[█▏▎▍▌▋▊▉ ]", frame.split("|")[1])) >= 40 for frame in waiting)
-    reason = r"Waiting until 20.* UTC: a listing that shows what became of 1 row whose answer was lost\."
+    reason = (
+        r"Waiting until 20.* UTC: a listing that shows what became of 1 row whose answer was lost\."
+    )
     assert len(re.findall(reason, after)) == 1
     assert "waits" not in drawn[-1]
 

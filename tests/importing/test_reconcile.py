@@ -75,7 +75,9 @@ def test_an_animal_that_the_answer_named_is_the_candidate_whatever_its_values() 
     """The service answered with 9, a Max: it may be the row; once it is gone, the row is unsent."""
     row = Entry(MIA, 0, 2, "unknown", (), candidates=(9,))
 
-    assert one(find_outcomes([row], [(9, ("Max", 4, None))], baseline=(), owned=())).candidates == (9,)
+    assert one(find_outcomes([row], [(9, ("Max", 4, None))], baseline=(), owned=())).candidates == (
+        9,
+    )
     assert one(find_outcomes([row], [(1, REX)], baseline=(), owned=())) == UNSENT
 
 
@@ -83,7 +85,9 @@ def test_fewer_animals_than_equal_unknown_rows_are_ambiguous() -> None:
     """One of two exists: sending one again would be right only if nobody else has added one."""
     outcomes = find_outcomes([lost(MIA, 0), lost(MIA, 1)], [(7, MIA)], baseline=(), owned=())
 
-    assert [(outcome.state, outcome.candidates) for _, outcome in outcomes] == [("unknown", (7,))] * 2
+    assert [(outcome.state, outcome.candidates) for _, outcome in outcomes] == [
+        ("unknown", (7,))
+    ] * 2
 
 
 def test_without_a_baseline_a_row_that_is_not_there_is_still_unsent() -> None:

@@ -23,7 +23,9 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
     """Fixed there, then fixed in the original too: each row is created once."""
     path = tmp_path / "pets.csv"
     path.write_bytes(
-        "name;categoryId;status;note\r\nRex;3;sold;a\r\n=Mia;cats;;b\r\nMax;4;gone;c\r\n".encode("utf-8-sig")
+        "name;categoryId;status;note\r\nRex;3;sold;a\r\n=Mia;cats;;b\r\nMax;4;gone;c\r\n".encode(
+            "utf-8-sig"
+        )
     )
     first = fast.store.import_pets(path, allow_bad=True)
     rejects = tmp_path / "pets.sandbox.rejected.csv"
@@ -48,15 +50,23 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
 
 @pytest.mark.case("P41", "P43")
 def test_a_workbook_goes_and_comes_back_as_a_workbook(fast: Sandbox, tmp_path: Path) -> None:
-    """Created and rejected rows in .xlsx files, every cell the same text; the fixed rejects go once."""
+    """
+    Created and rejected rows in .xlsx files, every cell the same text; the fixed rejects go once.
+    """
     path = tmp_path / "pets.xlsx"
-    write_xlsx(path, ["name", "categoryId", "note"], [["=Rex", "3", "007"], ["Mia", "cats", "=1+1"]])
+    write_xlsx(
+        path, ["name", "categoryId", "note"], [["=Rex", "3", "007"], ["Mia", "cats", "=1+1"]]
+    )
     first = fast.store.import_pets(path)
     created = (
-        CalamineWorkbook.from_path(tmp_path / "pets.sandbox.created.xlsx").get_sheet_by_index(0).to_python()
+        CalamineWorkbook.from_path(tmp_path / "pets.sandbox.created.xlsx")
+        .get_sheet_by_index(0)
+        .to_python()
     )
     rejects = (
-        CalamineWorkbook.from_path(tmp_path / "pets.sandbox.rejected.xlsx").get_sheet_by_index(0).to_python()
+        CalamineWorkbook.from_path(tmp_path / "pets.sandbox.rejected.xlsx")
+        .get_sheet_by_index(0)
+        .to_python()
     )
 
     assert created == [["name", "categoryId", "note", "id"], ["=Rex", "3", "007", "1"]]
@@ -70,7 +80,9 @@ def test_a_workbook_goes_and_comes_back_as_a_workbook(fast: Sandbox, tmp_path: P
 
 @pytest.mark.case("P41")
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
-def test_an_untouched_rejects_file_sends_nothing(fast: Sandbox, tmp_path: Path, ending: str) -> None:
+def test_an_untouched_rejects_file_sends_nothing(
+    fast: Sandbox, tmp_path: Path, ending: str
+) -> None:
     """Its rows stay rejected; the last column says why, and a workbook shows the cells as well."""
     header, rows = ["name", "categoryId", "status"], [["Rex", "3", "sold"], ["Mia", "cats", "gone"]]
     path = tmp_path / f"pets.{ending}"
@@ -89,7 +101,11 @@ def test_an_untouched_rejects_file_sends_nothing(fast: Sandbox, tmp_path: Path, 
             notes, sheet = (
                 book.read(f"xl/{name}.xml").decode() for name in ("comments1", "worksheets/sheet1")
             )
-        assert ['ref="B2"' in notes, 'ref="C2"' in notes, 'ref="A2"' in notes] == [True, True, False]
+        assert ['ref="B2"' in notes, 'ref="C2"' in notes, 'ref="A2"' in notes] == [
+            True,
+            True,
+            False,
+        ]
         assert "is a name, not an id" in notes
         assert "available,pending,sold" in sheet
 
@@ -98,7 +114,10 @@ def test_an_untouched_rejects_file_sends_nothing(fast: Sandbox, tmp_path: Path, 
 def test_a_date_in_a_name_is_no_name_in_the_rejects_file_either(
     fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was no text stays none in a workbook, and is left out of CSV: unfixed, it is rejected again."""
+    """
+    What was no text stays none in a workbook, and is left out of CSV: unfixed, it is rejected
+    again.
+    """
     monkeypatch.chdir(tmp_path)
     born = datetime.datetime(2024, 5, 1)
     frame = pd.DataFrame({"name": ["Rex", born], "categoryId": [3, 2**53 + 2]}, dtype="object")

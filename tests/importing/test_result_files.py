@@ -44,11 +44,18 @@ def test_cells_keep_the_titles_under_which_they_were_read(box: Sandbox, tmp_path
     result = box.store.import_pets(path)
 
     created = result.files[0].read_text().splitlines()
-    assert created == ["name,age,categoryId,note,note,id", "Rex,,3,a,b,1", "Mia,7,4,e,,2", "Max,8,5,f,,3"]
+    assert created == [
+        "name,age,categoryId,note,note,id",
+        "Rex,,3,a,b,1",
+        "Mia,7,4,e,,2",
+        "Max,8,5,f,,3",
+    ]
 
 
 @pytest.mark.case("P70")
-def test_rows_of_version_0_1_without_titles_keep_the_id_in_its_column(box: Sandbox, tmp_path: Path) -> None:
+def test_rows_of_version_0_1_without_titles_keep_the_id_in_its_column(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """Its journals hold cells alone: they stand from the left, and the id under `id`."""
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId\nRex,3\nMia,4\n")
@@ -61,7 +68,9 @@ def test_rows_of_version_0_1_without_titles_keep_the_id_in_its_column(box: Sandb
 
     result = box.store.import_pets(path)
 
-    assert [(row["name"], row["categoryId"], row["note"], row["id"]) for row in rows_of(result.files[0])] == [
+    assert [
+        (row["name"], row["categoryId"], row["note"], row["id"]) for row in rows_of(result.files[0])
+    ] == [
         ("Rex", "3", "", "1"),
         ("Mia", "4", "new", "2"),
     ]
@@ -71,7 +80,9 @@ BAD = "name,categoryId\nRex,3\nMia,cats\nMax,dogs\nTom,4\nEli,5\n"
 
 
 @pytest.mark.case("P70")
-def test_a_corrected_rejects_file_survives_two_runs_of_the_first_file(box: Sandbox, tmp_path: Path) -> None:
+def test_a_corrected_rejects_file_survives_two_runs_of_the_first_file(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """The new one gets a number, and is ours to replace; the corrected one is imported once."""
     path = tmp_path / "pets.csv"
     path.write_text(BAD)
@@ -99,7 +110,9 @@ def test_a_corrected_rejects_file_survives_two_runs_of_the_first_file(box: Sandb
 
 
 @pytest.mark.case("P70")
-def test_a_created_file_that_a_person_changed_is_left_alone_too(box: Sandbox, tmp_path: Path) -> None:
+def test_a_created_file_that_a_person_changed_is_left_alone_too(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """Notes written into it are theirs; an unchanged file is replaced."""
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId\nRex,3\n")
@@ -140,11 +153,15 @@ def test_without_rejects_there_is_no_rejects_file(box: Sandbox, tmp_path: Path) 
 
 @pytest.mark.case("P70")
 def test_the_input_is_never_written_over(box: Sandbox, tmp_path: Path) -> None:
-    """A rejects file that is imported as it is keeps its rows: some may still wait for the next day."""
+    """
+    A rejects file that is imported as it is keeps its rows: some may still wait for the next day.
+    """
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId\nRex,3\nMia,4\n")
     refusal = reply(400, b'{"code":"invalid_body","message":"no","status":400}')
-    with FaultProxy(box.base_url, lambda method, n: refusal if method == "POST" else "pass") as proxy:
+    with FaultProxy(
+        box.base_url, lambda method, n: refusal if method == "POST" else "pass"
+    ) as proxy:
         store = box.connect(base_url=proxy.base_url)
         store.import_pets(path)
         rejects = tmp_path / "pets.sandbox.rejected.csv"
@@ -158,8 +175,13 @@ def test_the_input_is_never_written_over(box: Sandbox, tmp_path: Path) -> None:
 
 
 @pytest.mark.case("P70")
-def test_a_result_file_that_cannot_be_written_is_said_after_the_sending(box: Sandbox, tmp_path: Path) -> None:
-    """A folder is in its place: every row is sent, the result names the file, and the next run writes it."""
+def test_a_result_file_that_cannot_be_written_is_said_after_the_sending(
+    box: Sandbox, tmp_path: Path
+) -> None:
+    """
+    A folder is in its place: every row is sent, the result names the file, and the next run writes
+    it.
+    """
     path = tmp_path / "pets.csv"
     path.write_text(BAD)
     blocked = tmp_path / "pets.sandbox.created.csv"
@@ -214,13 +236,18 @@ def test_the_folder_is_tried_before_the_first_request(box: Sandbox) -> None:
         )
         locked.chmod(0o755)
 
-    assert "refused: the result files of pets.csv can be written neither beside it" in done.stdout, done
+    assert (
+        "refused: the result files of pets.csv can be written neither beside it" in done.stdout
+    ), done
     assert len(box.traffic()) == 0
 
 
 @pytest.mark.case("P70")
 def test_a_reason_longer_than_a_cell_of_a_workbook_is_cut(box: Sandbox, tmp_path: Path) -> None:
-    """The service refuses with 40,000 characters: the workbook is written, and the result holds them all."""
+    """
+    The service refuses with 40,000 characters: the workbook is written, and the result holds them
+    all.
+    """
     path = tmp_path / "pets.xlsx"
     write_xlsx(path, ["name", "categoryId"], [["Rex", "3"], ["Mia", "4"]])
     body = json.dumps({"code": "no", "message": "x" * 40_000, "status": 400}).encode()
@@ -231,7 +258,9 @@ def test_a_reason_longer_than_a_cell_of_a_workbook_is_cut(box: Sandbox, tmp_path
         result = store.import_pets(path)
 
     assert (result.created, result.rejected, result.not_written) == (1, 1, ())
-    rejects = CalamineWorkbook.from_path(tmp_path / "pets.sandbox.rejected.xlsx").get_sheet_by_index(0)
+    rejects = CalamineWorkbook.from_path(
+        tmp_path / "pets.sandbox.rejected.xlsx"
+    ).get_sheet_by_index(0)
     reason = rejects.to_python()[1][-1]
     assert (len(reason), reason[-1]) == (32_767, "…")
     assert max(result.frame["detail"].str.len()) > 40_000

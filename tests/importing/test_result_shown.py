@@ -10,7 +10,9 @@ from petstore_tools import Sandbox
 from petstore_tools.importing.send import Progress
 
 
-def test_rejected_rows_are_shown_as_typed_and_files_are_named(fast: Sandbox, tmp_path: Path) -> None:
+def test_rejected_rows_are_shown_as_typed_and_files_are_named(
+    fast: Sandbox, tmp_path: Path
+) -> None:
     """Name, category and status of a row with problems; the HTML names the result files."""
     path = tmp_path / "pets.csv"
     path.write_text("status,name,categoryId\nsold,Rex,3\ngone,Mia,cats\n")

@@ -26,7 +26,20 @@ def read_cells(number: int, cells: list[str]) -> Row | list[RowProblem] | None:
 @pytest.mark.case("P47")
 @pytest.mark.parametrize(
     "name",
-    ["NA", "null", "None", "nan", "TRUE", "007", "1e5", "=A1", "  Rex ", "\xa0Rex\xa0", "🐕", "x" * 10_000],
+    [
+        "NA",
+        "null",
+        "None",
+        "nan",
+        "TRUE",
+        "007",
+        "1e5",
+        "=A1",
+        "  Rex ",
+        "\xa0Rex\xa0",
+        "🐕",
+        "x" * 10_000,
+    ],
 )
 def test_a_name_is_sent_as_typed(name: str) -> None:
     """No name is a missing value, a number, a formula or too long; spaces stay."""
@@ -38,7 +51,15 @@ def test_a_name_is_sent_as_typed(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "value"),
-    [("7", 7), (" 7 ", 7), ("7.0", 7), ("-1", -1), ("007", 7), ("9007199254740993", 2**53 + 1), ("\xa07", 7)],
+    [
+        ("7", 7),
+        (" 7 ", 7),
+        ("7.0", 7),
+        ("-1", -1),
+        ("007", 7),
+        ("9007199254740993", 2**53 + 1),
+        ("\xa07", 7),
+    ],
 )
 @pytest.mark.case("P48")
 def test_whole_numbers_are_read_exactly(cell: str, value: int) -> None:
@@ -80,7 +101,9 @@ def test_what_is_no_whole_number_is_named_and_never_rounded(cell: str, rule: str
     ("cell", "status"), [("", None), ("  ", None), ("SOLD ", "sold"), ("Available", "available")]
 )
 @pytest.mark.case("P49")
-def test_a_status_is_matched_without_case_and_spaces_and_may_be_empty(cell: str, status: str | None) -> None:
+def test_a_status_is_matched_without_case_and_spaces_and_may_be_empty(
+    cell: str, status: str | None
+) -> None:
     """An empty cell means that the field is not sent (§2.1)."""
     row = read(status=cell)
 
@@ -94,7 +117,9 @@ def test_a_status_read_differently_is_told() -> None:
 
     rows = [
         row
-        for row in read_rows([(number, ["Rex", "3", "SOLD "]) for number in (2, 3)], COLUMNS, matcher)
+        for row in read_rows(
+            [(number, ["Rex", "3", "SOLD "]) for number in (2, 3)], COLUMNS, matcher
+        )
         if isinstance(row, Row)
     ]
 
@@ -103,9 +128,20 @@ def test_a_status_read_differently_is_told() -> None:
 
 
 def test_each_distinct_cell_is_listed_once_with_its_count() -> None:
-    """The most frequent first; no cell that is read as typed, and none of a row that is not sent."""
-    matcher = Matcher(ValueRules(categories={3: "Dogs", 8: "Fish", 9: "fish"}, defaults={"status": "sold"}))
-    cells = [("Dogs", "SOLD"), ("dogs", ""), ("Dogs", ""), ("3", ""), ("Fish", "SOLD"), ("none", "")]
+    """
+    The most frequent first; no cell that is read as typed, and none of a row that is not sent.
+    """
+    matcher = Matcher(
+        ValueRules(categories={3: "Dogs", 8: "Fish", 9: "fish"}, defaults={"status": "sold"})
+    )
+    cells = [
+        ("Dogs", "SOLD"),
+        ("dogs", ""),
+        ("Dogs", ""),
+        ("3", ""),
+        ("Fish", "SOLD"),
+        ("none", ""),
+    ]
     records = [(number, ["Rex", *typed]) for number, typed in enumerate(cells, start=2)]
 
     rows = [row for row in read_rows(records, COLUMNS, matcher) if isinstance(row, Row)]

@@ -47,7 +47,10 @@ def _written(folder: Path) -> Path:
 
 
 def test_the_command_line_names_the_command_and_it_works(box: Sandbox, tmp_path: Path) -> None:
-    """The titles alone do not tell the columns; the command that is named reads the file, also elsewhere."""
+    """
+    The titles alone do not tell the columns; the command that is named reads the file, also
+    elsewhere.
+    """
     with box:
         _written(tmp_path)
         begun = run("import", "orders-may.csv", *CHOICES, "--yes", box=box, cwd=tmp_path)
@@ -73,7 +76,9 @@ def test_a_file_that_can_be_read_is_told_so_in_its_preview(box: Sandbox, tmp_pat
     with box:
         (tmp_path / "may.csv").write_text("name;categoryId;status\nRex;1;verkauft\n")
         (tmp_path / "june.csv").write_text("name;categoryId;status\nTom;1;verkauft\n")
-        begun = box.store.import_pets(tmp_path / "may.csv", statuses={"verkauft": "sold"}, progress=False)
+        begun = box.store.import_pets(
+            tmp_path / "may.csv", statuses={"verkauft": "sold"}, progress=False
+        )
 
         note = box.store.preview_import(tmp_path / "june.csv").notes[0]
         assert note.startswith("This header equals that of may.csv, imported on ")
@@ -103,7 +108,9 @@ def test_in_python_the_refusal_names_the_argument(box: Sandbox, tmp_path: Path) 
         _written(tmp_path)
         begun = box.store.import_pets(tmp_path / "orders-may.csv", **READING, progress=False)  # type: ignore[arg-type]
 
-        with pytest.raises(SheetError, match=f'To use the same choices: recipe="{begun.journal}"') as error:
+        with pytest.raises(
+            SheetError, match=f'To use the same choices: recipe="{begun.journal}"'
+        ) as error:
             box.store.preview_import(tmp_path / "orders june.csv")
         assert error.value.proposals
         june = box.store.preview_import(
@@ -122,7 +129,10 @@ def test_standard_input_is_told_so_with_its_name(box: Sandbox, tmp_path: Path) -
 
         refused = run("import", "-", "--name", "june", box=box, cwd=tmp_path, stdin=JUNE)
 
-        assert "To use the same choices: petstore-tools import - --name june --recipe " in refused.stderr
+        assert (
+            "To use the same choices: petstore-tools import - --name june --recipe "
+            in refused.stderr
+        )
 
 
 def test_the_sheet_of_an_earlier_workbook_is_not_taken_over(box: Sandbox, tmp_path: Path) -> None:
@@ -145,10 +155,19 @@ def test_the_sheet_of_an_earlier_workbook_is_not_taken_over(box: Sandbox, tmp_pa
 
 
 @pytest.mark.parametrize("ending", [".csv", ".xlsx"])
-def test_a_rejects_file_is_read_as_its_import_was(box: Sandbox, tmp_path: Path, ending: str) -> None:
-    """Corrected row by row, without a choice made again, and however few of its rows are right by now."""
+def test_a_rejects_file_is_read_as_its_import_was(
+    box: Sandbox, tmp_path: Path, ending: str
+) -> None:
+    """
+    Corrected row by row, without a choice made again, and however few of its rows are right by now.
+    """
     animals = pd.DataFrame(
-        [("Rex", "Hund", "frei"), ("Mia", "Katz", "frei"), ("Tom", "Hunt", "weg"), ("Ida", "Ente", "frei")],
+        [
+            ("Rex", "Hund", "frei"),
+            ("Mia", "Katz", "frei"),
+            ("Tom", "Hunt", "weg"),
+            ("Ida", "Ente", "frei"),
+        ],
         columns=["Tier", "Art", "Stand"],
     )
     source = tmp_path / f"may{ending}"
@@ -182,7 +201,10 @@ def test_what_is_given_beside_a_recipe_is_added_to_it(box: Sandbox, tmp_path: Pa
         (tmp_path / "june.csv").write_text("Tier;Art;Stand;Lage\nTom;1;x;da\nUwe;1;x;verkauft\n")
 
         shown = box.store.preview_import(
-            tmp_path / "june.csv", recipe=kept, columns={"Lage": "status"}, statuses={"da": "pending"}
+            tmp_path / "june.csv",
+            recipe=kept,
+            columns={"Lage": "status"},
+            statuses={"da": "pending"},
         )
 
         assert [row.content.status for row in shown.good] == ["pending", "sold"]

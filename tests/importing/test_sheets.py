@@ -27,7 +27,11 @@ def test_encoding_delimiter_and_line_ending_are_found(
     tmp_path: Path, encoding: str, ending: str, delimiter: str
 ) -> None:
     """Whatever program saved it: the same animal, with or without a last newline."""
-    text = delimiter.join(["name", "categoryId", "status"]) + ending + delimiter.join(["Zoë", "3", "sold"])
+    text = (
+        delimiter.join(["name", "categoryId", "status"])
+        + ending
+        + delimiter.join(["Zoë", "3", "sold"])
+    )
 
     found = table(tmp_path, text.encode(encoding))
 
@@ -78,7 +82,9 @@ def test_a_refusal_is_about_the_likeliest_header(tmp_path: Path) -> None:
 
 @pytest.mark.case("P50")
 def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
-    """A guess about encoding, a header further down, columns that are not sent, a missing status."""
+    """
+    A guess about encoding, a header further down, columns that are not sent, a missing status.
+    """
     found = table(tmp_path, "Stock list\n\nname,categoryId,State\nZoë,3,sold\n".encode("cp1252"))
 
     assert found.notes == (
@@ -116,7 +122,9 @@ def test_line_separators_of_unicode_do_not_split_rows(tmp_path: Path) -> None:
     """U+2028 and a vertical tab are characters of a name."""
     found = table(tmp_path, "name,categoryId\nRex\u2028Max\x0b,2\n".encode())
 
-    assert [row.content.name for row in found.rows() if isinstance(row, Row)] == ["Rex\u2028Max\x0b"]
+    assert [row.content.name for row in found.rows() if isinstance(row, Row)] == [
+        "Rex\u2028Max\x0b"
+    ]
 
 
 def test_a_quote_that_is_never_closed_costs_one_row() -> None:
@@ -174,7 +182,11 @@ def test_every_written_cell_reads_back_to_the_same_text(tmp_path: Path) -> None:
     cells = ["a\nb", 'say "hi"', "x;y,z", "tab\t", "\u2028", " spaced ", "", "a\r\nb", "0012"]
 
     write_csv(
-        tmp_path / "out.csv", [str(n) for n in range(len(cells))], [cells], delimiter=";", line_ending="\r\n"
+        tmp_path / "out.csv",
+        [str(n) for n in range(len(cells))],
+        [cells],
+        delimiter=";",
+        line_ending="\r\n",
     )
 
     text = (tmp_path / "out.csv").read_bytes().decode()
@@ -182,7 +194,9 @@ def test_every_written_cell_reads_back_to_the_same_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.case("P54")
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_replaced_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dying before the move leaves the old file and no other."""
     path = tmp_path / "report.html"
     replace_file(path, b"old")
@@ -202,9 +216,18 @@ GOOD = ("Rex", 3, "sold")
 H = "name,categoryId,status\n"
 HOSTILE: dict[str, tuple[bytes, list[object]]] = {
     "short row": (f"{H}Rex,3,sold\nMia\nRex,3,sold\n".encode(), [GOOD, "has 1 cell ", GOOD]),
-    "short by a status": (f"{H}Rex,3,sold\nMia,4\nRex,3,sold\n".encode(), [GOOD, ("Mia", 4, None), GOOD]),
-    "long row": (f"{H}Rex,3,sold\nMia,4,sold,x\nRex,3,sold\n".encode(), [GOOD, "has 4 cells", GOOD]),
-    "trailing comma on every row": (b"name,categoryId,status,\nRex,3,sold,\nRex,3,sold,\n", [GOOD, GOOD]),
+    "short by a status": (
+        f"{H}Rex,3,sold\nMia,4\nRex,3,sold\n".encode(),
+        [GOOD, ("Mia", 4, None), GOOD],
+    ),
+    "long row": (
+        f"{H}Rex,3,sold\nMia,4,sold,x\nRex,3,sold\n".encode(),
+        [GOOD, "has 4 cells", GOOD],
+    ),
+    "trailing comma on every row": (
+        b"name,categoryId,status,\nRex,3,sold,\nRex,3,sold,\n",
+        [GOOD, GOOD],
+    ),
     "blank line inside": (f"{H}Rex,3,sold\n\nRex,3,sold\n".encode(), [GOOD, None, GOOD]),
     "BOM": (f"{H}Rex,3,sold\n".encode("utf-8-sig"), [GOOD]),
     "CRLF": (f"{H}Rex,3,sold\n".replace("\n", "\r\n").encode(), [GOOD]),
@@ -218,8 +241,14 @@ HOSTILE: dict[str, tuple[bytes, list[object]]] = {
     ),
     "bare quote in a name": (f'{H}Re"x,3,sold\n'.encode(), [('Re"x', 3, "sold")]),
     "NUL byte": (f"{H}Re\0x,3,sold\nRex,3,sold\n".encode(), ["NUL", GOOD]),
-    "newline inside quotes": (f'{H}"Re\nx",3,sold\nRex,3,sold\n'.encode(), [("Re\nx", 3, "sold"), GOOD]),
-    "names NA and None": (f"{H}NA,3,sold\nNone,3,sold\n".encode(), [("NA", 3, "sold"), ("None", 3, "sold")]),
+    "newline inside quotes": (
+        f'{H}"Re\nx",3,sold\nRex,3,sold\n'.encode(),
+        [("Re\nx", 3, "sold"), GOOD],
+    ),
+    "names NA and None": (
+        f"{H}NA,3,sold\nNone,3,sold\n".encode(),
+        [("NA", 3, "sold"), ("None", 3, "sold")],
+    ),
     "padded header": (b" name , categoryId , status \nRex,3,sold\n", [GOOD]),
     "columns in another order": (b"status,name,categoryId\nsold,Rex,3\n", [GOOD]),
     "header repeated in the middle": (

@@ -1,4 +1,7 @@
-"""What cannot be undone is shown before it is done: odd names, duplicates, hidden rows, guessed letters."""
+"""
+What cannot be undone is shown before it is done: odd names, duplicates, hidden rows, guessed
+letters.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,9 @@ def test_names_with_something_that_nobody_sees_are_named(sandbox: Sandbox, tmp_p
     """Of each kind how many, their rows, and the name as it is sent; also in the notebook."""
     names = [" Rex", "Mia ", "Max\u00a0II", "To\nm", "E\u200bli", "Zoë", "👩\u200d🔬", "A B"]
     path = tmp_path / "pets.csv"
-    path.write_text("name,categoryId\n" + "".join(f'"{name}",3\n' for name in names), encoding="utf-8")
+    path.write_text(
+        "name,categoryId\n" + "".join(f'"{name}",3\n' for name in names), encoding="utf-8"
+    )
 
     preview = sandbox.store.preview_import(path)
 
@@ -67,11 +72,15 @@ def test_many_are_counted_and_some_are_shown() -> None:
 def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, drop: bool) -> None:
     """Whether they are sent or dropped."""
     path = tmp_path / "pets.csv"
-    path.write_text("name,categoryId,status\nMia,4,\nRex,3,sold\nMia,4,\nRex,3,sold\nMia,4,\nTom,5,\n")
+    path.write_text(
+        "name,categoryId,status\nMia,4,\nRex,3,sold\nMia,4,\nRex,3,sold\nMia,4,\nTom,5,\n"
+    )
 
     preview = sandbox.store.preview_import(path, drop_duplicates=drop)
 
-    assert preview.notes[-1] == ("duplicates: rows 2, 4, 6 ('Mia', 4, no status); rows 3, 5 ('Rex', 3, sold)")
+    assert preview.notes[-1] == (
+        "duplicates: rows 2, 4, 6 ('Mia', 4, no status); rows 3, 5 ('Rex', 3, sold)"
+    )
     assert (preview.duplicates, preview.to_send) == (3, 3 if drop else 6)
 
 
@@ -80,7 +89,9 @@ def _with_hidden_rows(path: Path, hidden: list[int], rows: int = 8) -> Path:
         book.add_worksheet("Notes")
         sheet = book.add_worksheet("Pets & more")
         for number in range(rows):
-            sheet.write_row(number, 0, [f"Pet {number}", number] if number else ["name", "categoryId"])
+            sheet.write_row(
+                number, 0, [f"Pet {number}", number] if number else ["name", "categoryId"]
+            )
         for number in hidden:
             sheet.set_row(number - 1, None, None, {"hidden": True})
     return path
@@ -88,7 +99,10 @@ def _with_hidden_rows(path: Path, hidden: list[int], rows: int = 8) -> Path:
 
 @pytest.mark.case("P51")
 def test_hidden_rows_of_a_workbook_are_named(sandbox: Sandbox, tmp_path: Path) -> None:
-    """By hand or by a filter; those without a value do not matter. They do not go, and the note says so."""
+    """
+    By hand or by a filter; those without a value do not matter. They do not go, and the note says
+    so.
+    """
     path = _with_hidden_rows(tmp_path / "pets.xlsx", [3, 5, 6, 12])
     said = "3 rows hidden on the sheet, not sent: 3, 5, 6; to send them: hidden=True"
 
@@ -103,7 +117,10 @@ def test_hidden_rows_of_a_workbook_are_named(sandbox: Sandbox, tmp_path: Path) -
 
 @pytest.mark.case("P44")
 def test_names_are_shown_as_they_were_read_where_the_encoding_was_guessed(tmp_path: Path) -> None:
-    """A file in the letters of Prague or of an old Macintosh is garbled for good, unless somebody sees it."""
+    """
+    A file in the letters of Prague or of an old Macintosh is garbled for good, unless somebody sees
+    it.
+    """
     names = ["Rex", "Žofka", "Řízek", "Žofka", "Müsli", "Čert"]
     text = "name,categoryId\n" + "".join(f"{name},3\n" for name in names)
     path = tmp_path / "pets.csv"
@@ -123,14 +140,21 @@ def test_names_are_shown_as_they_were_read_where_the_encoding_was_guessed(tmp_pa
     assert not [note for note in read_table(path).notes if "names read so" in note]
 
 
-def test_a_small_import_that_is_not_compared_with_many_animals_says_so(fast: Sandbox, tmp_path: Path) -> None:
-    """How many there are, and how to compare them; nothing is spent in vain, and the result says it again."""
+def test_a_small_import_that_is_not_compared_with_many_animals_says_so(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """
+    How many there are, and how to compare them; nothing is spent in vain, and the result says it
+    again.
+    """
     fast.add([(f"Old {n}", 1, None) for n in range(1_200)])
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId\nOld 1,1\nNew,1\n")
 
     first = fast.store.preview_import(path)
-    assert "that exist already, if there are at most 1,000 of them; for more: baseline=True" in str(first)
+    assert "that exist already, if there are at most 1,000 of them; for more: baseline=True" in str(
+        first
+    )
     fast.store.list_pets()
     then = fast.store.preview_import(path)
     assert "the rows are not compared with the 1,200 animals that exist" in str(then)
@@ -139,7 +163,9 @@ def test_a_small_import_that_is_not_compared_with_many_animals_says_so(fast: San
 
     whole = fast.store.preview_import(path, baseline=True)
     assert (whole.forecast.baseline, "baseline=" in str(whole)) == (12, False)
-    with pytest.raises(SheetError, match="1 of 2 rows in pets.csv match animals that already exist"):
+    with pytest.raises(
+        SheetError, match="1 of 2 rows in pets.csv match animals that already exist"
+    ):
         fast.store.import_pets(path, baseline=True, progress=False)
     sent = fast.store.import_pets(path, progress=False)
     assert (sent.created, sent.requests, sent.not_compared) == (2, 2, True)

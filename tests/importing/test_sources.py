@@ -21,7 +21,10 @@ TEXT = "name,categoryId,status\nRex,3,sold\nMia,cats,\nZoë,4,\n"
 def test_bytes_and_open_files_go_on_by_their_name(
     fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bytes, then a binary and a text file of one name are one import; results go to the current folder."""
+    """
+    Bytes, then a binary and a text file of one name are one import; results go to the current
+    folder.
+    """
     monkeypatch.chdir(tmp_path)
 
     first = fast.store.import_pets(TEXT.encode(), name="spring", first=1)
@@ -36,7 +39,9 @@ def test_bytes_and_open_files_go_on_by_their_name(
     assert existing_names(fast) == {"Rex": 1, "Zoë": 1}
 
 
-@pytest.mark.parametrize("name", ["plain.xlsx", "plain.xlsm", "plain.xlsb", "plain.xls", "plain.ods"])
+@pytest.mark.parametrize(
+    "name", ["plain.xlsx", "plain.xlsm", "plain.xlsb", "plain.xls", "plain.ods"]
+)
 def test_workbooks_are_known_by_their_content(sandbox: Sandbox, name: str) -> None:
     """Whatever ending the name has, or none."""
     for called in ("spring", "spring.csv", name):
@@ -52,7 +57,9 @@ def test_a_text_may_have_the_ending_of_a_text(sandbox: Sandbox) -> None:
 
 def test_what_is_no_file_needs_a_name(sandbox: Sandbox) -> None:
     """The message says which option; an empty source says that it is empty."""
-    with pytest.raises(SheetError, match='data that is not a file needs a name \\(name="spring"\\)'):
+    with pytest.raises(
+        SheetError, match='data that is not a file needs a name \\(name="spring"\\)'
+    ):
         sandbox.store.preview_import(TEXT.encode())
     with pytest.raises(SheetError, match="spring.csv is empty"):
         sandbox.store.preview_import(b"", name="spring")

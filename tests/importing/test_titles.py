@@ -12,7 +12,11 @@ from petstore_tools.text import at_the_command_line
 @pytest.mark.case("P50")
 @pytest.mark.parametrize(
     "header",
-    [["name", "categoryId", "status"], ["NAME ", "Category ID", "Status"], ["Name", "category_id", "STATUS"]],
+    [
+        ["name", "categoryId", "status"],
+        ["NAME ", "Category ID", "Status"],
+        ["Name", "category_id", "STATUS"],
+    ],
 )
 def test_exact_names_map_by_themselves(header: list[str]) -> None:
     """In any case; blanks and underscores do not count."""
@@ -42,7 +46,10 @@ def test_exact_names_map_by_themselves(header: list[str]) -> None:
     ],
 )
 def test_other_titles_are_only_proposed(header: list[str], proposals: dict[str, str]) -> None:
-    """Taken back as `columns=`, they are the mapping; of two likely columns the likelier one is proposed."""
+    """
+    Taken back as `columns=`, they are the mapping; of two likely columns the likelier one is
+    proposed.
+    """
     titles = read_titles(header)
 
     assert titles.proposals == proposals
@@ -62,7 +69,11 @@ def test_a_refusal_holds_what_to_copy() -> None:
     )
     with at_the_command_line():
         assert titles.refusal().endswith('pass: --columns "Tier=name" --columns "Art=categoryId"')
-        assert read_titles(["x", "y"]).refusal().endswith('say which one it is: --columns "TITLE=name"')
+        assert (
+            read_titles(["x", "y"])
+            .refusal()
+            .endswith('say which one it is: --columns "TITLE=name"')
+        )
 
 
 def test_what_the_caller_says_comes_first() -> None:
@@ -83,13 +94,22 @@ def test_two_columns_of_one_title_are_told_apart_by_letter() -> None:
     """A title that is a letter comes first."""
     header = ["Name", "Name", "Art", "C"]
 
-    assert read_titles(header, {"B": "name", "Art": "categoryId"}).columns == {"name": 1, "categoryId": 2}
-    assert read_titles(header, {"B": "name", "C": "categoryId"}).columns == {"name": 1, "categoryId": 3}
+    assert read_titles(header, {"B": "name", "Art": "categoryId"}).columns == {
+        "name": 1,
+        "categoryId": 2,
+    }
+    assert read_titles(header, {"B": "name", "C": "categoryId"}).columns == {
+        "name": 1,
+        "categoryId": 3,
+    }
     with pytest.raises(
-        SheetError, match=r"columns A 'Name' and B 'Name' could both be name; .* columns=\{\"A\": \"name\"\}"
+        SheetError,
+        match=r"columns A 'Name' and B 'Name' could both be name; .* columns=\{\"A\": \"name\"\}",
     ):
         read_titles(header)
-    with pytest.raises(SheetError, match="columns A and B both have the title 'Name'; give a letter"):
+    with pytest.raises(
+        SheetError, match="columns A and B both have the title 'Name'; give a letter"
+    ):
         read_titles(header, {"Name": "name"})
 
 

@@ -32,7 +32,9 @@ def workbook(path: Path, last_row: list[object]) -> Path:
 def test_a_totals_row_is_a_problem_and_not_an_animal(
     sandbox: Sandbox, tmp_path: Path, word: str, suffix: str
 ) -> None:
-    """Whatever its case, with blanks around or a colon behind; it says how it is sent all the same."""
+    """
+    Whatever its case, with blanks around or a colon behind; it says how it is sent all the same.
+    """
     path = tmp_path / f"pets{suffix}"
     if suffix == ".xlsx":
         workbook(path, [word])
@@ -50,7 +52,9 @@ def test_a_totals_row_is_a_problem_and_not_an_animal(
 
 
 @pytest.mark.case("P65")
-def test_an_animal_that_is_called_total_is_imported_when_told(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_animal_that_is_called_total_is_imported_when_told(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
     """In the middle of the data; the other rows go at once, and nothing goes twice."""
     path = tmp_path / "pets.csv"
     path.write_text("name,categoryId\nRex,3\nTotal,4\nMia,5\n")
@@ -64,7 +68,9 @@ def test_an_animal_that_is_called_total_is_imported_when_told(sandbox: Sandbox, 
 
 
 @pytest.mark.case("P65")
-@pytest.mark.parametrize("name", ["Totally", "Summer", "Total recall", "Gesa", "Sub", "Tot", "Totalus:"])
+@pytest.mark.parametrize(
+    "name", ["Totally", "Summer", "Total recall", "Gesa", "Sub", "Tot", "Totalus:"]
+)
 def test_a_name_that_only_begins_so_is_a_name(tmp_path: Path, name: str) -> None:
     """Only the word alone is a total."""
     (tmp_path / "pets.csv").write_text(f"name,categoryId\n{name},3\n")
@@ -77,7 +83,9 @@ def test_a_name_that_only_begins_so_is_a_name(tmp_path: Path, name: str) -> None
 @pytest.mark.case("P65")
 @pytest.mark.parametrize("note", ["as of 31 March", "Stand: 31.03.2026", "Prepared by Ms Total"])
 @pytest.mark.parametrize("suffix", [".xlsx", ".csv"])
-def test_a_note_below_the_data_is_a_problem_and_not_an_animal(tmp_path: Path, note: str, suffix: str) -> None:
+def test_a_note_below_the_data_is_a_problem_and_not_an_animal(
+    tmp_path: Path, note: str, suffix: str
+) -> None:
     """It has no category, or too few cells."""
     path = tmp_path / f"pets{suffix}"
     if suffix == ".csv":

@@ -36,7 +36,9 @@ def test_a_whole_number_may_be_written_in_several_ways(cell: str, how: str) -> N
     assert Matcher(ValueRules()).decide("categoryId", cell) == Decided(7, how)
 
 
-@pytest.mark.parametrize("cell", ["7a", "7.5", "7,5", "7e0", "+7", "\u0667", "7 0", "0x7", "7.", "1.00.000"])
+@pytest.mark.parametrize(
+    "cell", ["7a", "7.5", "7,5", "7e0", "+7", "\u0667", "7 0", "0x7", "7.", "1.00.000"]
+)
 def test_other_texts_with_digits_are_no_whole_number(cell: str) -> None:
     """Nothing is rounded and nothing is guessed."""
     assert read("categoryId", cell) == Problem(
@@ -67,7 +69,9 @@ def test_grouped_digits_are_a_problem_until_the_separator_is_given(
 
 def test_another_separator_than_the_one_given_stays_a_problem() -> None:
     """`thousands="."` says nothing of commas, and its point no longer begins decimals."""
-    assert read("categoryId", "1,000", thousands=".") == Problem("has its digits in groups", 'thousands=","')
+    assert read("categoryId", "1,000", thousands=".") == Problem(
+        "has its digits in groups", 'thousands=","'
+    )
     assert read("categoryId", "7.0", thousands=".") == Problem(
         "is not a whole number", "correct the cell, or choose another column"
     )
@@ -91,7 +95,8 @@ def test_ids_stay_within_int64_and_exact() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cell", "id_"), [("3", 3), ("Dogs", 3), (" dogs ", 3), ("CATS", 4), ("VÖGEL", 7), ("Vo\u0308gel", 7)]
+    ("cell", "id_"),
+    [("3", 3), ("Dogs", 3), (" dogs ", 3), ("CATS", 4), ("VÖGEL", 7), ("Vo\u0308gel", 7)],
 )
 def test_a_category_is_an_id_or_a_name(cell: str, id_: int) -> None:
     """Names are matched trimmed and in any case; one letter may be written in two ways."""
@@ -101,8 +106,12 @@ def test_a_category_is_an_id_or_a_name(cell: str, id_: int) -> None:
 def test_a_category_that_is_not_in_the_table_is_a_problem() -> None:
     """An id, a name, and a name that is nearly one."""
     helps = "add it to the categories, or correct the cell"
-    assert read("categoryId", "5", categories=CATEGORIES) == Problem("is not a known category", helps)
-    assert read("categoryId", "Horses", categories=CATEGORIES) == Problem("is not a known category", helps)
+    assert read("categoryId", "5", categories=CATEGORIES) == Problem(
+        "is not a known category", helps
+    )
+    assert read("categoryId", "Horses", categories=CATEGORIES) == Problem(
+        "is not a known category", helps
+    )
     assert read("categoryId", "Dgos", categories=CATEGORIES) == Problem(
         "is not a known category", "did you mean 'Dogs'?"
     )
@@ -132,10 +141,17 @@ def test_statuses_are_matched_in_any_case_and_by_words_of_the_caller() -> None:
     """§2.3: three statuses; an empty cell sends none."""
     words = {"Verkauft": "sold", "frei": "Available"}
     read_as = {
-        cell: read("status", cell, statuses=words) for cell in ("sold", "SOLD ", "verKAUFT", "Frei", "")
+        cell: read("status", cell, statuses=words)
+        for cell in ("sold", "SOLD ", "verKAUFT", "Frei", "")
     }
 
-    assert read_as == {"sold": "sold", "SOLD ": "sold", "verKAUFT": "sold", "Frei": "available", "": None}
+    assert read_as == {
+        "sold": "sold",
+        "SOLD ": "sold",
+        "verKAUFT": "sold",
+        "Frei": "available",
+        "": None,
+    }
     assert read("status", "avialable") == Problem("is not a status", "did you mean 'available'?")
     found = read("status", "weg")
     assert isinstance(found, Problem)
@@ -157,12 +173,19 @@ def test_defaults_fill_empty_cells_only() -> None:
     ("cell", "fix"),
     [
         (NonTextCell("Err:502", "the error Err:502"), "type the value"),
-        (NonTextCell("", "a formula without a saved value"), "open the workbook in a spreadsheet program"),
+        (
+            NonTextCell("", "a formula without a saved value"),
+            "open the workbook in a spreadsheet program",
+        ),
         (NonTextCell("2026-01-01", "a date"), "format the column as text"),
     ],
 )
-def test_cells_that_are_no_text_are_called_what_they_are(of: str, cell: NonTextCell, fix: str) -> None:
-    """An error is never empty, so it takes no default; a text of the same letters is another cell."""
+def test_cells_that_are_no_text_are_called_what_they_are(
+    of: str, cell: NonTextCell, fix: str
+) -> None:
+    """
+    An error is never empty, so it takes no default; a text of the same letters is another cell.
+    """
     matcher = Matcher(ValueRules(defaults={"status": "sold", "categoryId": 3}))
 
     problem = matcher.decide(of, cell).problem
@@ -182,9 +205,19 @@ def test_an_error_of_a_spreadsheet_in_a_text_file_is_one(of: str) -> None:
 
 @pytest.mark.case("P47", "P65")
 def test_names_are_sent_as_typed() -> None:
-    """But not empty, no total, and no NUL; a number is taken for a name and counted; blanks go where told."""
-    assert [read("name", name) for name in ("NA", " Rex ", "=A1", "😀")] == ["NA", " Rex ", "=A1", "😀"]
-    assert Matcher(ValueRules()).decide("name", NonTextCell("7", "a number")).how == "corrected number"
+    """
+    But not empty, no total, and no NUL; a number is taken for a name and counted; blanks go where
+    told.
+    """
+    assert [read("name", name) for name in ("NA", " Rex ", "=A1", "😀")] == [
+        "NA",
+        " Rex ",
+        "=A1",
+        "😀",
+    ]
+    assert (
+        Matcher(ValueRules()).decide("name", NonTextCell("7", "a number")).how == "corrected number"
+    )
     assert Matcher(ValueRules(trim=True)).decide("name", " Rex ") == Decided("Rex", "trimmed")
     assert read("name", "Summe:", allow_totals=True) == "Summe:"
     rules = {cell: read("name", cell) for cell in ("\u00a0", "a\0b", "Summe:")}
@@ -221,11 +254,15 @@ def test_rules_that_contradict_are_refused(rules: dict[str, object], why: str) -
 
 
 def test_suggestions_end_before_they_take_long() -> None:
-    """A wrong column of a hundred thousand words is no reason to compare each with each category."""
+    """
+    A wrong column of a hundred thousand words is no reason to compare each with each category.
+    """
     matcher = Matcher(ValueRules(categories={n: f"Category {n}" for n in range(60_000)}))
 
     first, second = (matcher.decide("categoryId", f"Catgory {n}").problem for n in range(2))
 
     assert first is not None
     assert first.help.startswith("did you mean")
-    assert second == Problem("is not a known category", "add it to the categories, or correct the cell")
+    assert second == Problem(
+        "is not a known category", "add it to the categories, or correct the cell"
+    )

@@ -37,7 +37,9 @@ CELLS = (
     st.sampled_from((*NAMES, "7,0", " 7 ", "sold", "SOLD", "weg", "9.0", "1'000", "\u00a0"))
     | IDS.map(str)
     | st.text(max_size=5)
-    | st.builds(NonTextCell, IDS.map(str), st.sampled_from(("a number", "a date", "the error #N/A")))
+    | st.builds(
+        NonTextCell, IDS.map(str), st.sampled_from(("a number", "a date", "the error #N/A"))
+    )
 )
 RULES = st.builds(
     ValueRules,
@@ -50,8 +52,12 @@ RULES = st.builds(
 )
 ROWS = st.lists(
     st.tuples(
-        st.sampled_from(("Rex", " Rex", " ", "Summe", "#N/A", "a\0b", NonTextCell("7", "a number"))),
-        st.sampled_from(("3", "dogs", "3,0", "4", NonTextCell("3", "a number"), NonTextCell("3", "a date"))),
+        st.sampled_from(
+            ("Rex", " Rex", " ", "Summe", "#N/A", "a\0b", NonTextCell("7", "a number"))
+        ),
+        st.sampled_from(
+            ("3", "dogs", "3,0", "4", NonTextCell("3", "a number"), NonTextCell("3", "a date"))
+        ),
         st.sampled_from(("sold", "SOLD", "", "weg", NonTextCell("", "the error #N/A"))),
     ),
     max_size=20,
@@ -95,7 +101,9 @@ def test_what_is_not_read_as_typed_is_counted_exactly(
 
 
 @given(rules=RULES, cells=st.lists(CELLS, max_size=30), of=st.sampled_from(FIELDS))
-def test_matching_twice_equals_matching_once(rules: ValueRules, cells: Sequence[str], of: str) -> None:
+def test_matching_twice_equals_matching_once(
+    rules: ValueRules, cells: Sequence[str], of: str
+) -> None:
     """A value is read as itself, or refused where a table names one category by another's id."""
     for cell in cells:
         first = Matcher(rules).decide(of, cell)
@@ -108,10 +116,14 @@ def test_matching_twice_equals_matching_once(rules: ValueRules, cells: Sequence[
 
 
 @given(
-    rules=st.builds(ValueRules, st.just({3: "Dogs"}), trim=st.booleans(), allow_totals=st.booleans()),
+    rules=st.builds(
+        ValueRules, st.just({3: "Dogs"}), trim=st.booleans(), allow_totals=st.booleans()
+    ),
     rows=ROWS,
 )
-def test_a_row_is_read_as_its_cells_are(rules: ValueRules, rows: Sequence[tuple[str, str, str]]) -> None:
+def test_a_row_is_read_as_its_cells_are(
+    rules: ValueRules, rows: Sequence[tuple[str, str, str]]
+) -> None:
     """The way for plain rows gives what deciding each cell does."""
     found = read_rows(_numbered([*rows, *rows]), TITLES, Matcher(rules))
     for row, cells in zip(found, [*rows, *rows], strict=True):

@@ -1,4 +1,6 @@
-"""Options are named as they are given where the message is read: in Python, or at the command line."""
+"""
+Options are named as they are given where the message is read: in Python, or at the command line.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ TITLES = ["name", "categoryId"]
 # the file, the option in Python, the option at the command line
 MESSAGES = [
     ("Tier,categoryId\nRex,3\n", 'columns={"Tier": "name"}', '--columns "Tier=name"'),
-    ("name,Category ID,category_id\nRex,3,3\n", 'columns={"B": "categoryId"}', '--columns "B=categoryId"'),
+    (
+        "name,Category ID,category_id\nRex,3,3\n",
+        'columns={"B": "categoryId"}',
+        '--columns "B=categoryId"',
+    ),
     ("name,categoryId\nRex,Dogs\n", 'categories="FILE"', "--categories FILE"),
     ("name,categoryId\nRex,x\nMia,y\nTom,3\n", "allow_bad=True", "--allow-bad"),
     ("id,name,categoryId\n1,Rex,3\n", 'existing="send"', "--existing send"),
@@ -47,15 +53,24 @@ def box() -> Any:
         yield found
 
 
-@pytest.mark.parametrize(("content", "python", "flag"), MESSAGES, ids=[flag for *_, flag in MESSAGES])
+@pytest.mark.parametrize(
+    ("content", "python", "flag"), MESSAGES, ids=[flag for *_, flag in MESSAGES]
+)
 def test_a_message_names_the_option_where_it_is_read(
     box: Sandbox, tmp_path: Path, content: Any, python: str, flag: str
 ) -> None:
-    """A caller of Python never reads of `--columns`, and a user of the command line never of `mapping=`."""
+    """
+    A caller of Python never reads of `--columns`, and a user of the command line never of
+    `mapping=`.
+    """
     path = write(tmp_path, content)
     with pytest.raises(SheetError) as caught:
         box.store.import_pets(path)
-    told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key, "PETSTORE_PLAN": "6000/60000"}
+    told = {
+        "PETSTORE_BASE_URL": box.base_url,
+        "PETSTORE_API_KEY": box.api_key,
+        "PETSTORE_PLAN": "6000/60000",
+    }
     done = subprocess.run(
         [sys.executable, "-m", "petstore_tools", "import", path.name, "--yes"],
         capture_output=True,

@@ -72,7 +72,10 @@ def test_a_head_that_changes_each_time_ends_unproven(speaks: str, tmp_path: Path
     """After three more tries, and a page and a question each; no animal comes twice."""
     service = PagingService(pets(450), speaks)
     service.before = lambda number: service.rows.insert(0, newcomer(-number))
-    with store_of(service, tmp_path) as store, pytest.warns(UserWarning, match="inventory changed each time"):
+    with (
+        store_of(service, tmp_path) as store,
+        pytest.warns(UserWarning, match="inventory changed each time"),
+    ):
         frame = store.list_pets()
 
     assert Listing.of(frame).completeness == "unproven"
@@ -119,14 +122,18 @@ def test_two_short_pages_in_a_row_are_the_end_while_animals_are_added(
     assert set(range(1, 451)) <= set(frame["id"])
     if known:
         assert (
-            listing.reason == f"two pages in a row were short while animals were added, paged by '{speaks}'"
+            listing.reason
+            == f"two pages in a row were short while animals were added, paged by '{speaks}'"
         )
 
 
 @pytest.mark.case("P5")
 @pytest.mark.parametrize("speaks", ["page", "page0"])
 def test_two_short_pages_with_numbers_are_no_end(speaks: str, tmp_path: Path) -> None:
-    """The first of them has grown since: what was added to it is missing, so the listing is not complete."""
+    """
+    The first of them has grown since: what was added to it is missing, so the listing is not
+    complete.
+    """
     service = PagingService(pets(450), speaks)
 
     def staff(number: int) -> None:
@@ -160,7 +167,9 @@ def test_short_pages_before_the_end_are_none(speaks: str, tmp_path: Path) -> Non
 @pytest.mark.case("P7")
 @pytest.mark.parametrize("speaks", ["offset", "after"])
 def test_a_filter_that_thins_pages_out_is_read_on_with_a_bound(speaks: str, tmp_path: Path) -> None:
-    """Two short pages prove nothing there; fifty in a row, each with one animal more, end unproven."""
+    """
+    Two short pages prove nothing there; fifty in a row, each with one animal more, end unproven.
+    """
     service = PagingService(pets(450), speaks)
 
     def staff(number: int) -> None:
@@ -169,7 +178,9 @@ def test_a_filter_that_thins_pages_out_is_read_on_with_a_bound(speaks: str, tmp_
     service.before = staff
     with (
         store_of(service, tmp_path, pagination=speaks) as store,
-        pytest.warns(UserWarning, match=f"{EMPTY_PAGES} pages in a row held hardly any new animals"),
+        pytest.warns(
+            UserWarning, match=f"{EMPTY_PAGES} pages in a row held hardly any new animals"
+        ),
     ):
         store.list_pets(status="sold")
 

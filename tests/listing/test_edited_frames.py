@@ -46,7 +46,12 @@ def frame() -> pd.DataFrame:
     statuses = ("available", "pending", "sold", None)
     columns = Columns()
     rows: list[PetRow] = [
-        {"id": n * 11 % 301, "name": f"Pet {n % 50}", "categoryId": n % 3, "status": statuses[n % 4]}
+        {
+            "id": n * 11 % 301,
+            "name": f"Pet {n % 50}",
+            "categoryId": n % 3,
+            "status": statuses[n % 4],
+        }
         for n in range(300)
     ]
     columns.add(rows)
@@ -159,7 +164,10 @@ def test_a_frame_with_other_rows_says_how_many(
 def test_only_the_order_may_differ(
     frame: pd.DataFrame, change: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> None:
-    """The same animals in another order, beside other columns, under other dtypes are the same listing."""
+    """
+    The same animals in another order, beside other columns, under other dtypes are the same
+    listing.
+    """
     changed = change(frame)
 
     assert Listing.of(changed) == Listing.of(frame)

@@ -56,7 +56,10 @@ def test_the_first_n_of_fewer_are_complete(first: int) -> None:
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("speaks", WAYS)
 def test_each_way_to_page_two_ends_with_enough(speaks: str, known: bool, tmp_path: object) -> None:
-    """As many as asked for, cut where there are more, and no page is read behind the last that is needed."""
+    """
+    As many as asked for, cut where there are more, and no page is read behind the last that is
+    needed.
+    """
     service = PagingService(pets(250), speaks)
     server = ThreadedServer(service).start()
     told = {"plan": AMPLE, "state_dir": tmp_path, "progress": False}
@@ -74,7 +77,7 @@ def test_each_way_to_page_two_ends_with_enough(speaks: str, known: bool, tmp_pat
             assert listing.completeness == ("cut" if first <= reached else "unproven"), first
             if first <= reached:
                 learning = 0 if speaks in ("link", "nothing") else 3
-                assert len(service.asked) <= ceil(first / 100) + (1 if known and learning else learning), (
-                    first
-                )
+                assert len(service.asked) <= ceil(first / 100) + (
+                    1 if known and learning else learning
+                ), first
     server.stop()

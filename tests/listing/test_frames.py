@@ -34,7 +34,8 @@ def frame(rows: list[PetRow], status: str | None = None) -> pd.DataFrame:
 def animals(count: int) -> list[PetRow]:
     statuses = ("available", "pending", "sold", None)
     return [
-        {"id": n, "name": f"Pet {n}", "categoryId": n % 3, "status": statuses[n % 4]} for n in range(count)
+        {"id": n, "name": f"Pet {n}", "categoryId": n % 3, "status": statuses[n % 4]}
+        for n in range(count)
     ]
 
 
@@ -44,7 +45,9 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
     huge: list[PetRow] = [{"id": 2**53 + 1, "name": "NA", "categoryId": 2**63 - 1}]
     frames = [frame([]), frame(huge), frame(animals(8))]
 
-    assert {tuple(map(str, f.dtypes)) for f in frames} == {("int64", text_dtype(), "int64", "category")}
+    assert {tuple(map(str, f.dtypes)) for f in frames} == {
+        ("int64", text_dtype(), "int64", "category")
+    }
     assert {tuple(f["status"].cat.categories) for f in frames} == {("available", "pending", "sold")}
     assert all(f["status"].cat.ordered for f in frames)
     assert frames[1].loc[0, ["id", "categoryId", "name"]].tolist() == [2**53 + 1, 2**63 - 1, "NA"]
@@ -77,7 +80,8 @@ def test_a_changed_frame_is_never_taken_for_the_whole_inventory(change: object) 
     changed = change(frame(animals(40)))  # type: ignore[operator]
 
     with pytest.raises(
-        FrameError, match="not complete" if changed.attrs else "does not say what it is a listing of"
+        FrameError,
+        match="not complete" if changed.attrs else "does not say what it is a listing of",
     ):
         status_report(changed)
     if not changed.attrs:  # a merge of pandas 2 loses what the frame carries
@@ -133,7 +137,10 @@ def test_a_frame_that_cannot_be_reported_on_says_why(broken: object, message: st
 @pytest.mark.case("P10")
 @pytest.mark.parametrize("instant", ["id", "name", "categoryId", "status"])
 def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
-    """It came between two columns: the frame has the pages before, and no column is longer than another."""
+    """
+    It came between two columns: the frame has the pages before, and no column is longer than
+    another.
+    """
 
     class Row(dict[str, object]):
         def get(self, name: str, default: object = None) -> object:

@@ -104,7 +104,10 @@ def test_a_whole_listing_since_ends_what_was_interrupted(
 def test_what_was_interrupted_is_gone_on_with_until_then(
     service: PagingService, between: str, tmp_path: Path
 ) -> None:
-    """A listing with another filter, and one that was not whole, end nothing; nor does a whole one before."""
+    """
+    A listing with another filter, and one that was not whole, end nothing; nor does a whole one
+    before.
+    """
     with stores(service, tmp_path, 2) as (store, second), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         second.list_pets()
@@ -139,8 +142,13 @@ def test_an_interrupted_state_that_cannot_be_read_is_begun_anew(
 
 
 @pytest.mark.case("P10")
-def test_a_listing_that_cannot_be_gone_on_with_is_tried_once(service: PagingService, tmp_path: Path) -> None:
-    """Its last page has changed; the next listing is bounded, and the one after that asks no page twice."""
+def test_a_listing_that_cannot_be_gone_on_with_is_tried_once(
+    service: PagingService, tmp_path: Path
+) -> None:
+    """
+    Its last page has changed; the next listing is bounded, and the one after that asks no page
+    twice.
+    """
     with stores(service, tmp_path, 1) as (store,), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         interrupt(store, service)
@@ -166,7 +174,9 @@ def test_ctrl_c_at_any_instant_loses_no_page(speaks: str, tmp_path: Path) -> Non
         def note(frame: FrameType, event: str, _: object) -> None:
             nonlocal calls
             code = frame.f_code  # Python itself loses an interrupt of a generator that it closes
-            listing = Path(code.co_filename).parent.name == "listing" and code.co_name != "<genexpr>"
+            listing = (
+                Path(code.co_filename).parent.name == "listing" and code.co_name != "<genexpr>"
+            )
             if event == "call" and listing:
                 calls += 1
                 if calls == number:

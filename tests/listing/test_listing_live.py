@@ -41,7 +41,10 @@ def test_the_first_n_cost_as_few_requests_as_they_need(first: int, requests: int
 
     listing = Listing.of(frame)
     assert (len(frame), listing.requests) == (first, requests)
-    assert (listing.completeness, listing.reason) == ("cut", f"the listing was limited to the first {first}")
+    assert (listing.completeness, listing.reason) == (
+        "cut",
+        f"the listing was limited to the first {first}",
+    )
 
 
 def test_a_status_filter_keeps_only_that_status() -> None:
@@ -79,7 +82,10 @@ def test_pets_come_lazily() -> None:
 
 @pytest.mark.case("P27")
 def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> None:
-    """Three of the five pages fit in the day: QuotaError with the time, no sleep, the part is labelled."""
+    """
+    Three of the five pages fit in the day: QuotaError with the time, no sleep, the part is
+    labelled.
+    """
     with Sandbox(plan="60/3", animals=450) as box:
         before = box.clock.now()
         with pytest.raises(QuotaError, match="the 3 requests of this day are used") as raised:
@@ -100,12 +106,18 @@ def test_the_day_after_a_stopped_listing_goes_on_and_says_that_it_was_stitched()
             with pytest.raises(QuotaError):
                 box.store.list_pets()
         box.advance(hours=24)
-        with pytest.warns(UserWarning, match=r"went on after a pause from 2026-01-05 .* to 2026-01-06"):
+        with pytest.warns(
+            UserWarning, match=r"went on after a pause from 2026-01-05 .* to 2026-01-06"
+        ):
             frame = box.store.list_pets()
 
         assert frame["id"].tolist() == list(range(1, 451))
         listing = Listing.of(frame)
-        assert (listing.completeness, listing.requests, listing.pages) == ("complete", 6, 6)  # one read again
+        assert (listing.completeness, listing.requests, listing.pages) == (
+            "complete",
+            6,
+            6,
+        )  # one read again
         assert (box.traffic()["status"] == 200).sum() == 6
 
         box.advance(hours=24)

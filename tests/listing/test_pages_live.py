@@ -1,4 +1,7 @@
-"""`pages()` and `pets()`: iterated twice, left in the middle, after an error, by two threads; and retries."""
+"""
+`pages()` and `pets()`: iterated twice, left in the middle, after an error, by two threads; and
+retries.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,9 @@ def test_pages_that_are_iterated_twice_are_read_twice() -> None:
 @pytest.mark.case("P73")
 def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
     """The listing says that its end was not read; no thread that fetched ahead stays behind."""
-    server = ThreadedServer(PagingService(pets(2_050), "offset", latency_s=0.02, total=True)).start()
+    server = ThreadedServer(
+        PagingService(pets(2_050), "offset", latency_s=0.02, total=True)
+    ).start()
     told = {"pagination": "offset", "plan": AMPLE, "state_dir": tmp_path, "progress": False}
     with PetStore(base_url=server.base_url, api_key="k", **told) as store:  # type: ignore[arg-type]
         pages = store.pages()
@@ -88,7 +93,10 @@ def test_two_iterations_at_once_do_not_mix() -> None:
 @pytest.mark.case("P73")
 def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
     """Also where none of them was first."""
-    with Sandbox(animals=500, plan="100000/1000000", clock="system") as box, ThreadPoolExecutor(8) as pool:
+    with (
+        Sandbox(animals=500, plan="100000/1000000", clock="system") as box,
+        ThreadPoolExecutor(8) as pool,
+    ):
         pages = box.store.pages()
         counts = list(pool.map(lambda _: sum(len(page) for page in pages), range(8)))
 
@@ -98,7 +106,10 @@ def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
 @pytest.mark.case("P73")
 def test_threads_that_list_at_once_count_their_own_requests() -> None:
     """`max_requests` bounds each of them, and `listing.requests` is each one's."""
-    with Sandbox(animals=1_000, plan="100000/1000000", clock="system") as box, warnings.catch_warnings():
+    with (
+        Sandbox(animals=1_000, plan="100000/1000000", clock="system") as box,
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         with ThreadPoolExecutor(4) as pool:
             frames = list(pool.map(lambda n: box.store.list_pets(max_requests=n), (5, 6, 7, 20)))
@@ -120,7 +131,9 @@ def test_pets_checks_its_status_at_once() -> None:
 def test_an_error_on_every_tenth_page_is_retried(animals: int) -> None:
     """Each retry is a request, and the listing is whole."""
     plan = "100000/1000000"
-    with Sandbox(animals=animals, plan=plan, faults=[Fault("error_before", method="GET", every=10)]) as box:
+    with Sandbox(
+        animals=animals, plan=plan, faults=[Fault("error_before", method="GET", every=10)]
+    ) as box:
         frame = box.store.list_pets()
 
         listing = Listing.of(frame)
@@ -131,7 +144,10 @@ def test_an_error_on_every_tenth_page_is_retried(animals: int) -> None:
 
 @pytest.mark.case("P72")
 def test_an_error_on_every_page_ends_the_listing_after_ten_retries() -> None:
-    """It raises what came, says that it was not asked again, and keeps the part; the same call goes on."""
+    """
+    It raises what came, says that it was not asked again, and keeps the part; the same call goes
+    on.
+    """
     fault = Fault("error_before", method="GET", every=2)
     with Sandbox(animals=2_050, plan="100000/1000000", faults=[fault]) as box:
         with pytest.raises(ApiError, match="500 internal_error") as raised:
@@ -155,7 +171,9 @@ def test_a_known_size_gives_a_long_listing_its_tenth_from_the_start() -> None:
     with Sandbox(animals=30_000, plan="100000/1000000") as box:
         box.store.list_pets()
         asked = box.store.client.sent
-        box.faults.append(Fault("error_before", method="GET", at=tuple(range(asked + 2, asked + 32, 2))))
+        box.faults.append(
+            Fault("error_before", method="GET", at=tuple(range(asked + 2, asked + 32, 2)))
+        )
         frame = box.store.list_pets()
 
     assert (len(frame), Listing.of(frame).requests) == (30_000, 315)
@@ -175,7 +193,10 @@ def test_a_bound_on_requests_bounds_retries_too() -> None:
 def test_a_business_key_lists_side_by_side_with_and_without_a_named_plan(
     named: str | None, tmp_path: Path
 ) -> None:
-    """Without one, the headers have to say it twice, a minute apart: 100 ms need three connections then."""
+    """
+    Without one, the headers have to say it twice, a minute apart: 100 ms need three connections
+    then.
+    """
     clock = ManualClock(1_800_000_000.0)
     service = PagingService(pets(1_000), "offset", latency_s=0.1, total=True)
 

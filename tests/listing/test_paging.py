@@ -52,7 +52,10 @@ def test_a_relative_next_is_read_against_the_page() -> None:
 @pytest.mark.case("P1")
 @pytest.mark.parametrize(("limit", "count"), [(100, 100), (100, 250), (37, 37), (100, 20)])
 def test_a_full_page_without_any_sign_of_paging_is_unproven(limit: int, count: int) -> None:
-    """The document shows no paging (§4.1): such a listing is never called complete, nor a short round one."""
+    """
+    The document shows no paging (§4.1): such a listing is never called complete, nor a short round
+    one.
+    """
     end = pager_of(limit=limit, fixed=True).feed(page(range(count)))
 
     assert isinstance(end, End)
@@ -61,7 +64,9 @@ def test_a_full_page_without_any_sign_of_paging_is_unproven(limit: int, count: i
 
 
 @pytest.mark.case("P1")
-@pytest.mark.parametrize(("count", "link"), [(0, None), (37, None), (100, '<?limit=100>; rel="first"')])
+@pytest.mark.parametrize(
+    ("count", "link"), [(0, None), (37, None), (100, '<?limit=100>; rel="first"')]
+)
 def test_an_end_that_the_service_showed_is_complete(count: int, link: str | None) -> None:
     """Nothing at all, an odd short page, or a page with links and none that leads on."""
     end = pager_of(limit=100).feed(page(range(count), link))
@@ -95,7 +100,9 @@ def test_empty_pages_that_promise_more_are_read_on_and_bounded() -> None:
     """One empty page is no end; fifty are, and the listing says so."""
     pager = pager_of(limit=2)
     for number in range(EMPTY_PAGES - 1):
-        step = pager.feed(page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}"))
+        step = pager.feed(
+            page([], f"<?p={number + 1}>; rel=next", f"https://host/v1/pets?p={number}")
+        )
         assert isinstance(step, NextPage)
 
     end = pager.feed(page([], "<?p=99>; rel=next", "https://host/v1/pets?p=98"))
@@ -138,7 +145,9 @@ def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
     ],
 )
 def test_the_services_own_address_in_another_spelling_is_followed(name: str, target: str) -> None:
-    """Capitals and the default port change no host; what is asked is spelt as before, without a user."""
+    """
+    Capitals and the default port change no host; what is asked is spelt as before, without a user.
+    """
     header = f"<{target}>; rel=next" if name == "Link" else target
 
     step = pager_of(limit=2).feed(Response(URL, (1, 2), {name: header}))
@@ -159,13 +168,17 @@ def test_a_base_address_in_another_spelling_follows_its_links(base: str) -> None
     """The setting may have the capitals or the port."""
     pager = Pager(f"{base}/pets?limit=2", limit=2)
 
-    step = pager.feed(page([1, 2], "<https://host/v1/pets?cursor=b>; rel=next", f"{base}/pets?limit=2"))
+    step = pager.feed(
+        page([1, 2], "<https://host/v1/pets?cursor=b>; rel=next", f"{base}/pets?limit=2")
+    )
 
     assert step == NextPage(f"{base}/pets?cursor=b")
 
 
 @pytest.mark.case("P8")
-@pytest.mark.parametrize("target", ["http://[x", "https://host:port/v1/pets", "https://host:99999/v1/pets"])
+@pytest.mark.parametrize(
+    "target", ["http://[x", "https://host:port/v1/pets", "https://host:99999/v1/pets"]
+)
 def test_a_next_page_that_is_no_address_ends_the_listing(target: str) -> None:
     """Cut, and said so; never a crash."""
     end = pager_of(limit=2).feed(page([1, 2], f'<{target}>; rel="next"'))
@@ -177,7 +190,9 @@ def test_a_next_page_that_is_no_address_ends_the_listing(target: str) -> None:
 def test_the_first_n_end_as_asked() -> None:
     """Cut because it was asked for; complete where there are no more."""
     pager = pager_of(limit=50, first=50)
-    assert pager.feed(page(range(50), NEXT)) == End("cut", "the listing was limited to the first 50")
+    assert pager.feed(page(range(50), NEXT)) == End(
+        "cut", "the listing was limited to the first 50"
+    )
 
     few = pager_of(limit=50, first=50).feed(page(range(3), '<?limit=50>; rel="first"'))
     assert isinstance(few, End)
@@ -210,5 +225,7 @@ def test_an_animal_that_comes_twice_makes_the_listing_unproven() -> None:
 @pytest.mark.parametrize("bound", [{"first": 5}, {"max_requests": 2}])
 def test_an_age_is_refused_for_a_listing_that_is_bounded(bound: dict[str, int]) -> None:
     """A kept listing is complete, so that it is no answer."""
-    with pytest.raises(ArgumentError, match="max_age cannot be combined with first and max_requests"):
+    with pytest.raises(
+        ArgumentError, match="max_age cannot be combined with first and max_requests"
+    ):
         parse_age("1h", ListQuery(**bound))

@@ -26,7 +26,10 @@ from petstore_tools.service.server import ThreadedServer
 
 EVERY = ("link", *(scheme.name for scheme in SCHEMES), "X-Next-Cursor=cursor")
 AMPLE = Plan(1_000_000, 100_000_000)
-REFUSED, FAILS = str(11 * 99), str(13 * 99)  # offsets of the pages 12 and 14: each repeats an animal
+REFUSED, FAILS = (
+    str(11 * 99),
+    str(13 * 99),
+)  # offsets of the pages 12 and 14: each repeats an animal
 
 
 @contextmanager
@@ -57,7 +60,9 @@ def test_each_way_to_page_two_is_learnt_and_remembered_on_disk(speaks: str, tmp_
         assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
         assert learning <= ceil(1_050 / 100) + (0 if speaks == "link" else 3)
 
-        again = PetStore(base_url=base_url, api_key="k", plan=AMPLE, state_dir=tmp_path, progress=False)
+        again = PetStore(
+            base_url=base_url, api_key="k", plan=AMPLE, state_dir=tmp_path, progress=False
+        )
         frame = again.list_pets()
 
         assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
@@ -78,7 +83,9 @@ def test_a_service_that_clamps_gives_all_rows(speaks: str, tmp_path: Path) -> No
 
 @pytest.mark.case("P7")
 def test_a_page_without_any_animal_of_the_status_is_no_end(tmp_path: Path) -> None:
-    """Nor where the service ignores the filter: others are left out and counted, and paging goes on."""
+    """
+    Nor where the service ignores the filter: others are left out and counted, and paging goes on.
+    """
     service = PagingService(pets(500), "link", filtered=True)
     for row in service.rows[100:400]:
         row["status"] = "available"
@@ -103,7 +110,10 @@ def test_told_how_to_page_it_does_not_try_and_none_never_tries(tmp_path: Path) -
         assert len(store.list_pets()) == 250
         assert len(service.asked) == 4
         assert all(set(asked) <= {"limit", "offset"} for asked in service.asked)
-    with store_of(service, tmp_path / "never", pagination="none") as store, warnings.catch_warnings():
+    with (
+        store_of(service, tmp_path / "never", pagination="none") as store,
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         assert Listing.of(store.list_pets()).completeness == "unproven"
     assert len(service.asked) == 5
@@ -158,7 +168,10 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
     """Animals come and go while pages are under way: the listing says so."""
     service = PagingService(pets(2_000), "offset", latency_s=0.02, total=True)
     service.before = lambda number: number == 10 and service.rows.pop(3) and None
-    with store_of(service, tmp_path) as store, pytest.warns(UserWarning, match="changed while it was read"):
+    with (
+        store_of(service, tmp_path) as store,
+        pytest.warns(UserWarning, match="changed while it was read"),
+    ):
         frame = store.list_pets()
 
     assert Listing.of(frame).completeness == "unproven"
@@ -168,10 +181,16 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
 @pytest.mark.case("P10")
 @pytest.mark.parametrize("disk", [True, False])
 @pytest.mark.parametrize("speaks", EVERY)
-def test_an_interrupted_pull_goes_on_where_it_stopped(speaks: str, disk: bool, tmp_path: Path) -> None:
-    """Pages 1 to 3 are not asked for again, by this store or by another process; the frame says so."""
+def test_an_interrupted_pull_goes_on_where_it_stopped(
+    speaks: str, disk: bool, tmp_path: Path
+) -> None:
+    """
+    Pages 1 to 3 are not asked for again, by this store or by another process; the frame says so.
+    """
     service = PagingService(pets(680), speaks)
-    with store_of(service, tmp_path, **({"pagination": speaks} if speaks in EVERY[1:-1] else {})) as store:
+    with store_of(
+        service, tmp_path, **({"pagination": speaks} if speaks in EVERY[1:-1] else {})
+    ) as store:
         real = store.client.call
 
         def interrupted(method: str, url: str, **how: object) -> object:
@@ -234,7 +253,9 @@ def test_ctrl_c_between_a_page_and_its_columns_loses_no_row(
 def test_a_service_that_no_longer_goes_on_there_is_read_anew(speaks: str, tmp_path: Path) -> None:
     """A token that has expired, or an inventory that moved at the joint."""
     service = PagingService(pets(500), speaks)
-    with store_of(service, tmp_path, **({} if speaks == "link" else {"pagination": speaks})) as store:
+    with store_of(
+        service, tmp_path, **({} if speaks == "link" else {"pagination": speaks})
+    ) as store:
         real = store.client.call
 
         def lost(method: str, url: str, **how: object) -> object:
@@ -284,7 +305,9 @@ def test_ctrl_c_leaves_within_a_second_while_pages_are_under_way(tmp_path: Path)
         except KeyboardInterrupt:
             print(len(store.last_partial), store.last_partial.attrs["listing"]["reason"], flush=True)
     """
-    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
     try:
         while len(service.asked) < 30:
             assert child.poll() is None

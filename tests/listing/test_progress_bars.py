@@ -1,4 +1,7 @@
-"""Progress bars: drawn from the first report on, closed explicitly, and never in the way of a sentence."""
+"""
+Progress bars: drawn from the first report on, closed explicitly, and never in the way of a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ BARS = [
 
 @ON_POSIX
 def test_the_preview_and_what_ends_an_import_stand_on_lines_of_their_own(tmp_path: Path) -> None:
-    """No bar is drawn before something was sent: not beside the preview, nor before what ends it."""
+    """
+    No bar is drawn before something was sent: not beside the preview, nor before what ends it.
+    """
     (tmp_path / "small.csv").write_text("name,categoryId\nMia,1\n")
     with Sandbox(animals=3, clock="system", plan="pro") as box:
         declined = on_a_terminal("import", "small.csv", box=box, cwd=tmp_path, answers="n\n")
@@ -88,7 +93,9 @@ def test_where_no_bar_can_be_drawn_a_line_a_minute_is_written(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In a job's log; a run of less than a minute writes none, and `PETSTORE_PROGRESS=0` silences all."""
+    """
+    In a job's log; a run of less than a minute writes none, and `PETSTORE_PROGRESS=0` silences all.
+    """
     monkeypatch.delenv("PETSTORE_PROGRESS", raising=False)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     with progress(None) as show:

@@ -17,7 +17,12 @@ from petstore_tools.listing.links import End, NextPage, Response
 from petstore_tools.listing.pager import Pager
 
 EVERY = tuple(scheme.name for scheme in schemes.SCHEMES)
-CURSORS = ("X-Next-Cursor=cursor", "next-cursor=after", "X-Next-Page-Token=page_token", "X-Next-Page=page")
+CURSORS = (
+    "X-Next-Cursor=cursor",
+    "next-cursor=after",
+    "X-Next-Page-Token=page_token",
+    "X-Next-Page=page",
+)
 
 
 def walk(service: PagingService, pager: Pager) -> End:
@@ -42,7 +47,9 @@ def pager_of(limit: int = 100, **told: object) -> Pager:
 
 
 @pytest.mark.case("P1")
-@pytest.mark.parametrize("count", [0, 1, 37, 50, 99, 100, 101, 150, 198, 199, 200, 250, 1_000, 1_003])
+@pytest.mark.parametrize(
+    "count", [0, 1, 37, 50, 99, 100, 101, 150, 198, 199, 200, 250, 1_000, 1_003]
+)
 @pytest.mark.parametrize("speaks", EVERY)
 def test_a_scheme_is_learnt_by_few_asks_and_remembered_for_one(speaks: str, count: int) -> None:
     """All rows, whole; at most 3 requests more than rows / 100 the first time, at most 1 after."""
@@ -151,8 +158,12 @@ def test_a_scheme_that_is_no_longer_spoken_is_learnt_anew_unless_told(told: bool
 @pytest.mark.parametrize("speaks", ["offset", "skip"])
 @pytest.mark.parametrize("change", ["insert", "delete"])
 @pytest.mark.parametrize("at", [2, 3, 4])
-def test_a_change_at_the_head_shows_where_pages_count_rows(speaks: str, change: str, at: int) -> None:
-    """The animal asked for once more is not in its place: others may be missing, and the end says so."""
+def test_a_change_at_the_head_shows_where_pages_count_rows(
+    speaks: str, change: str, at: int
+) -> None:
+    """
+    The animal asked for once more is not in its place: others may be missing, and the end says so.
+    """
     service = PagingService(pets(480), speaks)
 
     def staff(number: int) -> None:
@@ -176,7 +187,11 @@ def test_a_change_at_the_head_does_no_harm_where_pages_follow_an_id(speaks: str)
     service.before = lambda number: service.rows.pop(0) and None if number == 3 else None
     pager = pager_of(scheme=schemes.parse(speaks))
 
-    assert (walk(service, pager).completeness, pager.rows, pager.received.doubles) == ("complete", 480, 0)
+    assert (walk(service, pager).completeness, pager.rows, pager.received.doubles) == (
+        "complete",
+        480,
+        0,
+    )
 
 
 @pytest.mark.case("P7")
@@ -205,12 +220,17 @@ def test_pages_that_a_filter_thinned_out_are_no_end(speaks: str) -> None:
 @pytest.mark.case("P2")
 def test_a_short_last_page_that_comes_again_is_the_end_and_a_full_one_is_named() -> None:
     """A service that shows its last page for any page behind it."""
-    assert walk(PagingService(pets(250), "page", repeats_last=True), pager_of()).completeness == "complete"
+    assert (
+        walk(PagingService(pets(250), "page", repeats_last=True), pager_of()).completeness
+        == "complete"
+    )
     with pytest.raises(PagingError, match="no new animal"):
         walk(PagingService(pets(300), "page", repeats_last=True), pager_of())
 
 
-@pytest.mark.parametrize("speaks", ["link", "offset", "skip", "page", "page0", "X-Next-Cursor=cursor"])
+@pytest.mark.parametrize(
+    "speaks", ["link", "offset", "skip", "page", "page0", "X-Next-Cursor=cursor"]
+)
 def test_ids_in_no_order_are_read_all_the_same(speaks: str) -> None:
     """Nothing is assumed of the order of a list (§4.1)."""
     service = PagingService(pets(333), speaks)
@@ -263,7 +283,10 @@ def test_a_late_short_page_is_no_end(speaks: str) -> None:
 @pytest.mark.case("P7")
 @pytest.mark.parametrize("speaks", ["offset", "page", "after"])
 def test_a_filtered_first_page_that_is_short_is_asked_about(speaks: str) -> None:
-    """The filter may work on the page that was cut: 33 of 100 is no end before the way to page is known."""
+    """
+    The filter may work on the page that was cut: 33 of 100 is no end before the way to page is
+    known.
+    """
     service = PagingService(pets(450), speaks, filtered=True)
     pager = Pager("https://host/v1/pets?limit=100&status=sold", limit=100)
 
@@ -276,7 +299,10 @@ def test_a_page_size_of_one_is_paged_too() -> None:
     """No animal is asked for again where a page holds but one."""
     pager = pager_of(limit=1, scheme=schemes.parse("offset"), fixed=True)
 
-    assert (walk(PagingService(pets(7), "offset"), pager).completeness, pager.rows) == ("complete", 7)
+    assert (walk(PagingService(pets(7), "offset"), pager).completeness, pager.rows) == (
+        "complete",
+        7,
+    )
     assert pager.step == 1
 
 
@@ -300,7 +326,9 @@ def test_a_pass_that_goes_on_where_pages_have_moved_says_so(speaks: str) -> None
 
     assert isinstance(second.next, NextPage)
     _, headers, body = service.answer(dict(parse_qsl(urlsplit(second.next.url).query)))
-    second.feed(Response(second.next.url, tuple(int(str(r["id"])) for r in json.loads(body)), headers))
+    second.feed(
+        Response(second.next.url, tuple(int(str(r["id"])) for r in json.loads(body)), headers)
+    )
 
     assert second.received.moved
 
@@ -321,11 +349,16 @@ def test_a_total_that_the_service_tells_saves_a_request_and_gives_a_cut_away() -
     assert (end.completeness, "counts 250" in end.reason) == ("unproven", True)
 
 
-@pytest.mark.parametrize(("first", "proved"), [((), "unclear"), (tuple(range(200, 299)), schemes.PAGE)])
+@pytest.mark.parametrize(
+    ("first", "proved"), [((), "unclear"), (tuple(range(200, 299)), schemes.PAGE)]
+)
 def test_page_numbers_are_believed_only_where_they_led_to_other_animals(
     first: tuple[int, ...], proved: object
 ) -> None:
-    """Page 1 is the page in hand also where a service ignores the parameter and another one confused it."""
+    """
+    Page 1 is the page in hand also where a service ignores the parameter and another one confused
+    it.
+    """
     ids = tuple(range(100))
 
     second = schemes.Probe(ids).judge(first)
@@ -337,7 +370,10 @@ def test_page_numbers_are_believed_only_where_they_led_to_other_animals(
 @pytest.mark.case("P5")
 @pytest.mark.parametrize("speaks", EVERY)
 def test_an_answer_that_goes_on_otherwise_proves_nothing(speaks: str) -> None:
-    """An animal near the end of the page goes while paging is learnt: page and question are sent again."""
+    """
+    An animal near the end of the page goes while paging is learnt: page and question are sent
+    again.
+    """
     service = PagingService(pets(450), speaks)
     service.before = lambda number: service.rows.pop(97) and None if number == 2 else None
     pager = pager_of()

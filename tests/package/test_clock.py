@@ -29,7 +29,9 @@ def test_time_stands_still_while_another_thread_works() -> None:
                 clock.sleep_until(until)
             woke[name] = clock.now()
 
-    threads = [threading.Thread(target=wait, args=args) for args in (("late", 20.0), ("early", 10.0))]
+    threads = [
+        threading.Thread(target=wait, args=args) for args in (("late", 20.0), ("early", 10.0))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

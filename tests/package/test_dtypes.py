@@ -1,4 +1,7 @@
-"""Every frame that the toolkit returns has the same columns and dtypes with pandas 2.2 and with pandas 3."""
+"""
+Every frame that the toolkit returns has the same columns and dtypes with pandas 2.2 and with pandas
+3.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,11 @@ def dtypes(frame: pd.DataFrame) -> dict[str, str]:
 
 def test_text_is_str_with_pandas_3_and_string_with_pandas_2() -> None:
     """Never `object`, which `str` means in pandas 2."""
-    assert {"2": "string", "3": "str"}[pd.__version__[0]] == TEXT == str(pd.Series(["x"], dtype=TEXT).dtype)
+    assert (
+        {"2": "string", "3": "str"}[pd.__version__[0]]
+        == TEXT
+        == str(pd.Series(["x"], dtype=TEXT).dtype)
+    )
 
 
 def test_listings_and_snapshots(box: Sandbox) -> None:

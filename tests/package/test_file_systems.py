@@ -49,8 +49,14 @@ def test_a_text_that_says_nothing_is_no_answer() -> None:
 
 
 def test_what_machines_may_share_is_told_from_disks_of_this_machine() -> None:
-    """Every FUSE file system may be one of them, but for a disk that a driver reads through FUSE."""
-    shared = "nfs nfs4 cifs smb3 lustre gpfs 9p afs ceph beegfs fuse fuse.sshfs fuse.s3fs fuse.glusterfs"
+    """
+    Every FUSE file system may be one of them, but for a disk that a driver reads through FUSE.
+    """
+    shared = (
+        "nfs nfs4 cifs smb3 lustre gpfs 9p afs ceph beegfs fuse fuse.sshfs fuse.s3fs fuse.glusterfs"
+    )
 
     assert all(map(is_shared, shared.split()))
-    assert not any(map(is_shared, ["ext4", "xfs", "btrfs", "zfs", "overlay", "tmpfs", "apfs", "fuseblk", ""]))
+    assert not any(
+        map(is_shared, ["ext4", "xfs", "btrfs", "zfs", "overlay", "tmpfs", "apfs", "fuseblk", ""])
+    )

@@ -31,7 +31,10 @@ def refused(call: object, given: dict[str, object]) -> str:
         ({"plan": 5}, "unknown plan int: use free, pro, business, or PER_MINUTE/PER_DAY"),
         ({"plan": 0}, "unknown plan int"),
         ({"plan": ["pro"]}, "unknown plan list"),
-        ({"plan": f"{DIGITS}/{DIGITS}"}, "unknown plan (not shown, since it may be a key): use free"),
+        (
+            {"plan": f"{DIGITS}/{DIGITS}"},
+            "unknown plan (not shown, since it may be a key): use free",
+        ),
         ({"plan": "9999999999999999/1"}, "whole numbers between 1 and 1,000,000,000,000,000"),
         ({"base_url": Path("https://host/v1")}, "base_url must be text, not"),
         ({"base_url": 7}, "base_url must be text, not int"),
@@ -82,7 +85,10 @@ def test_a_plan_of_any_sensible_size_is_taken() -> None:
 
 def test_a_limit_that_nobody_can_mean_is_no_limit() -> None:
     """A header of 20 digits teaches no plan."""
-    assert read(200, {"X-RateLimit-Limit": "9" * 20, "X-RateLimit-Remaining": "5"}, now=0.0).limit is None
+    assert (
+        read(200, {"X-RateLimit-Limit": "9" * 20, "X-RateLimit-Remaining": "5"}, now=0.0).limit
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,9 @@ def test_a_limit_that_nobody_can_mean_is_no_limit() -> None:
         ("plan = " + "[" * 5_000, "cannot be read: "),
     ],
 )
-def test_an_odd_entry_of_the_file_is_one_sentence(tmp_path: Path, content: str, message: str) -> None:
+def test_an_odd_entry_of_the_file_is_one_sentence(
+    tmp_path: Path, content: str, message: str
+) -> None:
     """It names the file and the entry; nothing of its value."""
     (tmp_path / "config.toml").write_text(content)
 
@@ -123,12 +131,19 @@ def test_a_key_pasted_in_the_place_of_a_plan_is_not_repeated(pasted: str) -> Non
 
     assert pasted[:8] not in message
     assert message.startswith("unknown plan (not shown, since it may be a key): use free, pro,")
-    assert refused(parse, {"plan": "twenty letters, gold"}).startswith("unknown plan 'twenty letters, gold'")
+    assert refused(parse, {"plan": "twenty letters, gold"}).startswith(
+        "unknown plan 'twenty letters, gold'"
+    )
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("mapping", "columns"), ("known", "existing"), ("drop_twins", "drop_duplicates"), ("leave", "reserve")],
+    [
+        ("mapping", "columns"),
+        ("known", "existing"),
+        ("drop_twins", "drop_duplicates"),
+        ("leave", "reserve"),
+    ],
 )
 @pytest.mark.parametrize("call", ["import_pets", "preview_import"])
 def test_an_old_argument_is_refused_with_the_new_one_named(call: str, old: str, new: str) -> None:

@@ -24,7 +24,9 @@ from petstore_tools.sandbox import samples
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-READMES = README + "".join(path.read_text(encoding="utf-8") for path in sorted(PACKAGE.glob("*/README.md")))
+READMES = README + "".join(
+    path.read_text(encoding="utf-8") for path in sorted(PACKAGE.glob("*/README.md"))
+)
 SERVICE_README = (PACKAGE / "service" / "README.md").read_text(encoding="utf-8")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 DOCUMENT = ROOT.parent / "shared" / "INTERFACE.md"
@@ -37,7 +39,16 @@ def public(kind: type) -> list[str]:
 def test_public_names_are_pinned() -> None:
     """A name that comes or goes is a decision, and a line in CHANGES.md."""
     assert petstore_tools.__all__ == [
-        *("ImportPreview", "ImportResult", "Listing", "PetStore", "Plan", "Quota", "Sandbox", "StatusReport"),
+        *(
+            "ImportPreview",
+            "ImportResult",
+            "Listing",
+            "PetStore",
+            "Plan",
+            "Quota",
+            "Sandbox",
+            "StatusReport",
+        ),
         "status_report",
     ]
     assert all(getattr(petstore_tools, name) for name in petstore_tools.__all__)
@@ -67,22 +78,38 @@ def test_public_names_are_pinned() -> None:
 def loaded_by(code: str) -> set[str]:
     """Return the modules that a fresh interpreter holds after running the code."""
     ends = "\nimport sys; print(' '.join(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code + ends], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code + ends], capture_output=True, text=True, check=True
+    )
     return set(done.stdout.split())
 
 
 def test_the_bare_import_loads_next_to_nothing() -> None:
     """Names load on first use."""
-    assert not loaded_by("import petstore_tools") & {"requests", "pydantic", "pandas", "click", "sqlite3"}
+    assert not loaded_by("import petstore_tools") & {
+        "requests",
+        "pydantic",
+        "pandas",
+        "click",
+        "sqlite3",
+    }
 
 
 def test_the_client_side_loads_neither_pandas_nor_the_server() -> None:
-    """Until a frame is made; a store can be opened and asked for its quota; the class alone is lighter."""
+    """
+    Until a frame is made; a store can be opened and asked for its quota; the class alone is
+    lighter.
+    """
     store = "PetStore(base_url='https://x/v1', api_key='k', ledger='memory')"
     code = f"from petstore_tools import PetStore; {store}.quota()"
 
     assert not loaded_by(code) & {"pandas", "numpy", "starlette", "uvicorn", "matplotlib", "jinja2"}
-    assert not loaded_by("from petstore_tools import PetStore") & {"requests", "sqlite3", "pyarrow", "tqdm"}
+    assert not loaded_by("from petstore_tools import PetStore") & {
+        "requests",
+        "sqlite3",
+        "pyarrow",
+        "tqdm",
+    }
 
 
 def test_listing_is_imported_from_the_package() -> None:
@@ -97,7 +124,9 @@ def test_help_of_the_command_line_loads_no_pandas() -> None:
     code = "from petstore_tools.cli import cli; cli.get_help(__import__('click').Context(cli))"
 
     assert not loaded_by(code) & {"pandas", "numpy", "starlette", "uvicorn", "pydantic", "requests"}
-    assert all(cli.get_command(click.Context(cli), name) for name in cli.list_commands(click.Context(cli)))
+    assert all(
+        cli.get_command(click.Context(cli), name) for name in cli.list_commands(click.Context(cli))
+    )
 
 
 @pytest.mark.parametrize("kind", [PetStore, Sandbox, Plan])
@@ -109,7 +138,9 @@ def test_public_docstrings_say_what_and_cite_existing_sections(kind: type) -> No
         if not callable(thing):
             continue
         assert doc, name
-        parameters = [p for p in inspect.signature(thing).parameters if p not in ("self", "args", "kwargs")]
+        parameters = [
+            p for p in inspect.signature(thing).parameters if p not in ("self", "args", "kwargs")
+        ]
         if "Args:" in doc:
             assert all(re.search(rf"\b{p}\b", doc) for p in parameters), (name, parameters)
 
@@ -144,24 +175,32 @@ def test_every_error_hangs_in_the_drawn_tree() -> None:
 
 def silences() -> list[tuple[str, str]]:
     lines = (ROOT / "tests" / "silences.txt").read_text(encoding="utf-8").splitlines()[1:]
-    return [(said.strip(), row.strip()) for said, _, row in (line.rpartition(" | ") for line in lines)]
+    return [
+        (said.strip(), row.strip()) for said, _, row in (line.rpartition(" | ") for line in lines)
+    ]
 
 
 @pytest.mark.parametrize(("said", "row"), silences())
 def test_each_silence_of_the_document_has_a_row_of_choices(said: str, row: str) -> None:
     """What is not shown or not stated is decided, in the table of the service's README."""
     table = SERVICE_README.partition("## Where the document is silent")[2].partition("\n## ")[0]
-    assert any(row in line.partition("|")[2].partition(" | ")[0] for line in table.splitlines()), row
+    assert any(row in line.partition("|")[2].partition(" | ")[0] for line in table.splitlines()), (
+        row
+    )
     if DOCUMENT.exists():
         assert said in DOCUMENT.read_text(encoding="utf-8")
 
 
 def test_no_silence_of_the_document_is_forgotten() -> None:
-    """Every line that says so is paired; where the document is not beside the checkout, 16 are known."""
+    """
+    Every line that says so is paired; where the document is not beside the checkout, 16 are known.
+    """
     said = {words for words, _ in silences()}
     if DOCUMENT.exists():
         lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
-        silent = [line for line in lines if re.search(r"not shown|not stated|no default is stated", line)]
+        silent = [
+            line for line in lines if re.search(r"not shown|not stated|no default is stated", line)
+        ]
         assert [line for line in silent if not any(words in line for words in said)] == []
     assert len(said) == 18
 
@@ -248,7 +287,12 @@ def test_python_calls_of_the_readme_exist() -> None:
     from petstore_tools.importing.results import ImportResult
     from petstore_tools.reporting.report import StatusReport
 
-    kinds = {"store": PetStore, "report": StatusReport, "result": ImportResult, "preview": ImportPreview}
+    kinds = {
+        "store": PetStore,
+        "report": StatusReport,
+        "result": ImportResult,
+        "preview": ImportPreview,
+    }
     code = "".join(re.findall(r"```python\n(.*?)```", READMES, re.S))
     shown = re.findall(r'(?<!")\b(store|report|result|preview)\.(\w+)', code)
     assert len(shown) >= 12

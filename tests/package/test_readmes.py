@@ -32,7 +32,9 @@ def test_each_room_has_a_readme_of_100_lines_at_most(room: Path) -> None:
     assert 10 <= (room / "README.md").read_text(encoding="utf-8").count("\n") <= 100
 
 
-@pytest.mark.parametrize("readme", [ROOT / "README.md", *sorted(ROOT.glob("[!.]*/**/README.md"))], ids=str)
+@pytest.mark.parametrize(
+    "readme", [ROOT / "README.md", *sorted(ROOT.glob("[!.]*/**/README.md"))], ids=str
+)
 def test_links_of_a_readme_lead_somewhere(readme: Path) -> None:
     """Each relative link is a file of the checkout."""
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", readme.read_text(encoding="utf-8")):

@@ -21,7 +21,9 @@ def test_arguments_beat_variables_and_variables_beat_the_file(tmp_path: Path) ->
 
     assert settings.load(environ=environ).base_url == "https://file/v1"
     assert settings.load(environ=environ | GIVEN).base_url == "https://a/v1"
-    assert settings.load(base_url="https://b/v1", environ=environ | GIVEN).base_url == "https://b/v1"
+    assert (
+        settings.load(base_url="https://b/v1", environ=environ | GIVEN).base_url == "https://b/v1"
+    )
     assert settings.load(plan="60/100", environ=environ | GIVEN).plan == Plan(60, 100)
 
 
@@ -30,7 +32,10 @@ def test_staging_has_its_own_address() -> None:
     environ = GIVEN | {"PETSTORE_STAGING_BASE_URL": "https://s/v1", "PETSTORE_CONFIG": "none.toml"}
 
     assert settings.load(environment="staging", environ=environ).base_url == "https://s/v1"
-    assert settings.load(environ=environ | {"PETSTORE_ENVIRONMENT": "staging"}).environment == "staging"
+    assert (
+        settings.load(environ=environ | {"PETSTORE_ENVIRONMENT": "staging"}).environment
+        == "staging"
+    )
 
 
 def test_a_missing_address_shows_all_ways_to_give_it() -> None:
@@ -45,7 +50,9 @@ def test_a_missing_address_shows_all_ways_to_give_it() -> None:
 
 
 def test_a_missing_staging_address_shows_the_ways_that_are_for_staging() -> None:
-    """`configure` asks for the production address alone, so it is none of them; for the key it is."""
+    """
+    `configure` asks for the production address alone, so it is none of them; for the key it is.
+    """
     with pytest.raises(SettingsError) as raised:
         settings.load(environment="staging", environ=GIVEN | {"PETSTORE_CONFIG": "none.toml"})
 
@@ -95,7 +102,9 @@ def test_plain_http_to_another_machine_warns() -> None:
 @pytest.mark.parametrize(
     "content", ["api_key = 7\n", "colour = 'red'\n", "api_key = 'x\n", "environment = 'moon'\n"]
 )
-def test_a_wrong_settings_file_is_named_and_its_values_are_not(tmp_path: Path, content: str) -> None:
+def test_a_wrong_settings_file_is_named_and_its_values_are_not(
+    tmp_path: Path, content: str
+) -> None:
     """An unknown entry stops, too (P55)."""
     file = tmp_path / "config.toml"
     file.write_text(f"{content}# psk_secret\n")
@@ -159,7 +168,10 @@ def test_the_delay_before_reconciling_may_be_nothing(given: str, seconds: float)
     ],
 )
 def test_an_address_has_one_spelling(typed: str) -> None:
-    """Budget, journals and snapshots are kept by it: capitals and the default port make no other place."""
+    """
+    Budget, journals and snapshots are kept by it: capitals and the default port make no other
+    place.
+    """
     assert settings.check_base_url(typed) == "https://api.example/v1"
 
 
@@ -171,11 +183,15 @@ def test_what_tells_places_apart_stays(typed: str) -> None:
 
 def test_the_old_variable_is_refused_with_the_new_one_named(tmp_path: Path) -> None:
     """It would be ignored otherwise; the entry of a settings file of 0.1 is still read."""
-    with pytest.raises(SettingsError, match="_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S"):
+    with pytest.raises(
+        SettingsError, match="_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S"
+    ):
         settings.load(environ=GIVEN | {"PETSTORE_SETTLE_AFTER_S": "5"})
 
     (tmp_path / "config.toml").write_text("settle_after_s = 5\n")
     assert (
-        settings.load(environ=GIVEN | {"PETSTORE_CONFIG": str(tmp_path / "config.toml")}).reconcile_after_s
+        settings.load(
+            environ=GIVEN | {"PETSTORE_CONFIG": str(tmp_path / "config.toml")}
+        ).reconcile_after_s
         == 5
     )

@@ -51,8 +51,13 @@ def files_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def refusing(call: Callable[..., None]) -> Callable[..., None]:
         def careful(*paths: Any, **options: Any) -> None:
-            if not options and {os.path.realpath(os.fsdecode(path)) for path in paths} & open_files():
-                raise PermissionError(13, "The process cannot access the file", os.fsdecode(paths[-1]))
+            if (
+                not options
+                and {os.path.realpath(os.fsdecode(path)) for path in paths} & open_files()
+            ):
+                raise PermissionError(
+                    13, "The process cannot access the file", os.fsdecode(paths[-1])
+                )
             return call(*paths, **options)
 
         return careful
@@ -71,7 +76,9 @@ def any_spelling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             return path
         folder, name = os.path.split(text)
         names = os.listdir(folder) if os.access(folder, os.R_OK) else []
-        return next((os.path.join(folder, n) for n in names if n.casefold() == name.casefold()), path)
+        return next(
+            (os.path.join(folder, n) for n in names if n.casefold() == name.casefold()), path
+        )
 
     def folding(call: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *paths, **options: call(as_named(paths[0]), *paths[1:], **options)
@@ -116,8 +123,13 @@ def test_an_import_that_is_refused_says_why(box: Sandbox, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("files_in_use")
-def test_a_result_file_that_is_open_is_said_and_the_next_run_writes_it(box: Sandbox, tmp_path: Path) -> None:
-    """Nothing is raised after the sending; the other files are written; closed, the same call writes it."""
+def test_a_result_file_that_is_open_is_said_and_the_next_run_writes_it(
+    box: Sandbox, tmp_path: Path
+) -> None:
+    """
+    Nothing is raised after the sending; the other files are written; closed, the same call writes
+    it.
+    """
     path = tmp_path / "pets.csv"
     path.write_text(PETS)
     box.store.import_pets(path, progress=False)
@@ -159,7 +171,9 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
 
 @pytest.mark.usefixtures("any_spelling")
 def test_two_spellings_of_one_file_are_one_import(box: Sandbox, tmp_path: Path) -> None:
-    """Animals.csv and animals.csv: the second run goes on with the first, and no row is sent twice."""
+    """
+    Animals.csv and animals.csv: the second run goes on with the first, and no row is sent twice.
+    """
     (tmp_path / "Animals.csv").write_text(PETS)
 
     first = box.store.import_pets(tmp_path / "Animals.csv", progress=False)
@@ -171,7 +185,9 @@ def test_two_spellings_of_one_file_are_one_import(box: Sandbox, tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("any_spelling")
-def test_no_result_file_replaces_the_input_under_another_spelling(box: Sandbox, tmp_path: Path) -> None:
+def test_no_result_file_replaces_the_input_under_another_spelling(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """A rejects file that bears our own content under another spelling is imported, and stays."""
     path = tmp_path / "pets.csv"
     path.write_text(PETS)
@@ -191,7 +207,9 @@ def test_no_result_file_replaces_the_input_under_another_spelling(box: Sandbox, 
 def test_the_results_of_a_file_with_a_very_long_name_are_written(
     box: Sandbox, tmp_path: Path, letter: str
 ) -> None:
-    """Where a name would be longer than 255 bytes, its stem is cut; the rejects file goes on as ever."""
+    """
+    Where a name would be longer than 255 bytes, its stem is cut; the rejects file goes on as ever.
+    """
     path = tmp_path / (letter * (250 // len(letter.encode())) + ".csv")
     path.write_text(PETS)
 
@@ -269,11 +287,19 @@ def test_no_encoding_and_no_line_ending_is_left_to_the_machine() -> None:
     """Windows reads and writes cp1252 and CRLF where a text file is opened without saying which."""
     loose = []
     for path in PACKAGE.rglob("*.py"):
-        calls = [n for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+        calls = [
+            n
+            for n in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(n, ast.Call)
+        ]
         for call in calls:
             name = getattr(call.func, "attr", getattr(call.func, "id", ""))
             given = {keyword.arg for keyword in call.keywords}
-            modes = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+            modes = [
+                a.value
+                for a in call.args
+                if isinstance(a, ast.Constant) and isinstance(a.value, str)
+            ]
             as_text = name == "open" and modes and not any("b" in mode for mode in modes)
             if ((as_text or name == "write_text") and not {"encoding", "newline"} <= given) or (
                 name == "read_text" and not given and not call.args
@@ -283,7 +309,9 @@ def test_no_encoding_and_no_line_ending_is_left_to_the_machine() -> None:
     assert loose == []
 
 
-def test_without_a_time_zone_database_only_a_named_zone_is_refused(box: Sandbox, tmp_path: Path) -> None:
+def test_without_a_time_zone_database_only_a_named_zone_is_refused(
+    box: Sandbox, tmp_path: Path
+) -> None:
     """Windows has none of its own: reports are in UTC as ever, and a name says what to install."""
     code = """if True:
         import sys
@@ -301,7 +329,13 @@ def test_without_a_time_zone_database_only_a_named_zone_is_refused(box: Sandbox,
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", code, "report", *arguments]
         return subprocess.run(
-            command, cwd=tmp_path, env=given, capture_output=True, text=True, timeout=60, check=False
+            command,
+            cwd=tmp_path,
+            env=given,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
         )
 
     assert run("-o", "report.html", "--timezone", "UTC").returncode == 0

@@ -1,4 +1,6 @@
-"""What people look at, looked at: the report and the notebooks in a real browser, by day and by night."""
+"""
+What people look at, looked at: the report and the notebooks in a real browser, by day and by night.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,35 @@ from petstore_tools import Sandbox
 from petstore_tools.reporting.tables import COLOURS
 from petstore_tools.sandbox import samples
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-BROWSERS_OWN = re.compile(r"^https?://[^/]*\.(google|googleapis|gvt1|gstatic)\.com/")  # it asks for updates
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+BROWSERS_OWN = re.compile(
+    r"^https?://[^/]*\.(google|googleapis|gvt1|gstatic)\.com/"
+)  # it asks for updates
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
 
 def look(page: Path, folder: Path, *, dark: bool, width: int = 900) -> tuple[bytes, str, list[str]]:
-    """Open a page; return its screenshot as pixels, what it wrote to the console, and addresses it asked."""
+    """
+    Open a page; return its screenshot as pixels, what it wrote to the console, and addresses it
+    asked.
+    """
     shot, net = folder / f"{dark}.png", folder / "net.json"
     done = subprocess.run(
         [
             *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
             *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
-            *("--enable-logging=stderr", f"--log-net-log={net}", f"--user-data-dir={folder / 'profile'}"),
-            *(f"--blink-settings=preferredColorScheme={0 if dark else 1}", f"--window-size={width},1600"),
+            *(
+                "--enable-logging=stderr",
+                f"--log-net-log={net}",
+                f"--user-data-dir={folder / 'profile'}",
+            ),
+            *(
+                f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+                f"--window-size={width},1600",
+            ),
             *(f"--screenshot={shot}", page.as_uri()),
         ],
         capture_output=True,
@@ -75,21 +91,32 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
     report: Path, tmp_path: Path
 ) -> None:
-    """No console line, no network request; the dark page is another picture, and so is the phone's."""
+    """
+    No console line, no network request; the dark page is another picture, and so is the phone's.
+    """
     light, console, urls = look(report, tmp_path, dark=False)
     dark, dark_console, dark_urls = look(report, tmp_path, dark=True)
     phone, _, _ = look(report, tmp_path, dark=False, width=400)
 
     assert (console, dark_console, urls, dark_urls) == ("", "", [], [])
     assert len(set(light)) > 50
-    assert (light[1:4].hex(), dark[1:4].hex()) == ("ffffff", "161b22")  # the corner: paper by day, by night
+    assert (light[1:4].hex(), dark[1:4].hex()) == (
+        "ffffff",
+        "161b22",
+    )  # the corner: paper by day, by night
     assert phone != light
 
 
 def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) -> None:
     """Swatches, bar, legend and areas of each status; and no table that must be opened first."""
     made = tmp_path / "report.pdf"
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--no-pdf-header-footer")
+    options = (
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--no-first-run",
+        "--no-pdf-header-footer",
+    )
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     subprocess.run(
         [str(CHROMIUM), *options, profile, f"--print-to-pdf={made}", report.as_uri()],
@@ -121,7 +148,9 @@ def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_notebooks_outputs_are_drawn_without_error(path: Path, tmp_path: Path) -> None:
-    """Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the network."""
+    """
+    Their HTML as JupyterLab would hold it: tables and pictures, nothing that asks the network.
+    """
     notebook = nbformat.read(path, 4)
     parts = []
     for cell in notebook.cells:
@@ -132,7 +161,9 @@ def test_the_notebooks_outputs_are_drawn_without_error(path: Path, tmp_path: Pat
             elif "text/html" in held:
                 parts.append(held["text/html"])
     page = tmp_path / "outputs.html"
-    page.write_text(f"<!doctype html><meta charset=utf-8><body>{''.join(parts)}</body>", encoding="utf-8")
+    page.write_text(
+        f"<!doctype html><meta charset=utf-8><body>{''.join(parts)}</body>", encoding="utf-8"
+    )
 
     drawn, console, urls = look(page, tmp_path, dark=False)
 

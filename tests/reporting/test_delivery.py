@@ -1,4 +1,7 @@
-"""Reports that arrive: as a mail, in the reader's time zone, with thresholds that end with an exit code."""
+"""
+Reports that arrive: as a mail, in the reader's time zone, with thresholds that end with an exit
+code.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def test_a_mail_has_the_headers_that_sendmail_and_mail_programs_need(report: Sta
 
 
 def test_a_domain_of_other_letters_is_written_as_dns_spells_it(report: StatusReport) -> None:
-    """One address may be given as it is; the mail has the title of the report, whatever its subject is."""
+    """
+    One address may be given as it is; the mail has the title of the report, whatever its subject
+    is.
+    """
     mail = parsed(report.to_mail(to="Ann <ann@müller.example>", subject="Monday"))
 
     assert str(mail["To"]) == "Ann <ann@xn--mller-kva.example>"
@@ -85,7 +91,10 @@ def test_a_mail_has_a_sender_whatever_the_account_is_called(
 
 
 def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
-    """Its tables need no style sheet; how it was made stands at its end; nothing from outside is markup."""
+    """
+    Its tables need no style sheet; how it was made stands at its end; nothing from outside is
+    markup.
+    """
     mail = parsed(report.to_mail())
     text, html = mail.get_body(("plain",)), mail.get_body(("html",))
     assert text is not None
@@ -99,7 +108,9 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     assert "<style" not in html.get_content()
     assert "<b>Newcomer" not in html.get_content()
     for body in (text, html):
-        assert "only the times of those two listings are known" in body.get_content().split("spent")[1]
+        assert (
+            "only the times of those two listings are known" in body.get_content().split("spent")[1]
+        )
 
 
 @pytest.mark.parametrize(
@@ -115,13 +126,19 @@ def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
         {"subject": "Hello\r\nBcc: eve@example.org"},
     ],
 )
-def test_what_would_add_a_header_to_a_mail_is_refused(report: StatusReport, given: dict[str, object]) -> None:
-    """Line breaks in a subject or an address, what is no address, and two in one: neither is dropped."""
+def test_what_would_add_a_header_to_a_mail_is_refused(
+    report: StatusReport, given: dict[str, object]
+) -> None:
+    """
+    Line breaks in a subject or an address, what is no address, and two in one: neither is dropped.
+    """
     with pytest.raises(ArgumentError):
         report.to_mail(**given)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("given", [{"title": "a\nb"}, {"note": "a\rb"}, {"timezone": "Mars/Olympus"}])
+@pytest.mark.parametrize(
+    "given", [{"title": "a\nb"}, {"note": "a\rb"}, {"timezone": "Mars/Olympus"}]
+)
 def test_a_title_of_two_lines_and_an_unknown_time_zone_are_refused(given: dict[str, str]) -> None:
     """With what to write."""
     with Sandbox(animals=3) as box:
@@ -158,7 +175,10 @@ def test_a_report_on_one_status_has_no_rows_of_zeros() -> None:
 
 
 def test_a_report_on_one_status_does_not_say_that_nothing_was_sold() -> None:
-    """An animal that became sold is not in the older listing of what is sold: it may be a new one as well."""
+    """
+    An animal that became sold is not in the older listing of what is sold: it may be a new one as
+    well.
+    """
     with Sandbox(animals=60) as box:
         box.store.snapshot()
         box.advance(days=1)
@@ -198,7 +218,14 @@ def box() -> Iterator[Sandbox]:
 def test_a_threshold_ends_with_exit_code_1_and_is_named(box: Sandbox) -> None:
     """Each that holds; the report is shown all the same."""
     done = run(
-        "report", "--since", "last", "--fail-if", "total > 29", "--fail-if", "sold.change == 1", box=box
+        "report",
+        "--since",
+        "last",
+        "--fail-if",
+        "total > 29",
+        "--fail-if",
+        "sold.change == 1",
+        box=box,
     )
     fine = run("report", "--fail-if", "total > 30", box=box)
     without = run("report", "--fail-if", "sold.change > 1000", box=box)

@@ -11,7 +11,9 @@ from petstore_tools.reporting.tables import for_people
 
 
 def test_days_in_a_status_count_from_the_middle_of_the_listings_around_a_change() -> None:
-    """Animal 2 was pending from the 2nd to the 5th listing: from day 0.5 to day 4.5, so four days."""
+    """
+    Animal 2 was pending from the 2nd to the 5th listing: from day 0.5 to day 4.5, so four days.
+    """
     with Sandbox(animals=10) as box:
         for status in ("available", "pending", "pending", "pending", "pending", "sold", "sold"):
             box.change(2, status=status)

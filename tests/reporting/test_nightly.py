@@ -32,14 +32,27 @@ def nightly(folder: Path, *parameters: str) -> tuple[subprocess.CompletedProcess
     """Run the notebook as a job does; return what became of it, and the notebook that it made."""
     made = folder / "tonight.ipynb"
     notebook = ROOT / "notebooks" / "06_nightly_report.ipynb"
-    command = [sys.executable, "-m", "papermill", notebook, made, "--cwd", folder, "--no-progress-bar"]
-    done = subprocess.run([*command, *parameters], capture_output=True, text=True, timeout=100, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "papermill",
+        notebook,
+        made,
+        "--cwd",
+        folder,
+        "--no-progress-bar",
+    ]
+    done = subprocess.run(
+        [*command, *parameters], capture_output=True, text=True, timeout=100, check=False
+    )
     return done, made.read_text("utf-8")
 
 
 @pytest.mark.case("P68")
 def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: Path) -> None:
-    """Command line, library and nightly notebook list the same service, and call it by the same name."""
+    """
+    Command line, library and nightly notebook list the same service, and call it by the same name.
+    """
     with PetStore() as store:
         report = store.status_report()
     listed = run("list", cwd=tmp_path)
@@ -56,7 +69,10 @@ def test_settings_from_the_file_alone_are_those_of_all(box: Sandbox, tmp_path: P
 @pytest.mark.case("P68")
 def test_variables_win_over_the_file_in_the_notebook_too(box: Sandbox, tmp_path: Path) -> None:
     """Staging, asked for by its variables."""
-    with pytest.MonkeyPatch.context() as patch, Sandbox(plan="pro", clock="system", animals=7) as other:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        Sandbox(plan="pro", clock="system", animals=7) as other,
+    ):
         patch.setenv("PETSTORE_ENVIRONMENT", "staging")
         patch.setenv("PETSTORE_STAGING_BASE_URL", other.base_url)
         patch.setenv("PETSTORE_API_KEY", other.api_key)
@@ -89,13 +105,18 @@ def test_a_sandbox_is_reported_on_where_it_is_asked_for(box: Sandbox, tmp_path: 
 
 
 def test_categories_and_the_page_are_parameters(box: Sandbox, tmp_path: Path) -> None:
-    """No sample category names a real inventory's; the written page is what `last` means the next night."""
+    """
+    No sample category names a real inventory's; the written page is what `last` means the next
+    night.
+    """
     done, made = nightly(tmp_path, "-p", "OUTPUT", "report.html")
     assert done.returncode == 0, done.stderr[-2_000:]
     assert not re.search("Rabbits|Guinea", made)
     box.change(2, status="sold")
 
-    done, made = nightly(tmp_path, "-p", "OUTPUT", "report.html", "-y", "CATEGORIES: {1: Hunde, 2: Katzen}")
+    done, made = nightly(
+        tmp_path, "-p", "OUTPUT", "report.html", "-y", "CATEGORIES: {1: Hunde, 2: Katzen}"
+    )
 
     assert done.returncode == 0, done.stderr[-2_000:]
     page = (tmp_path / "report.html").read_text("utf-8")

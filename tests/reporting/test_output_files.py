@@ -1,4 +1,6 @@
-"""Files that cannot be written: said before the first request, and what is paid for is never lost."""
+"""
+Files that cannot be written: said before the first request, and what is paid for is never lost.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from petstore_tools import Sandbox
 from petstore_tools.errors import PetstoreError
 from petstore_tools.tabular.atomic import check_writable
 
-BLOCKED = pytest.mark.skipif(sys.platform != "linux", reason="/proc takes no files, from root either")
+BLOCKED = pytest.mark.skipif(
+    sys.platform != "linux", reason="/proc takes no files, from root either"
+)
 
 
 @BLOCKED
@@ -68,12 +72,17 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so(tmp_path: Pa
 
     report.to_html(tmp_path / "report.html")
     assert report.breakdown["count"].sum() == len(frame) == 12
-    assert "this listing was not kept as a snapshot: its folder cannot be written" in report.notes[-1]
+    assert (
+        "this listing was not kept as a snapshot: its folder cannot be written" in report.notes[-1]
+    )
     assert "not kept as a snapshot" in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_damaged_history_costs_a_comparison_not_the_report() -> None:
-    """Found before a request is spent; the report is made, its listing is kept, and the next one compares."""
+    """
+    Found before a request is spent; the report is made, its listing is kept, and the next one
+    compares.
+    """
     with Sandbox(animals=300) as box:
         box.store.snapshot()
         (damaged,) = box.store.snapshots().folder.glob("open/*.parquet")
@@ -85,15 +94,17 @@ def test_a_damaged_history_costs_a_comparison_not_the_report() -> None:
         next_one = box.store.status_report(since="1d")
 
     assert report.breakdown["count"].sum() == 300
-    assert "not compared with an earlier listing: the file of stays open/" in report.notes[0].replace(
-        "stays/open", "open"
-    )
+    assert "not compared with an earlier listing: the file of stays open/" in report.notes[
+        0
+    ].replace("stays/open", "open")
     assert next_one.changes is not None
     assert next_one.changes["before"].sum() == 300
 
 
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path: Path) -> None:
-    """An error of the toolkit, as the README promises, and still an OSError; in each of the formats."""
+    """
+    An error of the toolkit, as the README promises, and still an OSError; in each of the formats.
+    """
     with Sandbox(animals=3) as box:
         report = box.store.status_report()
         for write in (report.to_html, report.to_excel, report.to_markdown, report.to_json):

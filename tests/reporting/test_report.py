@@ -56,7 +56,10 @@ def test_shares_and_days_are_rounded_as_a_spreadsheet_rounds_them() -> None:
     rows = for_people(table)[1]
 
     assert [
-        [cell_text(value) if name == "share" else f"{value}" for name, value in zip(table, row, strict=True)]
+        [
+            cell_text(value) if name == "share" else f"{value}"
+            for name, value in zip(table, row, strict=True)
+        ]
         for row in rows
     ] == [["15.3%", "8.3"], ["3.3%", "8.1"]]
 
@@ -74,7 +77,9 @@ def test_categories_add_up_to_the_breakdown() -> None:
 
 def test_what_came_from_outside_is_escaped() -> None:
     """A hostile label or environment is text, in HTML and Markdown."""
-    report = status_report(listed(50, environment="<script>x</script>"), categories={1: "<img|src>"})
+    report = status_report(
+        listed(50, environment="<script>x</script>"), categories={1: "<img|src>"}
+    )
 
     assert "<script" not in report.to_html() + report._repr_html_()
     assert "<img" not in report.to_html() + report.to_markdown()
@@ -97,11 +102,16 @@ def test_a_report_is_dated_by_its_listing() -> None:
 def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> None:
     """Read with plain pandas; without `partial` the error says how to keep what a frame knows."""
     listed(30).to_csv(tmp_path / "inventory.csv", index=False)
-    pets = pd.read_csv(tmp_path / "inventory.csv", keep_default_na=False, na_values={"status": [""]})
+    pets = pd.read_csv(
+        tmp_path / "inventory.csv", keep_default_na=False, na_values={"status": [""]}
+    )
 
     report = status_report(pets, partial=True)
 
     assert report.headline == "Not complete (unproven): 30 animals of the inventory of a file"
-    assert report.breakdown["count"].to_dict() == status_report(listed(30)).breakdown["count"].to_dict()
+    assert (
+        report.breakdown["count"].to_dict()
+        == status_report(listed(30)).breakdown["count"].to_dict()
+    )
     with pytest.raises(FrameError, match=r"merged\.attrs = df\.attrs"):
         status_report(pets)

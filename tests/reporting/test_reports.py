@@ -1,4 +1,7 @@
-"""Reports that carry what changed: over snapshots of the real service, in every format the same numbers."""
+"""
+Reports that carry what changed: over snapshots of the real service, in every format the same
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,9 @@ def report() -> StatusReport:
         box.change(9, status="sold")
         box.remove(13)  # was pending
         box.store.create_pet("=NEW()|<b>", category_id=99, status="available")
-        return box.store.status_report(since="2d", categories={**samples.CATEGORIES, 99: "<i>Odd</i>"})
+        return box.store.status_report(
+            since="2d", categories={**samples.CATEGORIES, 99: "<i>Odd</i>"}
+        )
 
 
 def test_changes_are_the_differences_of_two_breakdowns(report: StatusReport) -> None:
@@ -47,7 +52,9 @@ def test_changes_are_the_differences_of_two_breakdowns(report: StatusReport) -> 
     assert report.since is not None
     assert report.changes["before"].sum() == report.since.rows == 250
     assert report.changes["now"].tolist() == report.breakdown["count"].tolist()
-    assert (report.changes["now"] - report.changes["before"]).tolist() == report.changes["change"].tolist()
+    assert (report.changes["now"] - report.changes["before"]).tolist() == report.changes[
+        "change"
+    ].tolist()
     assert report.changes["change"].sum() == 0
 
 
@@ -70,7 +77,11 @@ def test_each_animal_that_moved_is_named_with_where_from_and_to(report: StatusRe
 def test_the_counts_have_a_row_for_each_snapshot(report: StatusReport) -> None:
     """In time order, and the last is this report."""
     assert report.counts is not None
-    assert [str(at.date()) for at in report.counts.index] == ["2026-01-05", "2026-01-06", "2026-01-07"]
+    assert [str(at.date()) for at in report.counts.index] == [
+        "2026-01-05",
+        "2026-01-06",
+        "2026-01-07",
+    ]
     assert report.counts.iloc[-1].tolist() == report.breakdown["count"].tolist()
     assert report.counts.sum(axis=1).tolist() == [250, 250, 250]
 
@@ -80,13 +91,17 @@ def test_a_figure_is_a_picture_in_a_notebook(report: StatusReport) -> None:
     assert report.figure()._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
 
-def test_what_came_from_outside_is_text_in_every_format(report: StatusReport, tmp_path: Path) -> None:
+def test_what_came_from_outside_is_text_in_every_format(
+    report: StatusReport, tmp_path: Path
+) -> None:
     """A name that is a formula or markup, a label that is HTML."""
     report.to_excel(tmp_path / "report.xlsx")
     import zipfile
 
     with zipfile.ZipFile(tmp_path / "report.xlsx") as parts:
-        formulas = [part for part in parts.namelist() if b"<f>" in parts.read(part) and "sheet" in part]
+        formulas = [
+            part for part in parts.namelist() if b"<f>" in parts.read(part) and "sheet" in part
+        ]
         charts = [part for part in parts.namelist() if "charts/chart" in part]
 
     assert formulas == []
@@ -155,7 +170,9 @@ def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
 
         assert len(box.store.snapshots()) == 1
     assert report.headline.startswith("Not complete (unproven): 100 animals")
-    assert report.notes == ("this listing is not complete, so it is not compared with an earlier one",)
+    assert report.notes == (
+        "this listing is not complete, so it is not compared with an earlier one",
+    )
     assert report.changes is None
 
 
@@ -180,8 +197,12 @@ def test_huge_numbers_move_as_they_are(big: int) -> None:
     """Beside new and gone animals, too."""
     keys = ("id", "name", "categoryId", "status")
     before, now = Columns(), Columns()
-    before.add([dict(zip(keys, row, strict=True)) for row in ((1, "a", big, "sold"), (2, "b", big, None))])  # type: ignore[misc]
-    now.add([dict(zip(keys, row, strict=True)) for row in ((2, "b", big, "sold"), (big, "c", 1, None))])  # type: ignore[misc]
+    before.add(
+        [dict(zip(keys, row, strict=True)) for row in ((1, "a", big, "sold"), (2, "b", big, None))]
+    )  # type: ignore[misc]
+    now.add(
+        [dict(zip(keys, row, strict=True)) for row in ((2, "b", big, "sold"), (big, "c", 1, None))]
+    )  # type: ignore[misc]
     listing = Listing("complete", "told", None, 2, "", 1, 1, 0, 0.0, 0.0, "sandbox")
 
     table = counting.moved(before.to_frame(listing), now.to_frame(listing))
@@ -193,10 +214,14 @@ def test_huge_numbers_move_as_they_are(big: int) -> None:
 
 
 @pytest.mark.parametrize("sent", ["unset", "total", "label", "categoryId", "new", "gone"])
-def test_a_status_that_is_called_like_a_column_of_ours_is_kept_apart(sent: str, tmp_path: Path) -> None:
+def test_a_status_that_is_called_like_a_column_of_ours_is_kept_apart(
+    sent: str, tmp_path: Path
+) -> None:
     """In every format, and counted once."""
     columns = Columns()
-    columns.add([{"id": n, "name": "Rex", "categoryId": 1, "status": s} for n, s in ((1, sent), (2, None))])
+    columns.add(
+        [{"id": n, "name": "Rex", "categoryId": 1, "status": s} for n, s in ((1, sent), (2, None))]
+    )
     listing = Listing("complete", "told", None, 2, "", 1, 1, 0, 0.0, 0.0, "sandbox")
     report = status_report(columns.to_frame(listing), categories={1: "Dogs"})
 
@@ -233,8 +258,12 @@ def test_moves_of_statuses_the_document_does_not_name_are_told_too() -> None:
     }
 
 
-@pytest.mark.parametrize(("old", "new"), [("history", "counts"), ("face", "headline"), ("cost", "cost_text")])
-def test_a_name_of_version_0_1_is_refused_with_the_new_one(report: StatusReport, old: str, new: str) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"), [("history", "counts"), ("face", "headline"), ("cost", "cost_text")]
+)
+def test_a_name_of_version_0_1_is_refused_with_the_new_one(
+    report: StatusReport, old: str, new: str
+) -> None:
     """And any other name as usual."""
     with pytest.raises(AttributeError, match=f"a StatusReport has no {old}; it is called {new}"):
         getattr(report, old)
@@ -254,7 +283,11 @@ def test_cells_of_the_workbook_are_numbers_that_excel_keeps_and_text_that_it_doe
 
     made = workbook("title", ["headline"], {"breakdown": table}, zone=UTC, complete=False)
 
-    rows = python_calamine.CalamineWorkbook.from_filelike(BytesIO(made)).get_sheet_by_index(0).to_python()
+    rows = (
+        python_calamine.CalamineWorkbook.from_filelike(BytesIO(made))
+        .get_sheet_by_index(0)
+        .to_python()
+    )
     rows = rows[[row[0] for row in rows].index("=1+1") :]
     assert rows[0][:2] == ["=1+1", str(2**53 + 1)]
     assert rows[1][:2] == ["https://example.com", 3]

@@ -1,4 +1,6 @@
-"""The same numbers in HTML, Excel, Markdown, JSON, mail and frames: each table of each, cell by cell."""
+"""
+The same numbers in HTML, Excel, Markdown, JSON, mail and frames: each table of each, cell by cell.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ NAMES = {title: name for name, title in WORDS.items()}
 
 @pytest.fixture(scope="module")
 def report() -> StatusReport:
-    """A week in which animals came, went and changed; the tables are short enough to stand in full."""
+    """
+    A week in which animals came, went and changed; the tables are short enough to stand in full.
+    """
     with Sandbox(animals=60) as box:
         for day in range(7):
             box.store.snapshot()
@@ -43,7 +47,9 @@ def report() -> StatusReport:
 
 
 def value(column: str, cell: Any) -> str | float:
-    """Return a cell as all formats have it: percent and days with one decimal, times to the second."""
+    """
+    Return a cell as all formats have it: percent and days with one decimal, times to the second.
+    """
     if isinstance(cell, str) and column not in ("id", "name", "category"):
         digits = cell.replace(",", "").removesuffix("%").removeprefix("+")
         if digits.lstrip("-").replace(".", "", 1).isdigit():
@@ -61,8 +67,13 @@ def value(column: str, cell: Any) -> str | float:
 
 def rows_of(header: list[str], lines: list[list[Any]]) -> list[Row]:
     """Return the rows of a table, whatever the order of its columns."""
-    columns = [NAMES.get(title.removesuffix(" (UTC)"), title.removesuffix(" (UTC)")) for title in header]
-    return [frozenset((c, value(c, cell)) for c, cell in zip(columns, line, strict=True)) for line in lines]
+    columns = [
+        NAMES.get(title.removesuffix(" (UTC)"), title.removesuffix(" (UTC)")) for title in header
+    ]
+    return [
+        frozenset((c, value(c, cell)) for c, cell in zip(columns, line, strict=True))
+        for line in lines
+    ]
 
 
 def expected(frame: pd.DataFrame, name: str) -> list[Row]:
@@ -112,8 +123,16 @@ def markdown(text: str) -> dict[str, list[list[str]]]:
         if line.startswith("## "):
             heading = line[3:]
         elif line.startswith("|") and not line.startswith("| ---"):
-            plain = line.replace("\\|", "\0").replace("\\", "").replace("&lt;", "<").replace("&gt;", ">")
-            cells = [cell.strip().replace("\0", "|").replace("&amp;", "&") for cell in plain.split("|")[1:-1]]
+            plain = (
+                line.replace("\\|", "\0")
+                .replace("\\", "")
+                .replace("&lt;", "<")
+                .replace("&gt;", ">")
+            )
+            cells = [
+                cell.strip().replace("\0", "|").replace("&amp;", "&")
+                for cell in plain.split("|")[1:-1]
+            ]
             found.setdefault(heading, []).append(cells)
     return found
 
@@ -181,7 +200,10 @@ DRAWN = {
 @pytest.mark.case("P53")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_table_has_the_same_numbers_in_every_format(report: StatusReport, kind: str) -> None:
-    """Each row of each frame, with its labels; sums are those of the frame. What is drawn is tested below."""
+    """
+    Each row of each frame, with its labels; sums are those of the frame. What is drawn is tested
+    below.
+    """
     told = FORMATS[kind](report)
     since = " since 2026-01-05 09:00:00 UTC"
 
@@ -196,19 +218,28 @@ def test_every_table_has_the_same_numbers_in_every_format(report: StatusReport, 
 
 @pytest.mark.case("P53")
 def test_what_is_drawn_has_the_same_numbers(report: StatusReport, tmp_path: Path) -> None:
-    """On top of the page, the areas over time, the bars of the figure, the lines of the terminal."""
+    """
+    On top of the page, the areas over time, the bars of the figure, the lines of the terminal.
+    """
     assert report.summary is not None
     assert report.counts is not None
     page, animals = report.to_html(), report.summary["animals"].tolist()
     (top,) = [part for part in page.split("<section>") if 'class="glance"' in part]
-    areas = [part.split('points="')[1].split('"')[0].split() for part in page.split("<polygon ")[1:]]
+    areas = [
+        part.split('points="')[1].split('"')[0].split() for part in page.split("<polygon ")[1:]
+    ]
     highest = report.counts.sum(axis=1).max()
     report.to_excel(tmp_path / "report.xlsx")
 
-    assert [int(part.split("<")[0]) for part in top.split("<strong>")[1:]] == [animals[-1], *animals[1:-1]]
+    assert [int(part.split("<")[0]) for part in top.split("<strong>")[1:]] == [
+        animals[-1],
+        *animals[1:-1],
+    ]
     assert f"{animals[0]} before" in top
     heights = [100 - float(area[len(report.counts) - 1].split(",")[1]) for area in areas]
-    assert heights == pytest.approx((100 * report.counts.iloc[-1].cumsum() / highest).tolist(), abs=0.01)
+    assert heights == pytest.approx(
+        (100 * report.counts.iloc[-1].cumsum() / highest).tolist(), abs=0.01
+    )
     counts = report.breakdown["count"].tolist()
     assert [bar.get_width() for bar in report.figure().axes[0].patches] == counts
     for status, count in report.breakdown["count"].items():

@@ -30,7 +30,10 @@ BEFORE = {"available": 50, "pending": 25, "sold": 10, "unset": 0, "total": 85}
     ],
 )
 def test_a_number_is_compared_as_it_stands(text: str, fails: bool) -> None:
-    """Percent of all animals; a change, of the number before; what is new or gone, of all animals before."""
+    """
+    Percent of all animals; a change, of the number before; what is new or gone, of all animals
+    before.
+    """
     assert bool(failure(text, NOW, BEFORE)) is fails
 
 
@@ -68,7 +71,9 @@ def test_what_is_no_threshold_is_refused_with_an_example(text: str) -> None:
         ("quarantined > 5", "use one of available, pending, sold, unset, total, new, gone"),
     ],
 )
-def test_a_name_that_no_report_has_is_refused_before_a_request_is_spent(text: str, helps: str) -> None:
+def test_a_name_that_no_report_has_is_refused_before_a_request_is_spent(
+    text: str, helps: str
+) -> None:
     """With the names that there are, and the nearest one."""
     with pytest.raises(ArgumentError, match=helps):
         parse(text)

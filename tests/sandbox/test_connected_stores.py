@@ -71,7 +71,10 @@ def test_a_store_on_another_plan_has_a_key_and_a_budget_of_its_own() -> None:
 def test_other_settings_are_taken_by_their_names(tmp_path: Path) -> None:
     """A name that is none is refused, and so is a plan without both numbers."""
     with Sandbox(animals=0) as box:
-        assert box.connect(state_dir=tmp_path / "elsewhere").settings.state_dir == tmp_path / "elsewhere"
+        assert (
+            box.connect(state_dir=tmp_path / "elsewhere").settings.state_dir
+            == tmp_path / "elsewhere"
+        )
         assert box.connect(pagination="none").settings.pagination == "none"
         with pytest.raises(TypeError, match="state_folder"):
             box.connect(state_folder=tmp_path)

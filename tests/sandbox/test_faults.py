@@ -75,7 +75,9 @@ def test_a_fault_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
 
 
 def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
-    """Installed with the toolkit; the marker's arguments are the sandbox's; each test has its own."""
+    """
+    Installed with the toolkit; the marker's arguments are the sandbox's; each test has its own.
+    """
     (tmp_path / "test_theirs.py").write_text(
         textwrap.dedent(
             """
@@ -96,7 +98,17 @@ def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
             """
         )
     )
-    command = [sys.executable, "-m", "pytest", "-q", "--strict-markers", "-W", "error", "-p", "no:nbval"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--strict-markers",
+        "-W",
+        "error",
+        "-p",
+        "no:nbval",
+    ]
     done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
 
     assert "2 passed" in done.stdout, done.stdout

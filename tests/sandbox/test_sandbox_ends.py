@@ -1,4 +1,6 @@
-"""A sandbox leaves nothing behind, however it ends: closed, dropped, half made, or with its process."""
+"""
+A sandbox leaves nothing behind, however it ends: closed, dropped, half made, or with its process.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ def refuses(base_url: str) -> bool:
 
 @pytest.mark.case("P73")
 def test_a_dropped_sandbox_ends() -> None:
-    """Thread, port, databases and folder are gone as soon as it is collected; it was in full use before."""
+    """
+    Thread, port, databases and folder are gone as soon as it is collected; it was in full use
+    before.
+    """
     box = Sandbox(animals=150)
     base_url = box.base_url
     box.store.list_pets()
@@ -121,7 +126,9 @@ def test_a_sandbox_ends_with_its_process(tmp_path: Path, end: str) -> None:
 
 
 def test_what_fails_on_the_way_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that does not start, a store that cannot be made, a database that cannot be reached."""
+    """
+    A server that does not start, a store that cannot be made, a database that cannot be reached.
+    """
     from petstore_tools.service.server import ThreadedServer
 
     def fails(*_: object, **more: object) -> None:
@@ -136,7 +143,9 @@ def test_what_fails_on_the_way_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch
         Sandbox(database="postgresql://nobody@127.0.0.1:9/nothing")
 
 
-def test_a_part_that_cannot_be_closed_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_cannot_be_closed_does_not_keep_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The failure is raised; server, databases and folder are gone all the same."""
     real = Gate.close
 

@@ -27,7 +27,9 @@ def test_two_processes_on_one_turned_clock_use_each_minute_to_its_end() -> None:
     """120 requests of two real processes at 40 a minute: 40, 40, 20, and no refusal."""
     with Sandbox(plan="40/1000", animals=3) as box:
         command = [sys.executable, "-c", COLLEAGUE, box.invite()]
-        colleague = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        colleague = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
         assert colleague.stdin is not None
         assert colleague.stdout is not None
         colleague.stdout.readline()

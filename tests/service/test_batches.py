@@ -1,4 +1,6 @@
-"""Requests that wait for the database: together, in its thread where it is slow, and not without end."""
+"""
+Requests that wait for the database: together, in its thread where it is slow, and not without end.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def run(made: Batches, *methods: str) -> list[int]:
 
 
 class Work:
-    """Answers batches once `free` is set; notes their sizes and whether the thread answered them."""
+    """
+    Answers batches once `free` is set; notes their sizes and whether the thread answered them.
+    """
 
     def __init__(self, *, busy: int = 0) -> None:
         self.sizes: list[tuple[int, bool]] = []
@@ -74,7 +78,9 @@ def test_a_database_that_is_held_up_is_waited_for_in_its_thread(local: bool) -> 
     assert work.sizes == [(1, True)]
 
 
-def test_after_a_slow_batch_the_next_is_answered_in_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_slow_batch_the_next_is_answered_in_the_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A slow disk holds up nothing but those who wait for it."""
     monkeypatch.setattr(batches, "QUICK_S", 0.0)
     work = Work()
@@ -133,7 +139,9 @@ def test_who_waits_too_long_is_refused_and_only_a_create_under_way_is_not_known(
     assert [size for size, _ in work.sizes] == [2, 1]
 
 
-def test_what_can_be_refused_without_the_database_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_can_be_refused_without_the_database_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """It waits a moment; while the database is known to be slow, not even that."""
     monkeypatch.setattr(batches, "AT_ONCE_S", 0.05)
     monkeypatch.setattr(batches, "TICK_S", 0.02)
@@ -142,7 +150,9 @@ def test_what_can_be_refused_without_the_database_is_refused_at_once(monkeypatch
     made = over(work, local=False)
 
     async def ask() -> list[int]:
-        patient = [asyncio.create_task(made.respond(a_request(method))) for method in ("GET", "PUT")]
+        patient = [
+            asyncio.create_task(made.respond(a_request(method))) for method in ("GET", "PUT")
+        ]
         statuses = [(await patient[1]).status]
         at_once = asyncio.create_task(made.respond(a_request("PUT")))
         await asyncio.sleep(0)
@@ -155,7 +165,9 @@ def test_what_can_be_refused_without_the_database_is_refused_at_once(monkeypatch
     assert [size for size, _ in work.sizes] == [2]
 
 
-def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_batch_that_fails_in_a_way_nobody_thought_of_is_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """And the next one too."""
     failures = [RuntimeError("a fault of ours")]
     work = Work()

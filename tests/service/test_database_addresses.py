@@ -1,4 +1,6 @@
-"""Addresses of databases: which are taken, and that no message shows a password; servers in SQL_ASCII."""
+"""
+Addresses of databases: which are taken, and that no message shows a password; servers in SQL_ASCII.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,10 @@ def test_a_server_that_cannot_be_reached_is_told_without_its_password(
         "postgresql://u:a-secret-word@127.0.0.1:port/db",
     ):
         done = run("keys", "list", cwd=tmp_path, PETSTORE_DATABASE_URL=address)
-        assert (done.returncode, "on PostgreSQL cannot be reached. Check" in done.stderr) == (2, True)
+        assert (done.returncode, "on PostgreSQL cannot be reached. Check" in done.stderr) == (
+            2,
+            True,
+        )
         assert "secret" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 

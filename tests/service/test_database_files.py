@@ -131,7 +131,9 @@ def test_a_file_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path) -> N
 
 def test_a_file_that_lost_its_tables_or_left_its_log_is_refused(tmp_path: Path) -> None:
     """By name, with what is missing."""
-    assert "lacks the tables pet:" in refusal(of_another(filled(tmp_path / "a.db"), "DROP TABLE pet"))
+    assert "lacks the tables pet:" in refusal(
+        of_another(filled(tmp_path / "a.db"), "DROP TABLE pet")
+    )
 
     path = tmp_path / "b.db"
     (tmp_path / "b.db-wal").write_bytes(b"x" * 100)
@@ -145,7 +147,11 @@ def test_a_file_that_lost_its_tables_or_left_its_log_is_refused(tmp_path: Path) 
         ("CREATE TABLE invoice (id INTEGER)",),
         ("CREATE TABLE invoice (id INTEGER)", "PRAGMA user_version = 2"),
         ("CREATE TABLE pet (id INTEGER)", "PRAGMA user_version = 1"),
-        ("CREATE TABLE pet (id INTEGER)", "CREATE TABLE key (id INTEGER)", "CREATE TABLE usage (id INTEGER)"),
+        (
+            "CREATE TABLE pet (id INTEGER)",
+            "CREATE TABLE key (id INTEGER)",
+            "CREATE TABLE usage (id INTEGER)",
+        ),
         ("PRAGMA user_version = 0", "VACUUM"),
         ("PRAGMA application_id = 252006674", "CREATE TABLE pet (id INTEGER)"),
     ],
@@ -182,9 +188,16 @@ def test_serve_and_keys_refuse_in_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "made", ["CREATE TABLE pet (id BIGINT)", "CREATE TABLE schema_version (version BIGINT)", "DROP TABLE pet"]
+    "made",
+    [
+        "CREATE TABLE pet (id BIGINT)",
+        "CREATE TABLE schema_version (version BIGINT)",
+        "DROP TABLE pet",
+    ],
 )
-def test_a_postgresql_with_other_tables_of_our_names_is_refused(postgres: Postgres, made: str) -> None:
+def test_a_postgresql_with_other_tables_of_our_names_is_refused(
+    postgres: Postgres, made: str
+) -> None:
     """Another's, or ours without its animals; nothing is added to it."""
     url = postgres.database()
     if made.startswith("DROP"):
@@ -214,7 +227,9 @@ def test_a_postgresql_that_others_use_too_is_served(postgres: Postgres) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file in use cannot be removed there")
 @pytest.mark.parametrize("how", ["removed", "replaced", "replaced by nothing", "emptied"])
-def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(tmp_path: Path, how: str) -> None:
+def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
+    tmp_path: Path, how: str
+) -> None:
     """They would be gone at the next start. The same file, put back, is served on."""
     path = tmp_path / "service.db"
     other = filled(tmp_path / "other.db")

@@ -1,4 +1,6 @@
-"""Whatever is sent: the service stays up, and what parses as HTTP gets an answer of the document."""
+"""
+Whatever is sent: the service stays up, and what parses as HTTP gets an answer of the document.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,19 @@ PATHS = (
     "/v1",
     "/",
 )
-TEXTS = ("Rex", "", " ", "名前", "\x00", "\ud800", "'; DROP TABLE pet", "x" * 10_001, "%s", "?", "\u2028")
+TEXTS = (
+    "Rex",
+    "",
+    " ",
+    "名前",
+    "\x00",
+    "\ud800",
+    "'; DROP TABLE pet",
+    "x" * 10_001,
+    "%s",
+    "?",
+    "\u2028",
+)
 NUMBERS = (0, -1, 7.0, 7.5, 2**63 - 1, 2**63, -(2**63), 10**400, float("nan"), float("inf"), True)
 
 
@@ -35,7 +49,11 @@ def value(chance: random.Random, depth: int = 0) -> object:
         return [value(chance, depth + 1) for _ in range(chance.randrange(3))]
     if kind == 7:
         return {chance.choice(TEXTS): value(chance, depth + 1) for _ in range(chance.randrange(3))}
-    return chance.choice((*NUMBERS, None)) if kind % 2 else chance.choice((*TEXTS, "available", "sold"))
+    return (
+        chance.choice((*NUMBERS, None))
+        if kind % 2
+        else chance.choice((*TEXTS, "available", "sold"))
+    )
 
 
 def body(chance: random.Random) -> bytes:
@@ -59,8 +77,24 @@ def request(chance: random.Random, key: str) -> bytes:
         path += "".join(chance.choice("/abc%20%00%ff~-1.") for _ in range(chance.randrange(8)))
     if chance.random() < 0.5:
         names = ("limit", "status", "cursor", "page", "")
-        values = ("1", "100", "0", "101", "-5", "abc", "sold", "SOLD", "%00", "MQ", "%ff", "9" * 30, "")
-        pairs = [f"{chance.choice(names)}={chance.choice(values)}" for _ in range(chance.randrange(1, 4))]
+        values = (
+            "1",
+            "100",
+            "0",
+            "101",
+            "-5",
+            "abc",
+            "sold",
+            "SOLD",
+            "%00",
+            "MQ",
+            "%ff",
+            "9" * 30,
+            "",
+        )
+        pairs = [
+            f"{chance.choice(names)}={chance.choice(values)}" for _ in range(chance.randrange(1, 4))
+        ]
         path += "?" + "&".join(pairs)
     token = chance.choice((*[key] * 16, "wrong", "", "\xff", key + " ", key.upper()))
     scheme = chance.choice(("Bearer", "bearer", "Bearer", "Basic"))
@@ -69,12 +103,21 @@ def request(chance: random.Random, key: str) -> bytes:
         headers.pop()
     content = body(chance)
     headers.append(("Content-Length", str(len(content))))
-    kinds = ("application/json", "application/json", "application/JSON; a=b", "text/plain", "\xe9", "")
+    kinds = (
+        "application/json",
+        "application/json",
+        "application/JSON; a=b",
+        "text/plain",
+        "\xe9",
+        "",
+    )
     headers.append(("Content-Type", chance.choice(kinds)))
     if chance.random() < 0.2:
         headers.append((chance.choice(("X-Any", "Accept", "Cookie")), "v" * chance.randrange(200)))
     method = chance.choice(METHODS)
-    head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{name}: {text}\r\n" for name, text in headers)
+    head = f"{method} {path} HTTP/1.1\r\n" + "".join(
+        f"{name}: {text}\r\n" for name, text in headers
+    )
     return head.encode("latin-1") + b"\r\n" + content
 
 
@@ -94,8 +137,13 @@ def check(method: str, answer: http.client.HTTPResponse, got: bytes) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS), ids=lambda part: f"part{part:03}")
-def test_fuzzed_requests_get_documented_answers_only(ample_service: tuple[str, str], part: int) -> None:
-    """Twenty thousand a part, one in a hundred of them any bytes at all: up to the end, no 5xx but 501."""
+def test_fuzzed_requests_get_documented_answers_only(
+    ample_service: tuple[str, str], part: int
+) -> None:
+    """
+    Twenty thousand a part, one in a hundred of them any bytes at all: up to the end, no 5xx but
+    501.
+    """
     base_url, key = ample_service
     port = int(base_url.split(":")[2].partition("/")[0])
     chance = random.Random(part)
@@ -105,7 +153,8 @@ def test_fuzzed_requests_get_documented_answers_only(ample_service: tuple[str, s
         if chance.random() < 0.01:
             with socket.create_connection(("127.0.0.1", port), timeout=20) as other:
                 other.sendall(
-                    chance.choice((b"", b"GET ", b"POST /v1/pets HTTP/1.1\r\n")) + chance.randbytes(80)
+                    chance.choice((b"", b"GET ", b"POST /v1/pets HTTP/1.1\r\n"))
+                    + chance.randbytes(80)
                 )
                 other.shutdown(socket.SHUT_WR)
                 while other.recv(4_096):
@@ -121,7 +170,10 @@ def test_fuzzed_requests_get_documented_answers_only(ample_service: tuple[str, s
         if answer_is_ours:
             check(method, answer, got)
         else:
-            assert (answer.status, got) == (400, b"Invalid HTTP request received."), (sent[:300], got[:200])
+            assert (answer.status, got) == (400, b"Invalid HTTP request received."), (
+                sent[:300],
+                got[:200],
+            )
         answers[answer.status if answer_is_ours else 0] += 1
         if answer.will_close or not answer_is_ours:
             connection.close()

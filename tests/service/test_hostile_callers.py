@@ -1,4 +1,7 @@
-"""Callers without a key that send too much, too slowly or for ever, against the server as `serve` runs it."""
+"""
+Callers without a key that send too much, too slowly or for ever, against the server as `serve` runs
+it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ def pets(served: Serving) -> int:
 
 @pytest.mark.parametrize("where", ["header", "headers", "name", "url"])
 def test_a_header_section_over_64_kib_is_431(served: Serving, where: str) -> None:
-    """One long header, many short ones, or a long address; an Error, and the connection is closed."""
+    """
+    One long header, many short ones, or a long address; an Error, and the connection is closed.
+    """
     long = "x" * 70_000
     sent = {
         "header": served.head("GET /v1/pets", f"X-Long: {long}"),
@@ -72,7 +77,10 @@ def test_a_header_section_of_60_kib_is_served(served: Serving) -> None:
 
 @pytest.mark.parametrize("where", ["header", "url", "trailer", "extension"])
 def test_what_does_not_end_is_refused_at_64_kib(served: Serving, where: str) -> None:
-    """A header, an address, a trailer, an extension of a chunk: cut off, and little of it was taken in."""
+    """
+    A header, an address, a trailer, an extension of a chunk: cut off, and little of it was taken
+    in.
+    """
     begun = {
         "header": b"GET /v1/pets HTTP/1.1\r\nX-Long: ",
         "url": b"GET /v1/pets?x=",
@@ -94,7 +102,9 @@ def test_what_does_not_end_is_refused_at_64_kib(served: Serving, where: str) -> 
 
 
 def test_trailers_are_no_headers(served: Serving) -> None:
-    """A key behind the body does not count, nor does it take the place of the one in front of it."""
+    """
+    A key behind the body does not count, nor does it take the place of the one in front of it.
+    """
     before = pets(served)
     good, wrong = f"Authorization: Bearer {served.key}\r\n", f"Authorization: Bearer {WRONG}\r\n"
 
@@ -105,7 +115,9 @@ def test_trailers_are_no_headers(served: Serving) -> None:
 
 def test_a_body_in_chunks_of_a_byte_is_read(served: Serving) -> None:
     """What chunks cost beside their bytes is no header section."""
-    head = served.head("POST /v1/pets", "Content-Type: application/json", "Transfer-Encoding: chunked")
+    head = served.head(
+        "POST /v1/pets", "Content-Type: application/json", "Transfer-Encoding: chunked"
+    )
     body = b'{"name":"%s","categoryId":1}' % (b"x" * 10_000)
     sent = head + b"".join(b"1\r\n%c\r\n" % sign for sign in body) + b"0\r\n\r\n"
 
@@ -114,7 +126,9 @@ def test_a_body_in_chunks_of_a_byte_is_read(served: Serving) -> None:
 
 def test_requests_sent_ahead_are_all_answered_in_order(served: Serving) -> None:
     """A thousand at once on one connection, creates among them."""
-    head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}")
+    head = served.head(
+        "POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}"
+    )
     begun_with = [
         served.head("GET /v1/pets?limit=1"),
         head + REX,
@@ -138,7 +152,9 @@ def test_requests_sent_ahead_are_all_answered_in_order(served: Serving) -> None:
 
 def test_garbage_behind_a_request_does_not_take_the_place_of_its_answer(served: Serving) -> None:
     """The create is answered with 201; then the connection is closed."""
-    head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}")
+    head = served.head(
+        "POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}"
+    )
 
     answer = served.ask(head + REX + b"\x00\x01garbage\r\n\r\n")
 
@@ -159,8 +175,12 @@ def test_a_websocket_upgrade_is_answered_as_any_request(served: Serving) -> None
     assert served.ask(served.head("GET /v1/pets", *upgrade, key=WRONG)).status == 401
 
 
-def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(served: Serving) -> None:
-    """408 where it had begun, and the connection is closed; a silent one is closed without a word."""
+def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
+    served: Serving,
+) -> None:
+    """
+    408 where it had begun, and the connection is closed; a silent one is closed without a word.
+    """
     body = served.head("POST /v1/pets", "Content-Length: 9") + b"x"
     begun_at = time.monotonic()
 
@@ -177,7 +197,9 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(serv
 class Crowd:
     """Twenty connections without a key that do the same thing again and again, until the end."""
 
-    def __init__(self, served: Serving, do: Callable[[socket.socket], None], size: int = 20) -> None:
+    def __init__(
+        self, served: Serving, do: Callable[[socket.socket], None], size: int = 20
+    ) -> None:
         self._served, self._do, self._end = served, do, threading.Event()
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(size)]
 
@@ -223,7 +245,9 @@ def little_body_in_much(connection: socket.socket) -> None:
 
 
 def half_open_body(connection: socket.socket) -> None:
-    connection.sendall(b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n" + b"x" * 1_000_000)
+    connection.sendall(
+        b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n" + b"x" * 1_000_000
+    )
     connection.recv(1)
     time.sleep(1)
 
@@ -254,7 +278,9 @@ def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
 
 
 def test_more_connections_than_the_limit_get_503_until_one_has_stalled(tmp_path: Path) -> None:
-    """`--limit-concurrency 3`: an Error that says when to come back; then a silent one makes room."""
+    """
+    `--limit-concurrency 3`: an Error that says when to come back; then a silent one makes room.
+    """
     with serving(tmp_path / "service.db", "--limit-concurrency", "3") as served:
         three = [served.connect() for _ in range(3)]
         request = served.head("GET /v1/pets?limit=1", "Connection: close")

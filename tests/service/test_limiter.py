@@ -79,7 +79,9 @@ def test_a_new_closed_window_begins_a_new_count_of_retries() -> None:
 
 
 def test_a_clock_set_back_over_a_border_grants_no_minute_twice() -> None:
-    """Used up a second into a minute, the clock goes back two: no request until a minute has passed."""
+    """
+    Used up a second into a minute, the clock goes back two: no request until a minute has passed.
+    """
     border = T0 + 60
     usage, _ = send([border + 1] * 3)
 
@@ -138,7 +140,10 @@ def test_who_comes_after_a_ban_into_a_window_that_is_still_closed_is_not_banned_
 
 
 def test_windows_are_whole_again_once_a_pause_has_passed() -> None:
-    """After a clock was set back a minute ends within one; the next is whole where nobody came meanwhile."""
+    """
+    After a clock was set back a minute ends within one; the next is whole where nobody came
+    meanwhile.
+    """
     usage, _ = send([T0 + 61])
     usage, _ = send([T0 + 59], usage)
     assert usage.minute_start == T0 + 59

@@ -41,9 +41,14 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
 def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
     bursts: list[tuple[float, float, int]],
 ) -> None:
-    """Also right after the clock was set; and the headers' reset is where the wait leads, or before it."""
+    """
+    Also right after the clock was set; and the headers' reset is where the wait leads, or before
+    it.
+    """
     usage, clock = Usage(), T0
-    for waited, back in (step for w, b, count in bursts for step in [(w, b)] + [(0.3, 0.0)] * (count - 1)):
+    for waited, back in (
+        step for w, b, count in bursts for step in [(w, b)] + [(0.3, 0.0)] * (count - 1)
+    ):
         clock += waited - back
         usage, decision = consume(usage, MINUTE, DAY, clock)
         assert decision.reset - clock <= 86_400

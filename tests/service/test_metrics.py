@@ -18,7 +18,9 @@ def scrape(base_url: str) -> tuple[str, Samples]:
     """Return what is shown, as text and by name and labels."""
     answer = requests.get(f"{base_url}/metrics", timeout=10)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, PLAIN)
-    samples = [one for family in text_string_to_metric_families(answer.text) for one in family.samples]
+    samples = [
+        one for family in text_string_to_metric_families(answer.text) for one in family.samples
+    ]
     return answer.text, {(one.name, *sorted(one.labels.values())): one.value for one in samples}
 
 
@@ -33,7 +35,9 @@ def ask_all(base_url: str, key: str) -> None:
 
 
 def test_requests_refusals_and_seconds_are_counted_by_route(tmp_path: Path) -> None:
-    """Paths are named by their templates, others together: memory is bounded, and no key is shown."""
+    """
+    Paths are named by their templates, others together: memory is bounded, and no key is shown.
+    """
     with serving(tmp_path / "service.db", "--metrics") as served:
         ask_all(served.base_url, served.key)
         text, seen = scrape(served.base_url)
@@ -45,7 +49,9 @@ def test_requests_refusals_and_seconds_are_counted_by_route(tmp_path: Path) -> N
     assert seen["petstore_requests_total", "/v1/pets/{petId}", "200", "GET"] == 1
     assert seen["petstore_requests_total", "/v1/pets/{petId}", "404", "GET"] == 1
     assert seen["petstore_requests_total", "404", "GET", "other"] == 1
-    refused = {labels[1:]: n for labels, n in seen.items() if labels[0] == "petstore_refusals_total"}
+    refused = {
+        labels[1:]: n for labels, n in seen.items() if labels[0] == "petstore_refusals_total"
+    }
     assert refused == {
         ("/v1/pets", "invalid_body"): 1,
         ("/v1/pets", "invalid_parameter"): 1,
@@ -62,13 +68,17 @@ def test_requests_refusals_and_seconds_are_counted_by_route(tmp_path: Path) -> N
 
 
 def test_any_worker_shows_what_all_have_counted(postgres: Postgres) -> None:
-    """Twenty creates on connections of their own, over two processes: each scrape shows all of them."""
+    """
+    Twenty creates on connections of their own, over two processes: each scrape shows all of them.
+    """
     with serving(postgres.database(), "--workers", "2", "--metrics") as served:
         for _ in range(20):
             assert post(client(served.key), served.base_url).status_code == 201
         shown = [scrape(served.base_url)[1] for _ in range(6)]
 
-    assert [seen["petstore_requests_total", "/v1/pets", "201", "POST"] for seen in shown] == [20.0] * 6
+    assert [seen["petstore_requests_total", "/v1/pets", "201", "POST"] for seen in shown] == [
+        20.0
+    ] * 6
 
 
 def test_without_the_option_there_is_no_such_path(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""The OpenAPI document: field by field as the interface document has it, and fit for other people's tools."""
+"""
+The OpenAPI document: field by field as the interface document has it, and fit for other people's
+tools.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,9 @@ TABLE = {
     "components > schemas > NewPet > properties > name > type": "string",
     "components > schemas > NewPet > properties > categoryId > type": "integer",
     "components > schemas > NewPet > properties > categoryId > format": "int64",
-    "components > schemas > NewPet > properties > status": {"$ref": "#/components/schemas/PetStatus"},
+    "components > schemas > NewPet > properties > status": {
+        "$ref": "#/components/schemas/PetStatus"
+    },
     "components > schemas > Pet > properties > id > type": "integer",  # §2.2
     "components > schemas > Pet > properties > id > format": "int64",
     "components > schemas > Pets > type": "array",  # §2.4
@@ -65,7 +70,8 @@ TABLE = {
     "components > schemas > Error > properties > code > type": "string",
     "components > schemas > Error > properties > message > type": "string",
     "components > schemas > Error > properties > status > type": "integer",
-    "components > responses > TooManyRequests > headers > Retry-After > schema > type": "integer",  # §8.4
+    # §8.4
+    "components > responses > TooManyRequests > headers > Retry-After > schema > type": "integer",
 }
 
 
@@ -109,13 +115,18 @@ def test_each_answer_it_names_carries_the_rate_headers(ample_service: tuple[str,
 
     assert len(named) >= 10
     for response in named:
-        assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= set(response["headers"])
+        assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= set(
+            response["headers"]
+        )
         assert "example" in response["content"]["application/json"]
 
 
 @pytest.mark.case("P58", "P59")
 def test_schemathesis_finds_nothing(ample_service: tuple[str, str], tmp_path: Path) -> None:
-    """All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing but the document."""
+    """
+    All checks, examples, coverage, fuzzing and stateful, by a tool that knows nothing but the
+    document.
+    """
     base_url, key = ample_service
     # no schema tells a cursor that the service gave from any other string: that one is 400
     allowed = ["2xx", "400", "401", "403", "404", "409", "429", "5xx"]
@@ -127,7 +138,14 @@ def test_schemathesis_finds_nothing(ample_service: tuple[str, str], tmp_path: Pa
         [
             *(Path(sys.executable).with_name("schemathesis"), "run", f"{base_url}/openapi.json"),
             *("--url", base_url, "--header", f"Authorization: Bearer {key}", "--checks", "all"),
-            *("--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "40", "--seed", "1"),
+            *(
+                "--phases",
+                "examples,coverage,fuzzing,stateful",
+                "--max-examples",
+                "40",
+                "--seed",
+                "1",
+            ),
             *("--workers", "1", "--no-color"),
         ],
         capture_output=True,
@@ -149,7 +167,12 @@ def test_a_generated_client_creates_lists_and_pages(
     document.write_bytes(requests.get(f"{base_url}/openapi.json", timeout=5).content)
     subprocess.run(
         [
-            *(Path(sys.executable).with_name("openapi-python-client"), "generate", "--path", document),
+            *(
+                Path(sys.executable).with_name("openapi-python-client"),
+                "generate",
+                "--path",
+                document,
+            ),
             *("--output-path", tmp_path / "made", "--meta", "none"),
         ],
         check=True,
@@ -167,12 +190,15 @@ def test_a_generated_client_creates_lists_and_pages(
 
     pets = [
         create.sync(
-            client=client, body=models.NewPet(name=f"Pet {n}", category_id=n, status=models.PetStatus.SOLD)
+            client=client,
+            body=models.NewPet(name=f"Pet {n}", category_id=n, status=models.PetStatus.SOLD),
         )
         for n in range(3)
     ]
     page = listing.sync_detailed(client=client, limit=2, status=models.PetStatus.SOLD)
-    onward = parse_qs(urlsplit(page.headers["link"].split("<")[-1].split(">")[0]).query)["cursor"][0]
+    onward = parse_qs(urlsplit(page.headers["link"].split("<")[-1].split(">")[0]).query)["cursor"][
+        0
+    ]
     behind = listing.sync(client=client, limit=2, status=models.PetStatus.SOLD, cursor=onward)
 
     assert [pet.id for pet in pets] == [1, 2, 3]
@@ -185,16 +211,26 @@ def test_a_generated_client_creates_lists_and_pages(
 
 
 def test_the_document_has_the_numbers_that_the_service_checks() -> None:
-    """Those of `spec`, and those of the model that reads a body: what is announced is what is allowed."""
+    """
+    Those of `spec`, and those of the model that reads a body: what is announced is what is allowed.
+    """
     tree = json.loads(app.OPENAPI)
     schemas = tree["components"]["schemas"]
     made = bodies.NewPet.model_json_schema()["properties"]
     limit, pet_id = (
         tree["paths"][path]["get"]["parameters"][0]["schema"] for path in ("/pets", "/pets/{petId}")
     )
-    int64 = {"type": "integer", "minimum": spec.INT64_MIN, "maximum": spec.INT64_MAX, "format": "int64"}
+    int64 = {
+        "type": "integer",
+        "minimum": spec.INT64_MIN,
+        "maximum": spec.INT64_MAX,
+        "format": "int64",
+    }
 
-    for schema, fields in ((schemas["NewPet"], spec.NEW_PET_FIELDS), (schemas["Pet"], spec.PET_FIELDS)):
+    for schema, fields in (
+        (schemas["NewPet"], spec.NEW_PET_FIELDS),
+        (schemas["Pet"], spec.PET_FIELDS),
+    ):
         properties = dict(schema["properties"])
         assert list(properties) == list(fields)
         assert properties.get("id", int64) == properties["categoryId"] == pet_id == int64

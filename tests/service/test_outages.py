@@ -1,4 +1,6 @@
-"""A database that is locked, read-only, silent or gone: what waits for it, how long, and what is said."""
+"""
+A database that is locked, read-only, silent or gone: what waits for it, how long, and what is said.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def timed(ask: Callable[[], requests.Response]) -> tuple[requests.Response, floa
 def is_refused(answer: requests.Response) -> bool:
     """Check a 503 that is safe to send again, and says when."""
     body = answer.json()
-    assert (answer.status_code, body["status"], body["code"]) == (503, 503, "unavailable"), answer.text
+    assert (answer.status_code, body["status"], body["code"]) == (503, 503, "unavailable"), (
+        answer.text
+    )
     assert answer.headers["Retry-After"] == "5"
     assert "nothing was changed" in body["message"]
     return answer.headers["X-RateLimit-Limit"].isdecimal()
@@ -49,7 +53,9 @@ def animals(database: Database) -> int:
 
 
 def test_a_locked_database_holds_up_only_those_who_need_it(where: str) -> None:
-    """Health, the OpenAPI document and refusals are answered at once; a short lock costs no error."""
+    """
+    Health, the OpenAPI document and refusals are answered at once; a short lock costs no error.
+    """
     with served(where) as (database, base_url), ThreadPoolExecutor(1) as pool:
         _, key = database.create_key(WIDE, label="", now=NOON)
         _, full = database.create_key(Plan(1, 1), label="", now=NOON)
@@ -60,7 +66,9 @@ def test_a_locked_database_holds_up_only_those_who_need_it(where: str) -> None:
             time.sleep(0.2)
             closed, closed_s = timed(lambda: client(full).get(f"{base_url}/pets", timeout=20))
             health, health_s = timed(lambda: requests.get(f"{base_url}/health", timeout=20))
-            document, document_s = timed(lambda: requests.get(f"{base_url}/openapi.json", timeout=20))
+            document, document_s = timed(
+                lambda: requests.get(f"{base_url}/openapi.json", timeout=20)
+            )
             refused, refused_s = timed(lambda: requests.get(f"{base_url}/pets", timeout=20))
             assert not waiting.done()
         made = waiting.result()
@@ -93,7 +101,10 @@ def test_a_lock_is_waited_for_once_by_all_who_wait_and_then_is_a_503(
         back = post(sessions[0], base_url)
 
     assert all(is_refused(answer) for answer in answers)
-    assert "locked by another program" in answers[0].text or "did not answer in time" in answers[0].text
+    assert (
+        "locked by another program" in answers[0].text
+        or "did not answer in time" in answers[0].text
+    )
     assert took_s < 4
     assert (existing, back.status_code) == (0, 201)
 
@@ -105,7 +116,9 @@ def test_a_read_only_database_is_a_503_and_its_connection_is_renewed(postgres: P
     with served(url) as (database, base_url), psycopg.connect(url, autocommit=True) as other:
         _, key = database.create_key(WIDE, label="", now=NOON)
         other.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+        )
         refused = [post(client(key), base_url) for _ in range(2)]
         health = requests.get(f"{base_url}/health", timeout=5)
         other.execute("SET default_transaction_read_only = off")
@@ -118,7 +131,10 @@ def test_a_read_only_database_is_a_503_and_its_connection_is_renewed(postgres: P
 
 
 def test_a_connection_that_went_bad_is_renewed(where: str) -> None:
-    """A session of PostgreSQL that was ended or left read-only; an SQLite file that was opened read-only."""
+    """
+    A session of PostgreSQL that was ended or left read-only; an SQLite file that was opened
+    read-only.
+    """
     with served(where) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
         made = [post(client(key), base_url).status_code]
@@ -141,7 +157,10 @@ def test_a_connection_that_went_bad_is_renewed(where: str) -> None:
 
 
 def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres: Postgres) -> None:
-    """As `keys list` beside a service: the time that the last transaction had is over, and does not count."""
+    """
+    As `keys list` beside a service: the time that the last transaction had is over, and does not
+    count.
+    """
     database = Database(postgres.database())
     with database.transaction([("", "address 192.0.2.1")], within_s=0.2):
         pass
@@ -164,7 +183,9 @@ def test_a_server_that_was_restarted_between_two_requests_costs_no_error() -> No
     assert (before.status_code, after.status_code) == (201, 201)
 
 
-def test_a_session_that_is_cut_before_its_commit_is_known_to_have_changed_nothing(postgres: Postgres) -> None:
+def test_a_session_that_is_cut_before_its_commit_is_known_to_have_changed_nothing(
+    postgres: Postgres,
+) -> None:
     """The service says so, in place of "not known": only a commit can have an unknown outcome."""
     url = postgres.database()
     with served(url) as (database, base_url), psycopg.connect(url, autocommit=True) as other:
@@ -223,7 +244,10 @@ def test_only_a_create_whose_commit_failed_is_not_known(where: str) -> None:
 
 
 def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: Postgres) -> None:
-    """As a machine that was paused within a commit: others wait two seconds for it, not until it wakes."""
+    """
+    As a machine that was paused within a commit: others wait two seconds for it, not until it
+    wakes.
+    """
     url = postgres.database()
     with served(url) as (database, base_url):
         key_id, key = database.create_key(WIDE, label="", now=NOON)
@@ -275,7 +299,9 @@ def test_a_commit_that_reaches_a_server_late_is_not_made(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="stops the service's process")
 def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
-    """The service's process was paused when the request came; its caller may have looked for it since."""
+    """
+    The service's process was paused when the request came; its caller may have looked for it since.
+    """
     database, clock = Database(where, own_time=False), ClockServer(ManualClock(NOON))
     _, key = database.create_key(WIDE, label="", now=NOON)
     with processes(where, clock, 1, LATEST_S="2") as ((pid, base_url),):
@@ -284,7 +310,9 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
         head = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
         body = '{"name":"late","categoryId":1}'
         kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", urlsplit(base_url).port or 0), timeout=5) as caller:
+        with socket.create_connection(
+            ("127.0.0.1", urlsplit(base_url).port or 0), timeout=5
+        ) as caller:
             caller.sendall((head + kind + body).encode())
         time.sleep(2.5)
         os.kill(pid, signal.SIGCONT)

@@ -42,11 +42,16 @@ def test_a_body_is_refused_by_its_announced_length(served: Serving, key: str | N
 
 
 def test_a_body_without_an_end_is_refused_at_a_mebibyte_and_a_byte(served: Serving) -> None:
-    """In chunks, with a valid key: 413, the connection closed, and no more is taken in than a moment's."""
+    """
+    In chunks, with a valid key: 413, the connection closed, and no more is taken in than a
+    moment's.
+    """
     taken = 0
     with served.connect() as connection:
         connection.sendall(
-            served.head("POST /v1/pets", "Content-Type: application/json", "Transfer-Encoding: chunked")
+            served.head(
+                "POST /v1/pets", "Content-Type: application/json", "Transfer-Encoding: chunked"
+            )
         )
         with suppress(ConnectionError):
             for _ in range(2_000):
@@ -68,7 +73,9 @@ def test_a_body_of_a_mebibyte_is_read(served: Serving) -> None:
 
 def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
     """A key is looked at before the body comes, and the request is counted when it is answered."""
-    head = served.head("POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}")
+    head = served.head(
+        "POST /v1/pets", "Content-Type: application/json", f"Content-Length: {len(REX)}"
+    )
     with served.connect() as connection:
         left = []
         for _ in range(2):
@@ -100,23 +107,31 @@ def create(served: Serving, body: bytes) -> Answer:
 
 def test_a_message_names_three_unknown_fields_and_not_a_hundred_thousand(served: Serving) -> None:
     """Nor is the list of them made: it would hold everybody up."""
-    body = json.dumps({"name": "Rex", "categoryId": 1, **{f"f{n}": 1 for n in range(80_000)}}).encode()
+    body = json.dumps(
+        {"name": "Rex", "categoryId": 1, **{f"f{n}": 1 for n in range(80_000)}}
+    ).encode()
 
     answer = create(served, body)
 
     assert (answer.status, answer.body["code"]) == (400, "invalid_body")
-    assert answer.body["message"] == "fields that an animal does not have: f0, f1, f2 and 79,997 more"
+    assert (
+        answer.body["message"] == "fields that an animal does not have: f0, f1, f2 and 79,997 more"
+    )
 
 
 def test_a_message_shows_sixty_characters_of_a_name(served: Serving) -> None:
     """An Error does not send back what came."""
-    answer = create(served, json.dumps({"name": "Rex", "categoryId": 1, "x" * 1_000_000: 1}).encode())
+    answer = create(
+        served, json.dumps({"name": "Rex", "categoryId": 1, "x" * 1_000_000: 1}).encode()
+    )
 
     assert answer.status == 400
     assert answer.body["message"].endswith(": " + "x" * 59 + "…")
 
 
-@pytest.mark.parametrize("value", ["9007199254740993.0", "9007199254740992.0", "-9007199254740993.0", "1e16"])
+@pytest.mark.parametrize(
+    "value", ["9007199254740993.0", "9007199254740992.0", "-9007199254740993.0", "1e16"]
+)
 def test_a_number_that_may_have_been_rounded_is_400(served: Serving, value: str) -> None:
     """From 2^53 on its neighbours cannot be distinguished; an integer without a point is exact."""
     assert create(served, b'{"name":"Rex","categoryId":%s}' % value.encode()).status == 400

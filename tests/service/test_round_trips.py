@@ -1,4 +1,6 @@
-"""The service on a PostgreSQL at a distance: few round trips, and refusals that need no database."""
+"""
+The service on a PostgreSQL at a distance: few round trips, and refusals that need no database.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def batch_of(service: Service, key: str, count: int) -> list[Response]:
         made = asyncio.get_running_loop().create_future
         bodies = [json.dumps({"name": f"Pet {n}", "categoryId": n}).encode() for n in range(count)]
         batch = [
-            Request("POST", "/v1/pets", b"", key, "application/json", body, "h", made()) for body in bodies
+            Request("POST", "/v1/pets", b"", key, "application/json", body, "h", made())
+            for body in bodies
         ]
         return [answer for answer in service._respond_to(batch, False) or () if answer is not None]
 
@@ -43,7 +46,9 @@ def batch_of(service: Service, key: str, count: int) -> list[Response]:
 def test_creates_that_wait_together_cost_three_round_trips_however_many(
     postgres: Postgres, proxy: TcpProxy
 ) -> None:
-    """One for callers and counters, one for all animals, one to commit; ids in the order of requests."""
+    """
+    One for callers and counters, one for all animals, one to commit; ids in the order of requests.
+    """
     database = Database(proxy.url(postgres.database()), own_time=False)
     _, key = database.create_key(WIDE, label="", now=NOON)
     service, trips, made = Service(database, ManualClock(NOON)), [], []
@@ -58,7 +63,9 @@ def test_creates_that_wait_together_cost_three_round_trips_however_many(
     assert trips == [3, 3, 3]
     assert [answer.status for answer in made] == [201] * 200
     bodies = [json.loads(answer.body) for answer in made]
-    assert [(pet["id"], pet["name"], pet["categoryId"]) for pet in bodies] == [pet[:3] for pet in stored]
+    assert [(pet["id"], pet["name"], pet["categoryId"]) for pet in bodies] == [
+        pet[:3] for pet in stored
+    ]
     assert [pet[2] for pet in stored] == list(range(200))
     assert {answer.headers[1][0] for answer in made} == {b"x-ratelimit-limit"}
 
@@ -66,7 +73,9 @@ def test_creates_that_wait_together_cost_three_round_trips_however_many(
 def test_what_needs_no_database_is_answered_at_once_while_it_is_silent(
     postgres: Postgres, proxy: TcpProxy
 ) -> None:
-    """No connection is cut and no packet comes: refusals and health do not wait for it, a create does."""
+    """
+    No connection is cut and no packet comes: refusals and health do not wait for it, a create does.
+    """
     with served(proxy.url(postgres.database())) as (database, base_url):
         _, key = database.create_key(WIDE, label="", now=NOON)
         _, full = database.create_key(Plan(1, 1), label="", now=NOON)

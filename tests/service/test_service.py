@@ -31,7 +31,9 @@ def box() -> Iterator[Sandbox]:
         yield found
 
 
-def ask(box: Sandbox, method: str, path: str, key: str | None = "", **more: Any) -> requests.Response:
+def ask(
+    box: Sandbox, method: str, path: str, key: str | None = "", **more: Any
+) -> requests.Response:
     """Send a request as any client would; a key of None sends none."""
     headers = dict(more.pop("headers", {}))
     if key is not None:
@@ -64,7 +66,12 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
     data = json.dumps(sent["body"]) if "body" in sent else None
 
     response = ask(
-        box, sent["method"], sent["path"], None if sent.get("without_key") else "", data=data, headers=JSON
+        box,
+        sent["method"],
+        sent["path"],
+        None if sent.get("without_key") else "",
+        data=data,
+        headers=JSON,
     )
 
     assert response.status_code == case["reply"]["status"]
@@ -118,7 +125,10 @@ def test_a_restart_keeps_animals_keys_and_counters(tmp_path: Path) -> None:
         server = ThreadedServer(Service(database, clock)).start()
         headers = {"Authorization": f"Bearer {key}"}
         made = requests.post(
-            f"{server.base_url}/pets", json={"name": "Rex", "categoryId": 1}, headers=headers, timeout=10
+            f"{server.base_url}/pets",
+            json={"name": "Rex", "categoryId": 1},
+            headers=headers,
+            timeout=10,
         )
         remaining.append((made.json()["id"], made.headers["X-RateLimit-Remaining"]))
         server.stop()
@@ -211,7 +221,9 @@ def test_every_failure_is_an_error_body_with_rate_headers(
 
 
 @pytest.mark.case("P58", "P59")
-@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "wrong"])
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer", "Bearer ", "Bearer wrong", "Basic abc", "wrong"]
+)
 def test_a_missing_or_wrong_key_is_401(box: Sandbox, header: str | None) -> None:
     """With `WWW-Authenticate`, an Error, and rate headers that are not a key's (§5)."""
     headers = {} if header is None else {"Authorization": header}
@@ -296,7 +308,9 @@ def test_a_wrong_content_type_is_400(box: Sandbox) -> None:
 
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
         assert is_error(ask(box, "POST", "/pets", data=body, headers={"Content-Type": kind}), 400)
-    good = ask(box, "POST", "/pets", data=body, headers={"Content-Type": "Application/JSON; charset=utf-8"})
+    good = ask(
+        box, "POST", "/pets", data=body, headers={"Content-Type": "Application/JSON; charset=utf-8"}
+    )
     assert good.status_code == 201
 
 

@@ -1,4 +1,7 @@
-"""How `serve` ends: what is under way is answered, the exit code is 0, and no process is left on the port."""
+"""
+How `serve` ends: what is under way is answered, the exit code is 0, and no process is left on the
+port.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,12 @@ def begin_create(served: Serving) -> socket.socket:
 
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_answers_what_is_under_way_and_ends_with_0(tmp_path: Path, sign: signal.Signals) -> None:
-    """A create whose body is still coming is made and answered; nothing is said but the first line."""
+def test_a_signal_answers_what_is_under_way_and_ends_with_0(
+    tmp_path: Path, sign: signal.Signals
+) -> None:
+    """
+    A create whose body is still coming is made and answered; nothing is said but the first line.
+    """
     with serving(tmp_path / "service.db") as served, begin_create(served) as connection:
         served.process.send_signal(sign)
         time.sleep(0.5)
@@ -45,8 +52,15 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(tmp_path: Path, sign
 
 
 def test_callers_that_never_finish_do_not_keep_it_from_ending(tmp_path: Path) -> None:
-    """A head and a body that stop in the middle, one with a good key: gone in six seconds, no traceback."""
-    with serving(tmp_path / "service.db") as served, begin_create(served), served.connect() as other:
+    """
+    A head and a body that stop in the middle, one with a good key: gone in six seconds, no
+    traceback.
+    """
+    with (
+        serving(tmp_path / "service.db") as served,
+        begin_create(served),
+        served.connect() as other,
+    ):
         other.sendall(b"GET /v1/pets HTTP/1.1\r\nHost")
         began_at = time.monotonic()
         served.process.terminate()
@@ -61,7 +75,9 @@ def test_callers_that_never_finish_do_not_keep_it_from_ending(tmp_path: Path) ->
 def test_a_request_that_the_database_holds_up_is_answered_before_the_service_ends(
     request: pytest.FixtureRequest, tmp_path: Path, workers: int
 ) -> None:
-    """A whole create is under way at SIGTERM: nobody new is let in, it is answered, then all ends."""
+    """
+    A whole create is under way at SIGTERM: nobody new is let in, it is answered, then all ends.
+    """
     where = str(tmp_path / "service.db")
     if workers > 1:
         server: Postgres = request.getfixturevalue("postgres")
@@ -108,7 +124,9 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(postgres: Postgre
         _, said = served.process.communicate(timeout=30)
         took_s = time.monotonic() - began_at
 
-    assert [(answer.status, answer.body["code"]) for answer in answers] == [(503, "unavailable")] * 2
+    assert [(answer.status, answer.body["code"]) for answer in answers] == [
+        (503, "unavailable")
+    ] * 2
     assert (served.process.returncode, took_s < DRAIN_S) == (0, True)
     assert "Traceback" not in said
     assert "ERROR POST '/v1/pets' failed" in said
@@ -118,8 +136,13 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(postgres: Postgre
 
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Signals) -> None:
-    """Ended or killed, `serve --workers 2` leaves nobody on the port; what is under way is answered."""
-    with serving(postgres.database(), "--workers", "2") as served, begin_create(served) as connection:
+    """
+    Ended or killed, `serve --workers 2` leaves nobody on the port; what is under way is answered.
+    """
+    with (
+        serving(postgres.database(), "--workers", "2") as served,
+        begin_create(served) as connection,
+    ):
         served.process.send_signal(sign)
         time.sleep(1)
         connection.sendall(REX[5:])

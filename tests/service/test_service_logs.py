@@ -1,4 +1,6 @@
-"""What the service writes down: only answers that were given, a line each, and little of an outage."""
+"""
+What the service writes down: only answers that were given, a line each, and little of an outage.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def test_the_access_log_tells_only_answers_that_were_given(
             for _ in range(2)
         ]
     logged = [
-        json.loads(r.getMessage())["status"] for r in caplog.records if r.name == "petstore_tools.access"
+        json.loads(r.getMessage())["status"]
+        for r in caplog.records
+        if r.name == "petstore_tools.access"
     ]
 
     assert logged == given
@@ -69,7 +73,9 @@ def test_the_access_log_tells_only_answers_that_were_given(
     caplog.clear()
 
 
-def test_a_path_cannot_forge_a_line_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_path_cannot_forge_a_line_of_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Line breaks are spelt out, and long paths are cut, in both logs."""
     with (
         caplog.at_level("INFO", logger="petstore_tools.access"),

@@ -1,4 +1,6 @@
-"""The service on SQLite and on PostgreSQL: one behaviour, many workers, nothing acknowledged is lost."""
+"""
+The service on SQLite and on PostgreSQL: one behaviour, many workers, nothing acknowledged is lost.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_names_come_back_as_they_were_on_either_store(where: str, name: str) -> 
 
 
 def test_staff_changes_show_at_once_on_either_store(where: str) -> None:
-    """Full pages are kept as bytes; a change or removal drops them, whichever connection made it."""
+    """
+    Full pages are kept as bytes; a change or removal drops them, whichever connection made it.
+    """
     admin = Database(where, own_time=False)
     with served(where) as (database, base_url):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
@@ -93,7 +97,9 @@ def test_requests_that_wait_for_a_commit_share_the_next_one(
             session.get(f"{base_url}/pets", timeout=5)
         monkeypatch.setattr(Database, "transaction", slow)
         with ThreadPoolExecutor(16) as pool:
-            made = list(pool.map(lambda n: post(sessions[n % 16], base_url).json()["id"], range(320)))
+            made = list(
+                pool.map(lambda n: post(sessions[n % 16], base_url).json()["id"], range(320))
+            )
         creates = len(commits)
         sessions[0].get(f"{base_url}/pets", timeout=5)
 
@@ -106,7 +112,10 @@ def test_requests_that_wait_for_a_commit_share_the_next_one(
 def test_one_request_at_fault_does_not_take_its_commit_with_it(
     where: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The others of the batch are answered; it gets an Error with the rate headers, and changes nothing."""
+    """
+    The others of the batch are answered; it gets an Error with the rate headers, and changes
+    nothing.
+    """
     real = Database.save
 
     def fails(self: Database, usages: Any, now: float, pets: Any = ()) -> list[int]:
@@ -135,14 +144,19 @@ def test_one_request_at_fault_does_not_take_its_commit_with_it(
 
 
 def test_who_was_refused_while_each_was_answered_alone_gets_no_animal(tmp_path: Path) -> None:
-    """After a request at fault each is answered alone; where that takes long, some do not wait so long."""
+    """
+    After a request at fault each is answered alone; where that takes long, some do not wait so
+    long.
+    """
     database = Database(tmp_path / "service.db")
     _, key = database.create_key(WIDE, label="", now=NOON)
     service, save, sizes = Service(database, ManualClock(NOON)), database.save, []
 
     async def ask() -> list[Response | None]:
         rex = b'{"name":"Rex","categoryId":1}'
-        batch = [Request("POST", "/v1/pets", b"", key, "application/json", rex, "h") for _ in range(2)]
+        batch = [
+            Request("POST", "/v1/pets", b"", key, "application/json", rex, "h") for _ in range(2)
+        ]
 
         def saved(usages: Any, now: float, pets: Any) -> list[int]:
             sizes.append(len(pets))
@@ -198,7 +212,10 @@ def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_
         _, key = database.create_key(WIDE, label="", now=NOON)
         post(client(key), base_url)
         with ThreadPoolExecutor(4) as pool:
-            busy = [pool.submit(lambda: [post(client(key), base_url) for _ in range(15)]) for _ in range(2)]
+            busy = [
+                pool.submit(lambda: [post(client(key), base_url) for _ in range(15)])
+                for _ in range(2)
+            ]
             made = [admin.create_key(WIDE, label="", now=NOON) for _ in range(30)]
             changed = [admin.change(1, "sold") for _ in range(30)]
             assert all(answer.status_code == 201 for future in busy for answer in future.result())
@@ -208,7 +225,9 @@ def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_
     assert all(changed)
 
 
-def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(tmp_path: Path) -> None:
+def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(
+    tmp_path: Path,
+) -> None:
     """Also where the page was kept; and where the commit failed, what it kept is forgotten."""
     database = Database(tmp_path / "service.db")
     _, key = database.create_key(WIDE, label="", now=NOON)
@@ -279,7 +298,9 @@ def test_callers_without_a_key_are_counted_each_for_itself_in_bounded_memory(
         subject = databases.subject_of(f"10.0.{number // 250}.{number % 250}")
         with database.transaction([("", subject)]):
             database.save({subject: databases.Usage(day_start=int(NOON) // 86_400 * 86_400)}, NOON)
-    rows = database._db.execute(("SELECT count(*) FROM usage WHERE subject LIKE 'address %'", ()))[0][0][0]
+    rows = database._db.execute(("SELECT count(*) FROM usage WHERE subject LIKE 'address %'", ()))[
+        0
+    ][0][0]
     assert rows <= 51
     with database.transaction([("", "address 10.9.9.9")]):
         database.save({}, NOON + 86_400)
@@ -303,14 +324,18 @@ def test_an_ipv6_network_is_one_caller(address: str, subject: str) -> None:
     assert databases.subject_of(address) == subject
 
 
-def test_the_access_log_is_json_without_keys(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+def test_the_access_log_is_json_without_keys(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
     """Each answer a line: what was asked, what came of it, which key by its public id."""
     with served(str(tmp_path / "service.db")) as (database, base_url):
         key_id, key = database.create_key(WIDE, label="", now=NOON)
         with caplog.at_level("INFO", logger="petstore_tools.access"):
             client(key).get(f"{base_url}/pets?limit=2&token={key}", timeout=5)
 
-    (line,) = [record.getMessage() for record in caplog.records if record.name == "petstore_tools.access"]
+    (line,) = [
+        record.getMessage() for record in caplog.records if record.name == "petstore_tools.access"
+    ]
     logged = json.loads(line)
     assert key not in caplog.text
     assert (logged["method"], logged["path"], logged["status"], logged["key"]) == (
@@ -330,12 +355,17 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(tmp_path: Pa
         listener = servers.bind("127.0.0.1", 0)
         import uvicorn
 
-        running = uvicorn.Server(servers.config(Service(database, ManualClock(NOON)), trusted=trusted))
+        running = uvicorn.Server(
+            servers.config(Service(database, ManualClock(NOON)), trusted=trusted)
+        )
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         until(lambda: running.started)  # noqa: B023
         url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1/pets"
-        asked = [requests.get(url, headers={"X-Forwarded-For": f"192.0.2.{n}"}, timeout=5) for n in range(2)]
+        asked = [
+            requests.get(url, headers={"X-Forwarded-For": f"192.0.2.{n}"}, timeout=5)
+            for n in range(2)
+        ]
         left = [answer.headers["X-RateLimit-Remaining"] for answer in asked]
         running.should_exit = True
         thread.join()

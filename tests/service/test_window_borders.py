@@ -1,4 +1,6 @@
-"""Quotas at the borders of minutes: with one, two and four processes never a request over the plan."""
+"""
+Quotas at the borders of minutes: with one, two and four processes never a request over the plan.
+"""
 
 from __future__ import annotations
 

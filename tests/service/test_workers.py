@@ -54,7 +54,9 @@ def test_two_worker_processes_accept_exactly_the_plan_in_each_window(postgres: P
         for _ in range(3):
             with ThreadPoolExecutor(16) as pool:
                 asked = [f"{urls[n % 2]}/pets?limit=1" for n in range(144)]
-                answers = list(pool.map(lambda url: client(key).get(url, timeout=20).status_code, asked))
+                answers = list(
+                    pool.map(lambda url: client(key).get(url, timeout=20).status_code, asked)
+                )
             accepted.append(Counter(answers))
             clock.advance(60)
     server.close()
@@ -97,14 +99,26 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 def test_kill_9_of_a_worker_loses_nothing_acknowledged(postgres: Postgres, tmp_path: Path) -> None:
-    """`serve --workers 2` goes on with the other and starts a new one; every animal acknowledged exists."""
+    """
+    `serve --workers 2` goes on with the other and starts a new one; every animal acknowledged
+    exists.
+    """
     url = postgres.database()
     database = Database(url)
     _, key = database.create_key(WIDE, label="", now=time.time())
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     env = {**os.environ, "PETSTORE_DATABASE_URL": url}
-    command = [sys.executable, "-m", "petstore_tools", "serve", "--workers", "2", "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "petstore_tools",
+        "serve",
+        "--workers",
+        "2",
+        "--port",
+        str(port),
+    ]
     served_by = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True)
     acknowledged: list[int] = []
     lock, end = threading.Lock(), threading.Event()
@@ -156,7 +170,9 @@ def _is_up(port: int) -> bool:
 
 
 def _workers_of(pid: int) -> list[int]:
-    """Return the children that serve: those that were spawned, not the tracker of their resources."""
+    """
+    Return the children that serve: those that were spawned, not the tracker of their resources.
+    """
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [
         int(child)
@@ -169,7 +185,10 @@ def test_health_and_the_document_need_no_key_and_cost_nothing(where: str) -> Non
     """A probe each second takes nobody's quota."""
     with served(where) as (_, base_url):
         for _ in range(70):
-            assert requests.get(f"{base_url}/health", timeout=5).json() == {"status": "ok", "database": "ok"}
+            assert requests.get(f"{base_url}/health", timeout=5).json() == {
+                "status": "ok",
+                "database": "ok",
+            }
         assert requests.get(f"{base_url}/openapi.json", timeout=5).json()["openapi"] == "3.1.0"
         assert requests.post(f"{base_url}/health", timeout=5).status_code == 405
         refused = requests.get(f"{base_url}/pets", timeout=5)

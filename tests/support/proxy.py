@@ -17,8 +17,8 @@ class FaultProxy:
 
     Args:
         upstream: Base address of the service.
-        fate: Method and number of the request (from 1, per method) to what becomes of it; bytes are a
-            whole reply that the service never sees the request for.
+        fate: Method and number of the request (from 1, per method) to what becomes of it; bytes are
+            a whole reply that the service never sees the request for.
     """
 
     def __init__(self, upstream: str, fate: Callable[[str, int], Fate]) -> None:
@@ -63,7 +63,9 @@ class FaultProxy:
     def _ask(self, request: bytes) -> bytes:
         with socket.create_connection(("127.0.0.1", self._port)) as upstream:
             head, _, body = request.partition(b"\r\n\r\n")
-            kept = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection")]
+            kept = [
+                line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection")
+            ]
             upstream.sendall(b"\r\n".join([*kept, b"Connection: close"]) + b"\r\n\r\n" + body)
             reply = b""
             while chunk := upstream.recv(65_536):

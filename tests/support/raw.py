@@ -13,11 +13,12 @@ from typing import Self
 
 class RawServer:
     """
-    Hands each connection to a function, once its request is read, or the first bytes of a TLS handshake.
+    Hands each connection to a function, once its request is read, or the first bytes of a TLS
+    handshake.
 
     Args:
-        serve: Gets the connection and the bytes of the request, answers as it likes; its end closes the
-            connection.
+        serve: Gets the connection and the bytes of the request, answers as it likes; its end closes
+            the connection.
         tls: Makes it speak https.
     """
 
@@ -66,7 +67,9 @@ def _request(connection: socket.socket) -> bytes:
     return request
 
 
-def answer(status: int, body: bytes = b"[]", **headers: str) -> Callable[[socket.socket, bytes], None]:
+def answer(
+    status: int, body: bytes = b"[]", **headers: str
+) -> Callable[[socket.socket, bytes], None]:
     """Return what answers a whole reply; underscores in header names become hyphens."""
 
     def serve(connection: socket.socket, request: bytes) -> None:

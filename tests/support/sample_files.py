@@ -54,9 +54,11 @@ def problems_csv() -> str:
 
 def write_workbook(path: Path) -> None:
     """
-    Write a workbook as people keep them: a title above the header, typed cells, problems, a hidden sheet.
+    Write a workbook as people keep them: a title above the header, typed cells, problems, a hidden
+        sheet.
 
-    Of its 65 rows 60 are animals that can be sent; the others hold a date, an error of typing, no number.
+    Of its 65 rows 60 are animals that can be sent; the others hold a date, an error of typing, no
+    number.
     """
     with xlsxwriter.Workbook(path, {"default_date_format": "yyyy-mm-dd"}) as book:
         book.set_properties({"created": datetime(2026, 1, 5, tzinfo=UTC)})
@@ -68,7 +70,10 @@ def write_workbook(path: Path) -> None:
         sheet.write_row(2, 0, ("Animal name", "Category ID", "Status", "Keeper"), bold)
         keepers = ("Ana", "Bo", "Chidi")
         rows: list[tuple[object, ...]] = [(*animal, "") for animal in animals(60, seed=3)]
-        rows[10:10] = [(datetime(2024, 5, 1), 2, "available", "a date"), ("Bella", "cats", "sold", "")]
+        rows[10:10] = [
+            (datetime(2024, 5, 1), 2, "available", "a date"),
+            ("Bella", "cats", "sold", ""),
+        ]
         rows[25:25] = [("Milo", 7, "avialable", ""), (7, 3, " Sold ", "a number")]
         rows[40:40] = [(), ("Nala", 2**53 + 2, "pending", ""), ("", 4, "available", "no name yet")]
         rows[50] = ("Otis", 2, "available", "")  # one of two that are called so

@@ -1,4 +1,6 @@
-"""A strict service in simulated time: the windows that §8 leaves open, each in its strictest form."""
+"""
+A strict service in simulated time: the windows that §8 leaves open, each in its strictest form.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class StrictWindow:
         if self.kind == "rolling":
             self.taken = [t for t in self.taken if t > now - self.period_s]
         elif self.kind == "whole":
-            self.taken = [t for t in self.taken if floor(t / self.period_s) == floor(now / self.period_s)]
+            self.taken = [
+                t for t in self.taken if floor(t / self.period_s) == floor(now / self.period_s)
+            ]
         elif self.taken and now >= self.taken[0] + self.period_s:
             self.taken = []
         return self.taken

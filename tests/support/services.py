@@ -57,7 +57,9 @@ def locked(where: str) -> Iterator[None]:
 
 
 @contextmanager
-def served(where: str, clock: ManualClock | None = None, **how: Any) -> Iterator[tuple[Database, str]]:
+def served(
+    where: str, clock: ManualClock | None = None, **how: Any
+) -> Iterator[tuple[Database, str]]:
     """Serve a database from a thread: itself, and the base address."""
     database = Database(where, own_time=False)
     server = ThreadedServer(Service(database, clock or ManualClock(NOON), **how)).start()
@@ -76,19 +78,25 @@ def workers(url: str, clock: ClockServer, count: int, **more: str) -> Iterator[l
 
 
 @contextmanager
-def processes(url: str, clock: ClockServer, count: int, **more: str) -> Iterator[list[tuple[int, str]]]:
+def processes(
+    url: str, clock: ClockServer, count: int, **more: str
+) -> Iterator[list[tuple[int, str]]]:
     """Run so many processes of the service: the process id and base address of each."""
     env = {**os.environ, "URL": url, "CLOCK": clock.address, "SECRET": clock.secret, **more}
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(WORKER)], stdout=subprocess.PIPE, text=True, env=env
+            [sys.executable, "-c", textwrap.dedent(WORKER)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
         )
         for _ in range(count)
     ]
     try:
         ports = [worker.stdout.readline().strip() for worker in started if worker.stdout]
         yield [
-            (worker.pid, f"http://127.0.0.1:{port}/v1") for worker, port in zip(started, ports, strict=True)
+            (worker.pid, f"http://127.0.0.1:{port}/v1")
+            for worker, port in zip(started, ports, strict=True)
         ]
     finally:
         for worker in started:

@@ -1,4 +1,6 @@
-"""The service as `petstore-tools serve` runs it, a process of its own, and raw connections to it."""
+"""
+The service as `petstore-tools serve` runs it, a process of its own, and raw connections to it.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +147,9 @@ def serving(where: str | Path, *options: str) -> Iterator[Serving]:
     port = free_port()
     command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port), *options]
     env = {**os.environ, "PETSTORE_DATABASE_URL": str(where)}
-    process = subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(
+        command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
     served = Serving(port, key, process)
     try:
         wait_until(lambda: _answers(served))

@@ -19,7 +19,8 @@ class TcpProxy:
         delay_s: Held back are answers, so that this is the time of a round trip.
 
     Attributes:
-        round_trips: How often the caller spoke after the other side had, or first; set it to 0 to count anew.
+        round_trips: How often the caller spoke after the other side had, or first; set it to 0 to
+            count anew.
         flowing: Cleared, nothing is forwarded until it is set again, and no connection is cut.
     """
 
@@ -56,7 +57,9 @@ class TcpProxy:
         for ends in ((caller, upstream, True), (upstream, caller, False)):
             threading.Thread(target=self._forward, args=(*ends, asked), daemon=True).start()
 
-    def _forward(self, source: socket.socket, target: socket.socket, asks: bool, asked: list[bool]) -> None:
+    def _forward(
+        self, source: socket.socket, target: socket.socket, asks: bool, asked: list[bool]
+    ) -> None:
         with source, suppress(OSError):
             while data := source.recv(1 << 16):
                 self.flowing.wait()

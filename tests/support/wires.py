@@ -1,4 +1,7 @@
-"""What tests share that answer in place of a service: its address, the key, the time, an animal, headers."""
+"""
+What tests share that answer in place of a service: its address, the key, the time, an animal,
+headers.
+"""
 
 from __future__ import annotations
 

@@ -20,16 +20,23 @@ CORPUS = Path(__file__).parents[1] / "importing" / "corpus" / "files"
 def test_a_row_of_the_table_is_enough_for_a_new_format(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is read, named in the message for other endings, and the result files are written like it."""
+    """
+    It is read, named in the message for other endings, and the result files are written like it.
+    """
     path = tmp_path / "pets.psv"
     path.write_text("name|categoryId\nRex|3\nMia|cats\n")
-    with pytest.raises(SheetError, match="pets.psv cannot be imported; save the sheet as one of these: .csv"):
+    with pytest.raises(
+        SheetError, match="pets.psv cannot be imported; save the sheet as one of these: .csv"
+    ):
         sandbox.store.preview_import(path)
     monkeypatch.setitem(cast(dict[str, Any], FORMATS), ".psv", read_csv)
 
     result = sandbox.store.import_pets(path, progress=False)
 
-    assert [file.name for file in result.files] == ["pets.sandbox.created.psv", "pets.sandbox.rejected.psv"]
+    assert [file.name for file in result.files] == [
+        "pets.sandbox.created.psv",
+        "pets.sandbox.rejected.psv",
+    ]
     assert result.files[0].read_text() == "name|categoryId|id\nRex|3|1\n"
     with pytest.raises(SheetError, match=r"\.ods, \.psv"):
         open_sheets(tmp_path / "pets.doc")
@@ -46,12 +53,17 @@ def test_a_row_of_the_table_is_enough_for_a_new_format(
 def test_a_file_is_read_as_what_it_holds_whatever_its_name_says(
     sandbox: Sandbox, tmp_path: Path, source: str, name: str, written: str
 ) -> None:
-    """People rename files, and programs call a text .xls; the ending of result files is the right one."""
+    """
+    People rename files, and programs call a text .xls; the ending of result files is the right one.
+    """
     (tmp_path / name).write_bytes((CORPUS / source).read_bytes())
 
     result = sandbox.store.import_pets(tmp_path / name, progress=False, existing="send")
 
-    assert (result.created, [file.name for file in result.files]) == (3, [f"pets.sandbox.created{written}"])
+    assert (result.created, [file.name for file in result.files]) == (
+        3,
+        [f"pets.sandbox.created{written}"],
+    )
     assert len(list(open_sheets(result.files[0])[0].records())) == 4
 
 
@@ -77,7 +89,10 @@ def test_a_folder_and_a_file_that_is_not_there_are_named(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["plain.xls", "plain.xlsb", "plain.xlsm", "pets.txt"])
 def test_more_formats_are_imported(sandbox: Sandbox, tmp_path: Path, name: str) -> None:
-    """Results come as a workbook or as the same kind of text; what a format does not show is said once."""
+    """
+    Results come as a workbook or as the same kind of text; what a format does not show is said
+    once.
+    """
     path = tmp_path / name
     text = "name\tcategoryId\tstatus\r\nJürgen\t3\tsold\r\nBärbel\t4\t\r\nBo\t5\t\r\n"
     path.write_bytes(text.encode("utf-16") if name == "pets.txt" else (CORPUS / name).read_bytes())

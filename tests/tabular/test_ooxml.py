@@ -72,7 +72,9 @@ def test_a_plain_sheet_has_no_marks(book: Path) -> None:
 
 def test_an_empty_text_of_a_formula_is_a_saved_value(book: Path) -> None:
     """`=""` gives a text that is empty; a formula without any value gives nothing."""
-    cells = '<c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><f>1+1</f></c><c r="C2"><f>1</f><v/></c>'
+    cells = (
+        '<c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><f>1+1</f></c><c r="C2"><f>1</f><v/></c>'
+    )
     with_part(book, SHEET, sheet_of(f'<row r="2">{cells}</row>'))
 
     marks = read_marks(book, "animals")
@@ -83,7 +85,9 @@ def test_an_empty_text_of_a_formula_is_a_saved_value(book: Path) -> None:
 
 def test_prefixes_and_both_quotes_are_understood(book: Path) -> None:
     """Some programs write `x:row` and `hidden='true'`, and an empty row without an end tag."""
-    rows = "<x:row r='2' hidden='true'/><x:row r='3'><x:c r='A3' t='e'><x:v>#REF!</x:v></x:c></x:row>"
+    rows = (
+        "<x:row r='2' hidden='true'/><x:row r='3'><x:c r='A3' t='e'><x:v>#REF!</x:v></x:c></x:row>"
+    )
     with_part(book, SHEET, sheet_of(rows, prefix="x:"))
 
     assert read_marks(book, "animals") == SheetMarks(hidden={2}, errors={(3, 0): "#REF!"})
@@ -91,7 +95,9 @@ def test_prefixes_and_both_quotes_are_understood(book: Path) -> None:
 
 def test_marks_are_found_in_a_long_sheet(book: Path) -> None:
     """A row may begin in one block of bytes and end in another."""
-    rows = "".join(f'<row r="{n}" hidden="1"><c r="A{n}"><f>1</f><v>1</v></c></row>' for n in range(1, 9_000))
+    rows = "".join(
+        f'<row r="{n}" hidden="1"><c r="A{n}"><f>1</f><v>1</v></c></row>' for n in range(1, 9_000)
+    )
     with_part(book, SHEET, sheet_of(rows))
 
     marks = read_marks(book, "animals")
@@ -102,7 +108,9 @@ def test_marks_are_found_in_a_long_sheet(book: Path) -> None:
 def test_the_place_of_a_button_is_no_row(book: Path) -> None:
     """It lies in a sheet as an element of the same name, with a number as its text."""
     button = '<x:row xmlns:x="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing">4</x:row>'
-    content = sheet_of('<row r="2" hidden="1"/>').replace(b"</sheetData>", f"</sheetData>{button}".encode())
+    content = sheet_of('<row r="2" hidden="1"/>').replace(
+        b"</sheetData>", f"</sheetData>{button}".encode()
+    )
     with_part(book, SHEET, content)
 
     assert read_marks(book, "animals") == SheetMarks(hidden={2})
@@ -114,7 +122,10 @@ def test_the_place_of_a_button_is_no_row(book: Path) -> None:
         sheet_of('<row r="2" hidden="1"><c</row>'),
         sheet_of('<row r="2" hidden="1"></row>')[:-30],
         sheet_of('<row hidden="1"></row>'),
-        sheet_of("<row r='2' hidden='1'>&a;</row>", before='<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>'),
+        sheet_of(
+            "<row r='2' hidden='1'>&a;</row>",
+            before='<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>',
+        ),
     ],
     ids=["broken", "cut off", "no row number", "document type"],
 )

@@ -1,4 +1,6 @@
-"""Workbooks that help people to fill them in; LibreOffice opens and saves them where it is installed."""
+"""
+Workbooks that help people to fill them in; LibreOffice opens and saves them where it is installed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def rejects() -> bytes:
     """Return a workbook of three rejected rows."""
     return rejects_bytes(
         ["Tier", "Art", "Zustand"],
-        [["Rex", "Dgos", "sold"], ["Total", NonTextCell("3", "a number"), "avialable"], ["=A1", "4", ""]],
+        [
+            ["Rex", "Dgos", "sold"],
+            ["Total", NonTextCell("3", "a number"), "avialable"],
+            ["=A1", "4", ""],
+        ],
         bad={
             (0, 1): "'Dgos' is not a known category; did you mean 'Dogs'?",
             (1, 0): "is a word for a total",
@@ -65,7 +71,9 @@ def test_categories_are_chosen_by_names_that_mean_one_id(tmp_path: Path) -> None
     """A name of two categories, or one that reads as an id, is offered as its id."""
     (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
 
-    hidden = CalamineWorkbook.from_path(tmp_path / "template.xlsx").get_sheet_by_name(CATEGORY_SHEET)
+    hidden = CalamineWorkbook.from_path(tmp_path / "template.xlsx").get_sheet_by_name(
+        CATEGORY_SHEET
+    )
 
     assert rules(tmp_path / "template.xlsx")["B"] == f"list {CATEGORY_SHEET}!$A$2:$A$6"
     rows = hidden.to_python()
@@ -90,7 +98,10 @@ def test_rejects_show_the_bad_cell_and_the_reason(tmp_path: Path) -> None:
         "C3": "is not a status",
         "A4": "was refused by the service",
     }
-    assert rules(content) == {"B": f"list {CATEGORY_SHEET}!$A$2:$A$6", "C": "list available,pending,sold"}
+    assert rules(content) == {
+        "B": f"list {CATEGORY_SHEET}!$A$2:$A$6",
+        "C": "list available,pending,sold",
+    }
     assert "FFFFC7CE" in part(content, "xl/styles.xml")
     assert coloured(content) == ["B2", "A3", "C3", "A4"]
     rows = [cells for _, cells in read_workbook(tmp_path / "rejects.xlsx", None)[0].records()]
@@ -100,7 +111,9 @@ def test_rejects_show_the_bad_cell_and_the_reason(tmp_path: Path) -> None:
 def test_every_bad_cell_is_coloured_and_the_first_have_notes() -> None:
     """Thousands of notes make a spreadsheet slow; a colour does not."""
     count = MOST_NOTES + 10
-    content = rejects_bytes(["name"], [["x"]] * count, bad={(at, 0): "why" for at in range(count)}, fields={})
+    content = rejects_bytes(
+        ["name"], [["x"]] * count, bad={(at, 0): "why" for at in range(count)}, fields={}
+    )
 
     assert len(notes(content)) == MOST_NOTES
     assert len(coloured(content)) == count

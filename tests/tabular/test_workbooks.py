@@ -52,16 +52,23 @@ def contents(table: Table) -> list[tuple[str, int, str | None]]:
 
 @pytest.mark.case("P51", "P47")
 def test_cells_of_a_workbook_are_text_and_rows_count_from_a1(tmp_path: Path) -> None:
-    """A header in row 3, blank rows, a numeric category, and names that look like something else."""
+    """
+    A header in row 3, blank rows, a numeric category, and names that look like something else.
+    """
     names = ["NA", "007", "=A1", " 1e5 ", "TRUE"]
     rows: Cells = [["Stock"], [], ["", "name", "Category ID", "status"], []]
-    path = workbook(tmp_path / "pets.xlsx", Animals=rows + [["", name, 7, "sold"] for name in names])
+    path = workbook(
+        tmp_path / "pets.xlsx", Animals=rows + [["", name, 7, "sold"] for name in names]
+    )
 
     table = read_table(path)
 
     assert contents(table) == [(name, 7, "sold") for name in names]
     assert [row.number for row in table.rows() if isinstance(row, Row)] == [5, 6, 7, 8, 9]
-    assert table.columns.describe() == "name ← B 'name', categoryId ← C 'Category ID', status ← D 'status'"
+    assert (
+        table.columns.describe()
+        == "name ← B 'name', categoryId ← C 'Category ID', status ← D 'status'"
+    )
 
 
 @pytest.mark.case("P48", "P51")
@@ -81,7 +88,9 @@ def test_a_cell_that_is_no_text_is_taken_or_named_never_rounded(
     tmp_path: Path, name: object, category: object, rule: str
 ) -> None:
     """With its place, and what helps."""
-    found = problems(read_table(workbook(tmp_path / "p.xlsx", A=[["name", "categoryId"], [name, category]])))
+    found = problems(
+        read_table(workbook(tmp_path / "p.xlsx", A=[["name", "categoryId"], [name, category]]))
+    )
 
     assert len(found) == 1
     assert rule in str(found[0])
@@ -95,7 +104,9 @@ def test_a_number_in_a_name_is_taken_as_its_digits_and_told(tmp_path: Path) -> N
 
     assert isinstance(row, Row)
     assert row.content == ("7", 7, None)
-    assert [str(match) for match in table.matches([row])] == ["name: the number 7 is read as '7' in 1 row"]
+    assert [str(match) for match in table.matches([row])] == [
+        "name: the number 7 is read as '7' in 1 row"
+    ]
     assert type(row.content.name) is str
 
 
@@ -161,9 +172,15 @@ def test_what_is_no_workbook_is_named(tmp_path: Path, name: str) -> None:
     """A file that was cut off, an empty one, a web page: one sentence each, with what helps."""
     whole = workbook(tmp_path / "whole.xlsx", A=[["name", "categoryId"], ["Rex", 3]]).read_bytes()
     for content, said in (
-        (whole[:500], r"is not a workbook that can be read \(.*\): open it in a spreadsheet program"),
+        (
+            whole[:500],
+            r"is not a workbook that can be read \(.*\): open it in a spreadsheet program",
+        ),
         (b"", "is empty"),
-        (b"<html><table>", "is a web page or XML: open it in a spreadsheet program, and save it as .xlsx"),
+        (
+            b"<html><table>",
+            "is a web page or XML: open it in a spreadsheet program, and save it as .xlsx",
+        ),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(SheetError, match=f"{name} {said}"):
@@ -192,7 +209,9 @@ def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
 
 
 def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
-    """Missing values, numbers that became floats beside them, categories, and names with any type."""
+    """
+    Missing values, numbers that became floats beside them, categories, and names with any type.
+    """
     frame = pd.DataFrame(
         {
             "name": ["Rex", "Mia", 7, None],
@@ -216,15 +235,23 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
 def test_values_of_a_frame_are_taken_exactly_or_named() -> None:
     """int64 to its ends, numpy's own types, and what is no cell."""
     values = [2**53 + 1, -(2**63), np.int64(7), 2.0**60, Decimal(7), b"7", np.float64(7)]
-    table = read_table(pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")}))
+    table = read_table(
+        pd.DataFrame({"name": "Rex", "categoryId": pd.Series(values, dtype="object")})
+    )
 
     assert [category for _, category, _ in contents(table)] == [2**53 + 1, -(2**63), 7, 7, 7]
-    assert [p.rule for p in problems(table)] == ["is a number that may have been rounded", "is of type bytes"]
+    assert [p.rule for p in problems(table)] == [
+        "is a number that may have been rounded",
+        "is of type bytes",
+    ]
 
 
 def test_a_hundred_thousand_rows_stay_within_their_memory(tmp_path: Path) -> None:
     """At most 150 MB beyond the process, as issue 4 asks."""
-    rows: Cells = [["name", "categoryId", "status"], *([f"Pet {n}", n % 12, "sold"] for n in range(100_000))]
+    rows: Cells = [
+        ["name", "categoryId", "status"],
+        *([f"Pet {n}", n % 12, "sold"] for n in range(100_000)),
+    ]
     path = workbook(tmp_path / "big.xlsx", A=rows)
     code = (
         "import resource, sys\n"
@@ -235,7 +262,9 @@ def test_a_hundred_thousand_rows_stay_within_their_memory(tmp_path: Path) -> Non
         "count = sum(1 for row in read_table(Path(sys.argv[1])).rows())\n"
         "print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
     count, grown = map(int, done.stdout.split())
 
     assert count == 100_000

@@ -32,7 +32,8 @@ def opened(tmp_path: Path) -> Callable[..., PetStore]:
 
     def open_store(key: str, plan: Plan | None = FREE, *, later_s: float = 1.0) -> PetStore:
         return PetStore.from_settings(
-            Settings(BASE, "production", SecretStr(key), plan, tmp_path), clock=ManualClock(T0 + later_s)
+            Settings(BASE, "production", SecretStr(key), plan, tmp_path),
+            clock=ManualClock(T0 + later_s),
         )
 
     return open_store
@@ -40,7 +41,9 @@ def opened(tmp_path: Path) -> Callable[..., PetStore]:
 
 @responses.activate
 def test_what_0_1_spent_is_spent(opened: Callable[..., PetStore]) -> None:
-    """37 answered, one on its way, 23 left by the service's word: then the count goes on from there."""
+    """
+    37 answered, one on its way, 23 left by the service's word: then the count goes on from there.
+    """
     responses.get(PETS, json=[])
     with opened("used") as store:
         before = store.quota()
@@ -57,7 +60,9 @@ def test_what_0_1_spent_is_spent(opened: Callable[..., PetStore]) -> None:
 
 @responses.activate
 def test_a_request_on_its_way_when_0_1_died_stays_spent(opened: Callable[..., PetStore]) -> None:
-    """An hour later it is given up: it was spent until now, and counts from now on for minute and day."""
+    """
+    An hour later it is given up: it was spent until now, and counts from now on for minute and day.
+    """
     with opened("used", later_s=3_600) as store:
         quota = store.quota()
 
@@ -67,7 +72,10 @@ def test_a_request_on_its_way_when_0_1_died_stays_spent(opened: Callable[..., Pe
 @responses.activate
 def test_a_block_of_0_1_holds_to_its_end_and_no_longer(opened: Callable[..., PetStore]) -> None:
     """Nothing is sent before; the first request after it goes."""
-    with opened("blocked", later_s=600) as store, pytest.raises(QuotaError, match="refused a") as raised:
+    with (
+        opened("blocked", later_s=600) as store,
+        pytest.raises(QuotaError, match="refused a") as raised,
+    ):
         store.client.call("GET", PETS)
     assert raised.value.resumes_at == pytest.approx(T0 + 3_600, abs=1)
     assert len(responses.calls) == 0
@@ -78,7 +86,9 @@ def test_a_block_of_0_1_holds_to_its_end_and_no_longer(opened: Callable[..., Pet
 
 
 @responses.activate
-def test_a_ban_of_0_1_holds_also_when_the_clock_was_set_back_since(opened: Callable[..., PetStore]) -> None:
+def test_a_ban_of_0_1_holds_also_when_the_clock_was_set_back_since(
+    opened: Callable[..., PetStore],
+) -> None:
     """It is first used an hour before: 15 minutes at most are left of it."""
     with opened("banned", later_s=-3_600) as store, pytest.raises(KeyBannedError) as raised:
         store.client.call("GET", PETS)
@@ -96,7 +106,9 @@ def test_a_plan_that_0_1_learnt_is_known(opened: Callable[..., PetStore]) -> Non
 
 
 @responses.activate
-def test_the_crowd_of_a_day_of_0_1_is_summed_up(opened: Callable[..., PetStore], tmp_path: Path) -> None:
+def test_the_crowd_of_a_day_of_0_1_is_summed_up(
+    opened: Callable[..., PetStore], tmp_path: Path
+) -> None:
     """200 processes: none of their requests is forgotten, and the budget becomes small."""
     responses.get(PETS, json=[])
     with opened("crowd", Plan(1_000, 100_000)) as store:
@@ -111,7 +123,9 @@ def test_the_crowd_of_a_day_of_0_1_is_summed_up(opened: Callable[..., PetStore],
 
 
 @responses.activate
-def test_version_0_1_refuses_what_this_version_wrote(opened: Callable[..., PetStore], tmp_path: Path) -> None:
+def test_version_0_1_refuses_what_this_version_wrote(
+    opened: Callable[..., PetStore], tmp_path: Path
+) -> None:
     """It would find no requests and send too many; it expects an object where a word stands."""
     responses.get(PETS, json=[])
     with opened("used") as store:

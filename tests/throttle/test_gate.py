@@ -16,7 +16,11 @@ def gates() -> tuple[Gate, Gate]:
     """Two clients of one key, whose probe has come back with ample room."""
     ledger, clock = MemoryLedger(), ManualClock(T0)
     one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
-    said = {"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "59", "X-RateLimit-Reset": f"{T0 + 60:.0f}"}
+    said = {
+        "X-RateLimit-Limit": "60",
+        "X-RateLimit-Remaining": "59",
+        "X-RateLimit-Reset": f"{T0 + 60:.0f}",
+    }
     one.answered(one.acquire(), 200, said, "")
     return one, two
 
@@ -51,7 +55,9 @@ def test_a_429_is_recorded_at_once_for_all(gates: tuple[Gate, Gate]) -> None:
 def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
     gates: tuple[Gate, Gate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer is not lost to the caller, and the request counts as in flight until it is given up."""
+    """
+    The answer is not lost to the caller, and the request counts as in flight until it is given up.
+    """
     one, two = gates
     token = one.acquire()
 

@@ -27,14 +27,19 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
         ("Fri, 99 Jan 2027 07:59:30 GMT", None),
     ],
 )
-def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(text: str, seconds: float | None) -> None:
+def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(
+    text: str, seconds: float | None
+) -> None:
     """Every form of Retry-After has one documented reading."""
     assert read(429, {"Retry-After": text}, now=NOW).retry_after_s == seconds
 
 
 def test_a_retry_after_date_is_measured_by_the_services_clock() -> None:
     """Where the answer has a Date, our clock does not matter."""
-    headers = {"Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT", "Date": "Fri, 15 Jan 2027 08:00:00 GMT"}
+    headers = {
+        "Retry-After": "Fri, 15 Jan 2027 08:00:30 GMT",
+        "Date": "Fri, 15 Jan 2027 08:00:00 GMT",
+    }
 
     assert read(429, headers, now=NOW + 300).retry_after_s == 30.0
 

@@ -1,4 +1,6 @@
-"""A ledger database that is far away: few round trips, and threads that wait are served together."""
+"""
+A ledger database that is far away: few round trips, and threads that wait are served together.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,13 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
     return PostgresLedger(SecretStr(server.database()), "key")
 
 
-def test_an_acquire_takes_two_round_trips_and_shares_them_with_the_answer_before(postgres: Postgres) -> None:
-    """One takes the row, one keeps it; nothing is asked before or after, and nobody waits for a record."""
+def test_an_acquire_takes_two_round_trips_and_shares_them_with_the_answer_before(
+    postgres: Postgres,
+) -> None:
+    """
+    One takes the row, one keeps it; nothing is asked before or after, and nobody waits for a
+    record.
+    """
     with TcpProxy(postgres.port, delay_s=0.1) as proxy:
         gate = Gate(distant(postgres, proxy), Plan(1_000, 100_000), SystemClock(), max_wait_s=0)
         gate.answered(gate.acquire(), 200, {}, "")
@@ -59,7 +66,10 @@ def test_an_acquire_takes_two_round_trips_and_shares_them_with_the_answer_before
 
 
 def test_a_request_after_a_429_finds_the_block(postgres: Postgres) -> None:
-    """A transaction is under way when the 429 comes: what asks next does not overtake the record of it."""
+    """
+    A transaction is under way when the 429 comes: what asks next does not overtake the record of
+    it.
+    """
     with TcpProxy(postgres.port, delay_s=0.3) as proxy, ThreadPoolExecutor(1) as threads:
         gate = Gate(distant(postgres, proxy), Plan(1_000, 100_000), SystemClock(), max_wait_s=0)
         gate.answered(gate.acquire(), 200, {}, "")
@@ -78,7 +88,9 @@ def test_a_request_after_a_429_finds_the_block(postgres: Postgres) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a system that forks")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_process_that_is_forked_while_an_answer_is_recorded_can_ask(postgres: Postgres) -> None:
-    """The thread that records is the parent's: the child has a turn of its own, and a connection."""
+    """
+    The thread that records is the parent's: the child has a turn of its own, and a connection.
+    """
     with TcpProxy(postgres.port, delay_s=0.3) as proxy:
         gate = Gate(distant(postgres, proxy), Plan(1_000, 100_000), SystemClock(), max_wait_s=0)
         gate.answered(gate.acquire(), 200, {}, "")
@@ -99,7 +111,9 @@ def test_a_ledger_that_is_closed_has_recorded_what_was_posted(postgres: Postgres
     """The answer came just before: another machine finds it."""
     url = postgres.database()
     with TcpProxy(postgres.port, delay_s=0.1) as proxy:
-        gate = Gate(distant(postgres, proxy, url), Plan(1_000, 100_000), SystemClock(), max_wait_s=0)
+        gate = Gate(
+            distant(postgres, proxy, url), Plan(1_000, 100_000), SystemClock(), max_wait_s=0
+        )
         gate.answered(gate.acquire(), 200, {}, "")
         gate.close()
 
@@ -108,8 +122,12 @@ def test_a_ledger_that_is_closed_has_recorded_what_was_posted(postgres: Postgres
     other.close()
 
 
-def test_threads_that_wait_at_one_instant_are_granted_in_one_transaction(postgres: Postgres) -> None:
-    """Sixteen connections of an import, 50 ms away: all are granted in two or three transactions."""
+def test_threads_that_wait_at_one_instant_are_granted_in_one_transaction(
+    postgres: Postgres,
+) -> None:
+    """
+    Sixteen connections of an import, 50 ms away: all are granted in two or three transactions.
+    """
     with TcpProxy(postgres.port, delay_s=0.05) as proxy:
         ledger = distant(postgres, proxy)
         gate = Gate(ledger, Plan(1_000, 100_000), SystemClock(), max_wait_s=60)
@@ -125,7 +143,10 @@ def test_threads_that_wait_at_one_instant_are_granted_in_one_transaction(postgre
 
 
 def test_an_answer_never_counts_as_older_than_it_is(postgres: Postgres) -> None:
-    """The row was asked for before it came, 0.3 s away: it waits for a transaction and a time of its own."""
+    """
+    The row was asked for before it came, 0.3 s away: it waits for a transaction and a time of its
+    own.
+    """
     with TcpProxy(postgres.port, delay_s=0.3) as proxy, ThreadPoolExecutor(3) as threads:
         ledger = distant(postgres, proxy)
         ledger.update(lambda budget: None)
@@ -168,7 +189,9 @@ class Held:
         held.wait(20)
 
     def queue(self, n: int) -> list[object]:
-        """Let threads queue, set the budget free, and return what each got: its number, or its error."""
+        """
+        Let threads queue, set the budget free, and return what each got: its number, or its error.
+        """
 
         def number(budget: Budget) -> int:
             budget.granted += 1
@@ -181,7 +204,9 @@ class Held:
 
 
 def test_what_threads_queue_while_another_has_the_budget_is_done_together(ledger: Ledger) -> None:
-    """In a file and in a database: eight are served in one transaction, each gets its own result."""
+    """
+    In a file and in a database: eight are served in one transaction, each gets its own result.
+    """
     held = Held(ledger)
 
     assert sorted(map(str, held.queue(8))) == list("12345678")
@@ -217,7 +242,9 @@ def test_a_ledger_that_cannot_be_used_is_an_error_for_all_that_wait(
 
 
 def test_a_budget_that_another_process_changed_is_read_again(ledger: Ledger) -> None:
-    """What is kept decoded between two transactions holds only for the state that it was decoded from."""
+    """
+    What is kept decoded between two transactions holds only for the state that it was decoded from.
+    """
     other = copy.copy(ledger)
     other._connection = sqlite.PerProcess(other._open)  # type: ignore[union-attr]
     ledger.update(lambda budget: setattr(budget, "granted", 1))

@@ -1,4 +1,7 @@
-"""One behaviour over every ledger: in memory, in a file, in a real PostgreSQL, behind a real PgBouncer."""
+"""
+One behaviour over every ledger: in memory, in a file, in a real PostgreSQL, behind a real
+PgBouncer.
+"""
 
 from __future__ import annotations
 
@@ -55,13 +58,19 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql", "pgbouncer"])
 def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
-    kept = MemoryLedger() if request.param == "memory" else opened(place(request.param, request, tmp_path))
+    kept = (
+        MemoryLedger()
+        if request.param == "memory"
+        else opened(place(request.param, request, tmp_path))
+    )
     yield kept
     kept.close()
 
 
 def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40, name: str = "") -> object:
-    return ledger.update(lambda budget: Throttle(Plan(per_minute, 100_000), budget).ask(now, Requester(name)))
+    return ledger.update(
+        lambda budget: Throttle(Plan(per_minute, 100_000), budget).ask(now, Requester(name))
+    )
 
 
 def test_what_one_change_leaves_the_next_one_finds(ledger: Ledger) -> None:
@@ -195,7 +204,9 @@ def test_a_machine_that_vanishes_inside_a_transaction_stops_the_others_for_secon
 ) -> None:
     """It holds the row and never comes back: the database ends its session after 5 s."""
     where = place(kind, request, tmp_path)
-    process = subprocess.Popen([sys.executable, "-c", HOLDING, where, "lock"], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, where, "lock"], stdout=subprocess.PIPE
+    )
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGSTOP)
@@ -234,7 +245,10 @@ def test_two_machines_share_a_budget_in_a_database(postgres: Postgres, tmp_path:
 
 @pytest.mark.case("P17")
 def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgres) -> None:
-    """A machine whose clock is an hour fast closes the gate: the other waits as long as the service said."""
+    """
+    A machine whose clock is an hour fast closes the gate: the other waits as long as the service
+    said.
+    """
     url = postgres.database()
     with Sandbox(plan="60/1000", animals=1) as box:
         other = ManualClock(box.clock.now() + 3_600)
@@ -256,7 +270,10 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
 
 @pytest.mark.case("P17")
 def test_the_time_is_read_when_the_budget_is_ours(postgres: Postgres) -> None:
-    """One holds the row for half a second and changes nothing: the other's time is not half a second old."""
+    """
+    One holds the row for half a second and changes nothing: the other's time is not half a second
+    old.
+    """
     url = postgres.database()
     one, two = opened(url), opened(url)
     two.update(lambda budget: None)
@@ -306,7 +323,10 @@ def test_a_day_of_many_processes_costs_no_more_than_one_of_few(where: str) -> No
 
 @pytest.mark.case("P24")
 def test_a_database_that_restarts_costs_nothing_and_one_that_is_gone_is_a_clear_error() -> None:
-    """Nothing is sent without the ledger, the error says what helps, and no word of it is the password."""
+    """
+    Nothing is sent without the ledger, the error says what helps, and no word of it is the
+    password.
+    """
     if why := absent():
         pytest.skip(f"no PostgreSQL: {why}")
     with running() as server, Sandbox(plan="60/1000", animals=1) as box:
@@ -341,7 +361,9 @@ def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -
 def test_a_budget_file_that_another_program_locks_is_a_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody has it open and holds it: after the wait, an error that says so; nothing is let go."""
+    """
+    Somebody has it open and holds it: after the wait, an error that says so; nothing is let go.
+    """
     monkeypatch.setattr(sqlite, "BUSY_S", 0.2)
     ledger = SqliteLedger(tmp_path / "budget.db", "shared")
     assert isinstance(ask(ledger), Go)
@@ -378,12 +400,18 @@ except LedgerError as error:
 
 
 @pytest.mark.case("P24")
-@pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files; CI runs it on Linux")
+@pytest.mark.skipif(
+    os.name != "posix", reason="needs a limit on the size of files; CI runs it on Linux"
+)
 def test_a_full_disk_is_a_clear_error_and_what_was_granted_stays_spent(tmp_path: Path) -> None:
     """The write that does not fit lets nothing go, and the file is whole afterwards."""
     path = tmp_path / "budget.db"
     done = subprocess.run(
-        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", FULL, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     granted, _, message = done.stdout.partition(" ")
 

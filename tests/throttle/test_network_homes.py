@@ -1,8 +1,9 @@
 """
 A state folder on a network file system: one machine at a time, and no shared memory.
 
-Simulated: the file system is a local one that a text calls nfs4, and two processes that are told other names
-stand for two machines. SQLite locks nothing there (its `unix-none`), as on a mount whose locks do not work.
+Simulated: the file system is a local one that a text calls nfs4, and two processes that are told
+other names stand for two machines. SQLite locks nothing there (its `unix-none`), as on a mount
+whose locks do not work.
 """
 
 from __future__ import annotations
@@ -96,11 +97,15 @@ def at_once(code: str, names: list[str], home: Path, *arguments: str) -> list[st
 
 
 def test_two_machines_on_one_folder_never_both_spend(home: Path) -> None:
-    """Without a lock that works, both ask for 40 a minute at once: one is granted 40, the other none."""
+    """
+    Without a lock that works, both ask for 40 a minute at once: one is granted 40, the other none.
+    """
     refused, granted = at_once(WITHOUT_LOCKS + ASKING, ["pod-a", "pod-b"], home)
 
     assert granted == "40"
-    assert refused.startswith("0 The budget cannot be used: the folder is on a network file system (nfs4)")
+    assert refused.startswith(
+        "0 The budget cannot be used: the folder is on a network file system (nfs4)"
+    )
     assert "PETSTORE_LEDGER_URL" in refused
     assert "(process " in refused
     assert not list(home.glob("*-wal")) + list(home.glob("*-shm"))
@@ -112,7 +117,12 @@ def test_two_machines_that_import_one_file_never_both_send(home: Path, tmp_path:
     sheet.write_text("name,categoryId\n" + "".join(f"Rex {n},3\n" for n in range(30)))
     with Sandbox(plan="6000/100000", animals=0) as box:
         said = at_once(
-            WITHOUT_LOCKS + IMPORTING, ["pod-a", "pod-b"], home, box.base_url, box.api_key, str(sheet)
+            WITHOUT_LOCKS + IMPORTING,
+            ["pod-a", "pod-b"],
+            home,
+            box.base_url,
+            box.api_key,
+            str(sheet),
         )
 
         assert ["one machine at a time" in text for text in said] == [
@@ -123,7 +133,9 @@ def test_two_machines_that_import_one_file_never_both_send(home: Path, tmp_path:
 
 
 def test_six_processes_of_one_machine_claim_the_folder_at_once(home: Path) -> None:
-    """None is refused, and together they are granted exactly the plan: on one machine locks work."""
+    """
+    None is refused, and together they are granted exactly the plan: on one machine locks work.
+    """
     said = at_once(ASKING, ["pod-a"] * 6, home)
 
     assert [text for text in said if not text.isdecimal()] == []
@@ -137,7 +149,9 @@ def test_the_processes_of_one_machine_share_the_folder(home: Path) -> None:
 
     assert two.update(lambda budget: budget.granted) == 7
     db = one._connection.get()
-    assert [db.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "synchronous")] == [
+    assert [
+        db.execute(f"PRAGMA {name}").fetchone() for name in ("journal_mode", "synchronous")
+    ] == [
         ("delete",),
         (2,),
     ]
@@ -164,12 +178,16 @@ def test_a_budget_that_was_made_on_a_local_disk_goes_on_without_wal(
 def test_a_machine_that_was_silent_for_two_minutes_has_given_the_folder_up(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another one takes it over; the first one, awake again, is refused before it counts anything."""
+    """
+    Another one takes it over; the first one, awake again, is refused before it counts anything.
+    """
     one, two = (SqliteLedger(home / "budget.db", "key") for _ in range(2))
     become("pod-a", monkeypatch)
     one.update(lambda budget: setattr(budget, "granted", 7))
     become("pod-b", monkeypatch)
-    with pytest.raises(LedgerError, match=r"pod-a \(process \d+\) did 0 s ago; try again 120 s after"):
+    with pytest.raises(
+        LedgerError, match=r"pod-a \(process \d+\) did 0 s ago; try again 120 s after"
+    ):
         two.update(lambda budget: None)
 
     age = (home / "host.lock").stat().st_mtime - 121
@@ -186,7 +204,9 @@ def test_a_machine_that_was_silent_for_two_minutes_has_given_the_folder_up(
 
 
 def test_a_state_folder_is_claimed_as_a_whole(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who counts requests in it keeps others from its imports and its snapshots too, in words of each."""
+    """
+    Who counts requests in it keeps others from its imports and its snapshots too, in words of each.
+    """
     become("pod-a", monkeypatch)
     ledger = SqliteLedger(home / "budget.db", "key")
     ledger.update(lambda budget: None)
@@ -196,12 +216,17 @@ def test_a_state_folder_is_claimed_as_a_whole(home: Path, monkeypatch: pytest.Mo
     become("pod-b", monkeypatch)
     with pytest.raises(JournalError, match="pod-a"), run_lock(home / "imports", "one"):
         pass
-    with pytest.raises(FrameError, match="pod-a"), Storage(home / "snapshots" / "sandbox-1").writing():
+    with (
+        pytest.raises(FrameError, match="pod-a"),
+        Storage(home / "snapshots" / "sandbox-1").writing(),
+    ):
         pass
 
 
 def test_a_claim_that_died_half_way_is_taken_over(home: Path) -> None:
-    """The file that only one process can have is left behind: after a second it is in nobody's way."""
+    """
+    The file that only one process can have is left behind: after a second it is in nobody's way.
+    """
     (home / "host.lock.new").write_text("pod-x boot 1")
     ledger = SqliteLedger(home / "budget.db", "key")
 
@@ -227,10 +252,14 @@ def test_a_folder_on_a_local_disk_has_no_host_lock(tmp_path: Path) -> None:
         ("", "ok", "this system does not say"),
     ],
 )
-def test_doctor_says_which_file_system_and_which_mode(home: Path, mounts: str, state: str, said: str) -> None:
+def test_doctor_says_which_file_system_and_which_mode(
+    home: Path, mounts: str, state: str, said: str
+) -> None:
     """Recognised, local, or unknown: then it says that it could not tell."""
     (home / "mounts").write_text(mounts.format(folder=home.resolve()))
-    with PetStore(base_url="http://127.0.0.1:1/v1", api_key="k", state_dir=home, ledger="memory") as store:
+    with PetStore(
+        base_url="http://127.0.0.1:1/v1", api_key="k", state_dir=home, ledger="memory"
+    ) as store:
         finding = next(examine(store.client, store.settings))
 
     assert (finding.what, finding.state) == ("state folder", state)

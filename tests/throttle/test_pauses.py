@@ -63,7 +63,9 @@ def date(at: float) -> str:
 def test_a_503_is_asked_again_when_it_said(
     service: Pausing, said: str, least_s: float, most_s: float
 ) -> None:
-    """Seconds, a date, or at most five minutes; nonsense is a failure like any other, under backoff."""
+    """
+    Seconds, a date, or at most five minutes; nonsense is a failure like any other, under backoff.
+    """
     now = service.box.clock.now()
     text = {"date": date(now + 40), "a date in 2100": date(4_102_444_800)}.get(said, said)
     service.answers = [reply(503, Retry_After=text, Date=date(now))]
@@ -75,7 +77,9 @@ def test_a_503_is_asked_again_when_it_said(
 
 
 @pytest.mark.case("P72")
-def test_a_service_that_pauses_every_time_costs_five_requests_over_minutes(service: Pausing) -> None:
+def test_a_service_that_pauses_every_time_costs_five_requests_over_minutes(
+    service: Pausing,
+) -> None:
     """Not five of the day within seconds: each waits for the time that was named."""
     service.answers = [reply(503, Retry_After="60") for _ in range(9)]
     with service.store() as store, pytest.raises(ApiError, match="503"):

@@ -44,7 +44,9 @@ def test_a_restart_in_the_middle_of_the_day_forgets_nothing() -> None:
     """A new store on the same ledger knows what the day has left, without a request."""
     with Sandbox(plan="60/100", animals=1) as box:
         for _ in range(70):
-            box.store.client.call("GET", f"{box.base_url}/pets", call_options=CallOptions(wait=True))
+            box.store.client.call(
+                "GET", f"{box.base_url}/pets", call_options=CallOptions(wait=True)
+            )
         box.store.close()
 
         again = box.connect()
@@ -55,13 +57,24 @@ def test_a_restart_in_the_middle_of_the_day_forgets_nothing() -> None:
 
 
 @pytest.mark.case("P25")
-def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(tmp_path: Path) -> None:
+def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
+    tmp_path: Path,
+) -> None:
     """One state folder, three budgets; no file name or content holds a key."""
-    settings = [("https://a/v1", "psk_one"), ("https://a/v1", "psk_two"), ("https://b/v1", "psk_one")]
-    stores = [PetStore(base_url=url, api_key=key, plan="free", state_dir=tmp_path) for url, key in settings]
+    settings = [
+        ("https://a/v1", "psk_one"),
+        ("https://a/v1", "psk_two"),
+        ("https://b/v1", "psk_one"),
+    ]
+    stores = [
+        PetStore(base_url=url, api_key=key, plan="free", state_dir=tmp_path)
+        for url, key in settings
+    ]
     for granted, store in enumerate(stores, start=1):
         for _ in range(granted):
-            store.client.ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0))
+            store.client.ledger.update(
+                lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0)
+            )
             store.client.ledger.update(lambda budget: setattr(budget, "needs_probe", False))
 
     flying = [store.client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]
@@ -108,7 +121,9 @@ def test_progress_is_called_from_the_callers_thread_and_nothing_is_printed_from_
     threads: set[int] = set()
     with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
         preview = box.store.preview_import(path)
-        result = box.store.import_pets(path, progress=lambda progress: threads.add(threading.get_ident()))
+        result = box.store.import_pets(
+            path, progress=lambda progress: threads.add(threading.get_ident())
+        )
 
     assert result.complete
     assert threads == {threading.get_ident()}
@@ -123,7 +138,9 @@ def test_a_budget_of_this_process_alone_says_so() -> None:
 
 
 def test_the_quota_tells_who_spent_it() -> None:
-    """Here, another store on the same ledger by another name, and another program without a ledger."""
+    """
+    Here, another store on the same ledger by another name, and another program without a ledger.
+    """
     with Sandbox(plan="60/1000", animals=1) as box:
         url = f"{box.base_url}/pets"
         for _ in range(3):
@@ -132,7 +149,9 @@ def test_the_quota_tells_who_spent_it() -> None:
         for _ in range(5):
             requests.get(url, headers=other_program, timeout=5)
         box.store.client.ledger.update(
-            lambda budget: [window.spend("process of another", 2) for window in budget.windows.values()]
+            lambda budget: [
+                window.spend("process of another", 2) for window in budget.windows.values()
+            ]
         )
         box.store.client.call("GET", url)
 

@@ -25,7 +25,9 @@ def refused(status: int, retry_after_s: float, *, banned: bool = False) -> Throt
     """Return a throttle whose first request was answered so at T0."""
     throttle = Throttle(FREE, Budget())
     token = go(throttle.ask(T0))
-    throttle.answered(token, T0, Answer(status, retry_after_s=retry_after_s, banned=banned, date=T0))
+    throttle.answered(
+        token, T0, Answer(status, retry_after_s=retry_after_s, banned=banned, date=T0)
+    )
     return throttle
 
 
@@ -59,8 +61,13 @@ def test_a_ban_lasts_no_longer_though_the_clock_is_set_back() -> None:
 
 @pytest.mark.case("P17", "P29")
 @pytest.mark.parametrize(("uptime_s", "left_s"), [(700.0, 300.0), (650.0, 350.0), (20.0, 900.0)])
-def test_time_in_which_nobody_asked_counts_by_a_steady_clock(uptime_s: float, left_s: float) -> None:
-    """Of 900 s, 600 are over when it is first seen; a machine that slept or was restarted knows of less."""
+def test_time_in_which_nobody_asked_counts_by_a_steady_clock(
+    uptime_s: float, left_s: float
+) -> None:
+    """
+    Of 900 s, 600 are over when it is first seen; a machine that slept or was restarted knows of
+    less.
+    """
     budget = Budget(blocked_until=T0 + 900)
     budget.follow(T0, ("desk", 100.0))
 
@@ -105,7 +112,9 @@ def test_a_clock_that_was_ahead_and_is_put_right_holds_nobody_up() -> None:
 
 @pytest.mark.case("P17", "P22")
 def test_a_lease_lasts_no_longer_though_the_clock_is_set_back() -> None:
-    """Who probes has died: another goes after five seconds by any clock, and its request is given up."""
+    """
+    Who probes has died: another goes after five seconds by any clock, and its request is given up.
+    """
     throttle = Throttle(FREE, Budget())
     dead = go(throttle.ask(T0))
 

@@ -173,7 +173,9 @@ def test_a_ban_stops_with_its_time() -> None:
 
 
 @pytest.mark.case("P18")
-@pytest.mark.parametrize("order", [("minute", "day"), ("day", "minute"), ("minute", "day", "minute")])
+@pytest.mark.parametrize(
+    "order", [("minute", "day"), ("day", "minute"), ("minute", "day", "minute")]
+)
 def test_a_tight_window_holds_while_headers_speak_of_the_other(order: tuple[str, ...]) -> None:
     """Remaining 2 of one window still holds after an answer that speaks of the other."""
     throttle = warm()
@@ -205,7 +207,9 @@ def test_without_headers_any_minute_holds_the_plan() -> None:
 
 @pytest.mark.case("P16")
 @pytest.mark.parametrize("reset", [T0 - 10_000, T0 * 1_000, 30.0, T0 + 10 * 365 * 86_400, None])
-def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(reset: float | None) -> None:
+def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(
+    reset: float | None,
+) -> None:
     """Past, milliseconds, relative, years ahead, none: held for a minute, then one goes."""
     throttle = Throttle(FREE, Budget())
     throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 0, reset, date=T0))
@@ -216,7 +220,9 @@ def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(reset: 
 
 @pytest.mark.case("P16")
 def test_a_remaining_without_a_reset_is_kept_to_and_never_raises_our_own_count() -> None:
-    """2 of 60 are left by the service's word; a minute later one request goes, and no second one."""
+    """
+    2 of 60 are left by the service's word; a minute later one request goes, and no second one.
+    """
     throttle = Throttle(FREE, Budget())
     throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 60, 2))
     throttle.answered(go(throttle.ask(T0 + 1)), T0 + 1, Answer(200, 60, 30))
@@ -242,7 +248,9 @@ def test_a_reset_that_comes_later_replaces_the_minute_that_was_assumed() -> None
 
 @pytest.mark.case("P18")
 def test_a_limit_that_neither_window_has_holds_both() -> None:
-    """500 is neither number of the plan: 3 left until the reset are 3 for the minute and the day."""
+    """
+    500 is neither number of the plan: 3 left until the reset are 3 for the minute and the day.
+    """
     throttle = Throttle(FREE, Budget())
     throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 50, 3, T0 + 30, date=T0))
 
@@ -280,7 +288,9 @@ def test_a_laptop_that_slept_sends_a_probe_again() -> None:
 
 @pytest.mark.case("P18", "P28")
 def test_without_a_plan_the_strictest_reading_that_fits_holds_first() -> None:
-    """1,000 within a minute is Free's day or Business's minute: Free, until a later minute agrees."""
+    """
+    1,000 within a minute is Free's day or Business's minute: Free, until a later minute agrees.
+    """
     throttle = Throttle(None, Budget())
     throttle.answered(go(throttle.ask(T0)), T0, Answer(200, 1_000, 999, T0 + 60, date=T0))
     assert throttle.plan.name == "free"
@@ -304,7 +314,9 @@ def test_a_lower_limit_teaches_the_plan_at_once() -> None:
 
 
 def test_units_of_a_dead_process_stay_spent_and_are_no_longer_in_flight() -> None:
-    """After a minute a request without an answer is counted as spent, and no longer as in flight."""
+    """
+    After a minute a request without an answer is counted as spent, and no longer as in flight.
+    """
     throttle = warm(remaining=10)
     go(throttle.ask(T0))
 
@@ -334,7 +346,9 @@ def test_what_never_left_is_given_back() -> None:
 
 
 def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
-    """It was given up after a minute and counted then: its answer adds nothing, and still teaches."""
+    """
+    It was given up after a minute and counted then: its answer adds nothing, and still teaches.
+    """
     throttle = warm(remaining=50)
     token = go(throttle.ask(T0))
     throttle.settle(T0 + 61)

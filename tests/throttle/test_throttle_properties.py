@@ -57,13 +57,17 @@ class Client:
                 founded = self.founded(now)
                 self.flying += 1
                 there_s, back_s = latency(self.rng, self.latency_s)
-                self.timeline.at(now + there_s, lambda: self._arrive(token, back_s, process, founded))
+                self.timeline.at(
+                    now + there_s, lambda: self._arrive(token, back_s, process, founded)
+                )
             case Wait(until):
                 assert until > now
                 self.timeline.at(until, lambda: self.worker(process))
 
     def founded(self, now: float) -> bool:
-        """Whether the answers read so far promise room for one more: else nobody had to be refused."""
+        """
+        Whether the answers read so far promise room for one more: else nobody had to be refused.
+        """
         known = self.told.get(self.service.windows[0].reset(now + self.service.skew_s))
         return self.flying == 0 if known is None else known - self.flying >= 1
 
@@ -79,7 +83,9 @@ class Client:
             if answer.status == 429:
                 self.left += 1
                 self.unfounded += not founded
-                self.closed_until = max(self.closed_until, self.timeline.now + (answer.retry_after_s or 0))
+                self.closed_until = max(
+                    self.closed_until, self.timeline.now + (answer.retry_after_s or 0)
+                )
                 self.refused_in_a_row += 1
                 self.most_in_a_row = max(self.most_in_a_row, self.refused_in_a_row)
             elif answer.remaining is not None:
@@ -89,7 +95,10 @@ class Client:
         self.timeline.at(self.timeline.now + back_s, read)
 
     def _die(self, process: int) -> None:
-        """Kill -9 with a request in flight: the ledger's file is all that stays, and another one starts."""
+        """
+        Kill -9 with a request in flight: the ledger's file is all that stays, and another one
+        starts.
+        """
         self.died += 1
         self.throttle.budget = BUDGET.validate_json(BUDGET.dump_json(self.throttle.budget))
         self.timeline.at(self.timeline.now + 2, lambda: self.worker(process + self.processes))
@@ -171,7 +180,9 @@ def test_a_strict_service_never_refuses_a_named_plan(
     skew_s: float,
     start: float,
 ) -> None:
-    """Over plans, window kinds, header windows, latencies, skews and threads: no 429, and all arrive."""
+    """
+    Over plans, window kinds, header windows, latencies, skews and threads: no 429, and all arrive.
+    """
     service, client, took_s = run(
         plan=(per_minute, per_day),
         kinds=kinds,
@@ -216,7 +227,9 @@ def test_beside_another_program_only_requests_in_flight_are_refused(
     seed: int,
     start: float,
 ) -> None:
-    """It may take what Remaining promised; then at most those in flight are refused, and all stop."""
+    """
+    It may take what Remaining promised; then at most those in flight are refused, and all stop.
+    """
     _, client, _ = run(
         plan=(per_minute, 100_000),
         kinds=kinds,
@@ -233,7 +246,9 @@ def test_beside_another_program_only_requests_in_flight_are_refused(
 
     assert client.sent_while_closed == 0
     assert client.left == 0
-    assert client.most_in_a_row <= threads  # without a request between them: all were in flight together
+    assert (
+        client.most_in_a_row <= threads
+    )  # without a request between them: all were in flight together
     assert kinds[0] != "whole" or client.unfounded == 0  # each was promised by what had been read
 
 
@@ -267,7 +282,9 @@ def test_processes_that_die_and_start_again_earn_no_refusal(
     skew_s: float,
     start: float,
 ) -> None:
-    """Killed with a request in flight, started again on the same ledger: what was spent stays spent."""
+    """
+    Killed with a request in flight, started again on the same ledger: what was spent stays spent.
+    """
     service, client, took_s = run(
         plan=(per_minute, per_day),
         kinds=kinds,
@@ -290,7 +307,10 @@ def test_processes_that_die_and_start_again_earn_no_refusal(
     minutes = -(-min(service.accepted, per_day) // per_minute)
     a_death_s = 62 + 2 * latency_s  # until its request is given up, and no probe takes longer
     assert (
-        took_s <= days * (86_400 + 700) + (minutes + 1) * (60 + 2 * latency_s + 5) + client.died * a_death_s
+        took_s
+        <= days * (86_400 + 700)
+        + (minutes + 1) * (60 + 2 * latency_s + 5)
+        + client.died * a_death_s
     )
 
 

@@ -35,7 +35,9 @@ def test_a_bulk_run_leaves_its_reserve_of_the_day() -> None:
     """The last 20 of the day are for others."""
     throttle = Throttle(Plan(1_000, 30), Budget())
     granted = 0
-    while isinstance(decision := throttle.ask(T0 + granted, Requester(bulk=True, reserve_per_day=20)), Go):
+    while isinstance(
+        decision := throttle.ask(T0 + granted, Requester(bulk=True, reserve_per_day=20)), Go
+    ):
         throttle.answered(decision.token, T0 + granted, Answer(200))
         granted += 1
 
@@ -58,7 +60,10 @@ def served(throttle: Throttle, names: list[str], now: float) -> list[str]:
 
 @pytest.mark.case("P21")
 def test_none_of_six_processes_starves_beside_a_greedy_one() -> None:
-    """Four a minute, and the first always asks first: each is served within two windows, all the while."""
+    """
+    Four a minute, and the first always asks first: each is served within two windows, all the
+    while.
+    """
     throttle = Throttle(Plan(4, 1_000), Budget(needs_probe=False))
     names = [f"process {n}" for n in range(6)]
     windows = [served(throttle, names, T0 + 62 * window) for window in range(9)]

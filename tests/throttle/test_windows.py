@@ -20,7 +20,9 @@ def test_a_whole_window_holds_its_start_and_not_its_end() -> None:
 
 
 def test_a_request_counts_a_whole_period_after_its_bucket_ended(minute: WindowBudget) -> None:
-    """A request counted at 10.2 counts until 71: no period of 60 s can hold it and one sent at 71."""
+    """
+    A request counted at 10.2 counts until 71: no period of 60 s can hold it and one sent at 71.
+    """
     minute.add(10.2)
 
     minute.settle(70.999, 70.999)
@@ -72,7 +74,11 @@ def test_who_spent_is_counted_in_the_whole_window_of_the_service(minute: WindowB
 
 
 @pytest.mark.case("P19")
-@pytest.mark.parametrize(("ceiling", "expected"), [(None, (300, 250)), (300, (300, 250)), (60, (60, 10))])
-def test_a_reading_above_the_plan_is_lowered_to_it(ceiling: int | None, expected: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("ceiling", "expected"), [(None, (300, 250)), (300, (300, 250)), (60, (60, 10))]
+)
+def test_a_reading_above_the_plan_is_lowered_to_it(
+    ceiling: int | None, expected: tuple[int, int]
+) -> None:
     """50 of 300 are used, so 10 of the plan's 60 are left."""
     assert Reading(300, 250, 0.0, 1).under(ceiling) == expected

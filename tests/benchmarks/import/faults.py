@@ -1,10 +1,12 @@
 """
 What stands after an import of 500 rows that meets faults, beside what people would use.
 
-Of the creates, every 25th loses its answer after the commit, every 25th before it, and every 25th is answered
-500. In the second scenario the process is killed three times as well, and started again as one would: the
-same command. Columns: animals that stand twice or more, rows that do not stand, and whether what the tool
-said of the number created is true. A peer that is not installed prints `not run`.
+Of the creates, every 25th loses its answer after the commit, every 25th before it, and every 25th
+is answered
+500. In the second scenario the process is killed three times as well, and started again as one
+    would: the
+same command. Columns: animals that stand twice or more, rows that do not stand, and whether what
+the tool said of the number created is true. A peer that is not installed prints `not run`.
 
 Run: python tests/benchmarks/import/faults.py
 """
@@ -58,7 +60,9 @@ def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
 
 def requests_and_retry(path: Path, base_url: str, key: str) -> int:
     """The script that most write."""
-    every = Retry(total=5, allowed_methods=None, status_forcelist=[500, 502, 503, 504], backoff_factor=0.01)
+    every = Retry(
+        total=5, allowed_methods=None, status_forcelist=[500, 502, 503, 504], backoff_factor=0.01
+    )
     return post_all(path, base_url, key, every)
 
 
@@ -108,7 +112,9 @@ def ours(path: Path, base_url: str, key: str) -> int:
     from petstore_tools import PetStore
 
     os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
-    store = PetStore(base_url=base_url, api_key=key, plan="100000/1000000", state_dir=path.parent / "state")
+    store = PetStore(
+        base_url=base_url, api_key=key, plan="100000/1000000", state_dir=path.parent / "state"
+    )
     for _ in range(10):
         result = store.import_pets(path)
         if not result.unsent:
@@ -137,21 +143,26 @@ def run(way: str, *, kills: bool) -> str:
         tempfile.TemporaryDirectory() as name,
         Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
         FaultProxy(
-            box.base_url, lambda method, n: faults.get(n % 25, "pass") if method == "POST" else "pass"
+            box.base_url,
+            lambda method, n: faults.get(n % 25, "pass") if method == "POST" else "pass",
         ) as proxy,
     ):
         path = Path(name) / "animals.csv"
         path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
         command = [sys.executable, __file__, way, str(path), proxy.base_url, box.api_key]
         for after_s in KILL_AFTER_S if kills else ():
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             try:
                 process.wait(after_s)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=LONGEST_S, check=False
+            )
         except subprocess.TimeoutExpired:
             return f"| | did not end within {LONGEST_S} s |"
         if done.returncode:
@@ -171,7 +182,9 @@ def main() -> None:
         print(way(Path(sys.argv[2]), sys.argv[3], sys.argv[4]))
         return
     for kills in (False, True):
-        print(f"\n| 500 rows, lost answers{' and 3 kills' if kills else ''} | doubled | lost | it said |")
+        print(
+            f"\n| 500 rows, lost answers{' and 3 kills' if kills else ''} | doubled | lost | it said |"
+        )
         print("|---|---:|---:|---|")
         for way in WAYS:
             print(f"| {way.__name__} | {run(way.__name__, kills=kills)}", flush=True)

@@ -1,10 +1,11 @@
 """
 Checking a million rows offline beside what people would use.
 
-Categories are names, statuses are other words, both to be matched with a table, and 1 % of the rows are bad.
+Categories are names, statuses are other words, both to be matched with a table, and 1 % of the rows
+are bad.
 
-Each runs in a process of its own; seconds of the processor, memory beyond the imports, and rows that were
-called bad. A peer that is not installed prints `not run`.
+Each runs in a process of its own; seconds of the processor, memory beyond the imports, and rows
+that were called bad. A peer that is not installed prints `not run`.
 
 Run: python tests/benchmarks/import/preflight.py
 """
@@ -156,13 +157,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "animals.csv"
         write(path)
-        print("| check 1,000,000 rows | s | of the parse | MB | bad rows |\n|---|---:|---:|---:|---:|")
+        print(
+            "| check 1,000,000 rows | s | of the parse | MB | bad rows |\n|---|---:|---:|---:|---:|"
+        )
         floor = 0.0
         for way in WAYS:
             runs = []
             for _ in range(3):
                 done = subprocess.run(
-                    [sys.executable, __file__, way.__name__, str(path)], capture_output=True, check=False
+                    [sys.executable, __file__, way.__name__, str(path)],
+                    capture_output=True,
+                    check=False,
                 )
                 if done.returncode == 0:
                     runs.append(json.loads(done.stdout.splitlines()[-1]))

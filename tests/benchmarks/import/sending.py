@@ -1,8 +1,8 @@
 """
 What sending costs: CPU of the client for 1,000 creates, beside the same POSTs by requests alone.
 
-The service runs in a process of its own. The import checks, looks before, keeps its journal durable against
-power loss, asks the shared ledger, and writes its files; all of that is in its row.
+The service runs in a process of its own. The import checks, looks before, keeps its journal durable
+against power loss, asks the shared ledger, and writes its files; all of that is in its row.
 
 Run: python tests/benchmarks/import/sending.py
 """

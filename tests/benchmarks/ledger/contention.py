@@ -1,9 +1,10 @@
 """
 What the ledger costs: an acquire under contention, and a request through the throttle.
 
-An acquire asks for one request and records its answer, two transactions in all, on a plan that never holds it
-back, as fast as the processes can; the bare lock beside it does nothing under the lock. CPU is compared on
-one thread against a service in another process. A peer that is not installed prints `not run`.
+An acquire asks for one request and records its answer, two transactions in all, on a plan that
+never holds it back, as fast as the processes can; the bare lock beside it does nothing under the
+lock. CPU is compared on one thread against a service in another process. A peer that is not
+installed prints `not run`.
 
 Run: python tests/benchmarks/ledger/contention.py
 """
@@ -93,7 +94,9 @@ def bare_flock(folder: Path) -> Acquire:
     return acquire
 
 
-def _hammer(make: Callable[[Path], Acquire], folder: Path, barrier: object, results: object) -> None:
+def _hammer(
+    make: Callable[[Path], Acquire], folder: Path, barrier: object, results: object
+) -> None:
     acquire = make(folder)
     barrier.wait()  # type: ignore[attr-defined]
     times: list[int] = []

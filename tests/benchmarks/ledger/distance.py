@@ -1,11 +1,13 @@
 """
 Whether four machines fill a plan of 1,000 a minute when the database of their budget is far away.
 
-Four processes want all they may have of a strict service, over two whole minutes, each with no more threads
-than an import opens at that latency. The database is behind a TCP proxy that adds the given time to each
-round trip. Beside it, in the same minutes, at a service and in a database row of its own: a ledger as it was,
-with five round trips for each thread alone. Columns: threads of a process, share of the plan in the whole
-minutes, answers of 429, fewest and most requests of a process.
+Four processes want all they may have of a strict service, over two whole minutes, each with no more
+threads than an import opens at that latency. The database is behind a TCP proxy that adds the given
+time to each
+round trip. Beside it, in the same minutes, at a service and in a database row of its own: a ledger
+    as it was,
+with five round trips for each thread alone. Columns: threads of a process, share of the plan in the
+whole minutes, answers of 429, fewest and most requests of a process.
 
 Run: python tests/benchmarks/ledger/distance.py [MILLISECONDS ...]
 """
@@ -41,7 +43,10 @@ T = TypeVar("T")
 
 
 class FiveTrips(PostgresLedger):
-    """What it was before: is the session alive, begin, take the row, keep it, commit; each thread alone."""
+    """
+    What it was before: is the session alive, begin, take the row, keep it, commit; each thread
+    alone.
+    """
 
     def post(self, change: Callable[[Budget], None]) -> None:
         """Wait for it."""
@@ -82,7 +87,9 @@ def threads_at(milliseconds: int) -> int:
     return connections(PER_MINUTE, SERVICE_S + 2 * milliseconds / 1_000)
 
 
-def send(base_url: str, url: str, ledger: str, me: str, threads: int, begin: float, end: float) -> None:
+def send(
+    base_url: str, url: str, ledger: str, me: str, threads: int, begin: float, end: float
+) -> None:
     """Be one machine: threads that want as many requests as they may have."""
     kept = (PostgresLedger if ledger == LEDGERS[0] else FiveTrips)(SecretStr(url), ledger)
     adapter = ThrottleAdapter(base_url=base_url, api_key="k", ledger="memory")
@@ -125,7 +132,9 @@ def compare(milliseconds: int, port: int, database: str) -> None:
     seen = requests.get(f"http://127.0.0.1:{port}/results", timeout=10).json()
     for ledger, place in places.items():
         row = seen[place]
-        whole = sum(row["minutes"].get(str(int(begin // 60) + minute), 0) for minute in range(MINUTES))
+        whole = sum(
+            row["minutes"].get(str(int(begin // 60) + minute), 0) for minute in range(MINUTES)
+        )
         share = 100 * whole / (PER_MINUTE * MINUTES)
         each = sorted(row["by_process"].values())
         refused = sum(row["refused"].values())
@@ -152,7 +161,9 @@ def main() -> None:
         return print("| all | | not run | | | |")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    service = subprocess.Popen([sys.executable, __file__, "serve", str(port)], stderr=subprocess.DEVNULL)
+    service = subprocess.Popen(
+        [sys.executable, __file__, "serve", str(port)], stderr=subprocess.DEVNULL
+    )
     try:
         with running() as postgres:
             for milliseconds in map(int, sys.argv[1:] or ("0", "20", "80")):

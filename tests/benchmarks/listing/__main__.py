@@ -1,9 +1,11 @@
 """
-Listings beside what people use: time, CPU, memory, and whether all rows came, against one fast server.
+Listings beside what people use: time, CPU, memory, and whether all rows came, against one fast
+    server.
 
     python tests/benchmarks/listing [--animals 1000000] [--quick]
 
-Each peer runs in a process of its own, the server in another. A peer that is not installed prints `not run`.
+Each peer runs in a process of its own, the server in another. A peer that is not installed prints
+`not run`.
 """
 
 from __future__ import annotations
@@ -41,7 +43,15 @@ def serving(speaks: str, animals: int, latency_s: float, kind: str) -> Iterator[
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     paths = os.pathsep.join([str(HERE.parents[1] / "support"), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, str(HERE / "server.py"), str(port), speaks, str(animals), str(latency_s), kind]
+    command = [
+        sys.executable,
+        str(HERE / "server.py"),
+        str(port),
+        speaks,
+        str(animals),
+        str(latency_s),
+        kind,
+    ]
     server = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths})
     try:
         while True:
@@ -62,7 +72,11 @@ def run(peer: str, url: str, how: str = "link") -> dict[str, Any] | None:
         [sys.executable, str(HERE / "peers.py"), peer, url, how],
         capture_output=True,
         text=True,
-        env={**os.environ, "RUNTIME__DLTHUB_TELEMETRY": "false", "PYTHONPATH": str(HERE.parents[2])},
+        env={
+            **os.environ,
+            "RUNTIME__DLTHUB_TELEMETRY": "false",
+            "PYTHONPATH": str(HERE.parents[2]),
+        },
     )
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
@@ -74,7 +88,9 @@ def run(peer: str, url: str, how: str = "link") -> dict[str, Any] | None:
 
 def speed(animals: int, latency_s: float, peers: list[str], speaks: str) -> None:
     """Print seconds and ratios to the session loop."""
-    print(f"\n| {animals:,} animals, {latency_s * 1000:.0f} ms, {speaks} | s | ratio | CPU s | grows MB |")
+    print(
+        f"\n| {animals:,} animals, {latency_s * 1000:.0f} ms, {speaks} | s | ratio | CPU s | grows MB |"
+    )
     print("|---|---:|---:|---:|---:|")
     with serving(speaks, animals, latency_s, "fixed") as url:
         base = None
@@ -86,7 +102,9 @@ def speed(animals: int, latency_s: float, peers: list[str], speaks: str) -> None
             assert got["rows"] == animals or peer == "floor", (peer, got)
             base = base or got["s"]
             ratio = got["s"] / base
-            print(f"| {NAMES[peer]} | {got['s']:.1f} | {ratio:.2f} | {got['cpu']:.1f} | {got['mb']:.0f} |")
+            print(
+                f"| {NAMES[peer]} | {got['s']:.1f} | {ratio:.2f} | {got['cpu']:.1f} | {got['mb']:.0f} |"
+            )
 
 
 def honesty(peers: list[str]) -> None:
@@ -101,11 +119,15 @@ def honesty(peers: list[str]) -> None:
     for peer in peers:
         cells = []
         for speaks, kind in cases.values():
-            how = speaks if peer == "session" else "link"  # it was told; the others have to find out
+            how = (
+                speaks if peer == "session" else "link"
+            )  # it was told; the others have to find out
             with serving(speaks, 450, 0, kind) as url:
                 got = run(peer, url, how)
             cells.append(
-                "not run" if got is None else f"{got['rows']}{', ' + got['told'] if got['told'] else ''}"
+                "not run"
+                if got is None
+                else f"{got['rows']}{', ' + got['told'] if got['told'] else ''}"
             )
         print(f"| {NAMES[peer]} | {' | '.join(cells)} |", flush=True)
 

@@ -1,4 +1,6 @@
-"""One way to list everything, in a process of its own: prints time, memory growth and rows as JSON."""
+"""
+One way to list everything, in a process of its own: prints time, memory growth and rows as JSON.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,11 @@ def naive(url: str, offset: bool) -> Callable[[], Any]:
     import requests
 
     return lambda: _typed(
-        [row for page in _pages(lambda here: requests.get(here, headers=KEY), url) for row in page.json()]
+        [
+            row
+            for page in _pages(lambda here: requests.get(here, headers=KEY), url)
+            for row in page.json()
+        ]
     )
 
 
@@ -99,7 +105,9 @@ def dlt_client(url: str, offset: bool) -> Callable[[], Any]:
     from dlt.sources.helpers.rest_client import RESTClient
 
     client = RESTClient(base_url=f"{url}/", headers=KEY)
-    return lambda: _typed([row for page in client.paginate("pets", params={"limit": 100}) for row in page])
+    return lambda: _typed(
+        [row for page in client.paginate("pets", params={"limit": 100}) for row in page]
+    )
 
 
 def dlt_duckdb(url: str, offset: bool) -> Callable[[], Any]:
@@ -114,7 +122,9 @@ def dlt_duckdb(url: str, offset: bool) -> Callable[[], Any]:
         source = rest_api_source(
             {
                 "client": {"base_url": f"{url}/", "headers": KEY},
-                "resources": [{"name": "pets", "endpoint": {"path": "pets", "params": {"limit": 100}}}],
+                "resources": [
+                    {"name": "pets", "endpoint": {"path": "pets", "params": {"limit": 100}}}
+                ],
             }
         )
         into = dlt.destinations.duckdb(str(Path(folder) / "pets.duckdb"))
@@ -144,7 +154,9 @@ def ours(url: str, offset: bool) -> Callable[[], Any]:
 
 
 def ours_again(url: str, offset: bool) -> Callable[[], Any]:
-    """List with petstore_tools, a second time: it knows how the service pages, and how much there was."""
+    """
+    List with petstore_tools, a second time: it knows how the service pages, and how much there was.
+    """
     listed = ours(url, offset)
     listed()
     return listed

@@ -1,4 +1,6 @@
-"""The paging service of the tests as a process: PORT SPEAKS ANIMALS LATENCY_S fixed|clamped|moving."""
+"""
+The paging service of the tests as a process: PORT SPEAKS ANIMALS LATENCY_S fixed|clamped|moving.
+"""
 
 from __future__ import annotations
 

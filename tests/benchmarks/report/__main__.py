@@ -43,14 +43,20 @@ def main() -> None:
     timed = {
         "numpy bincount on the codes": ms(lambda: np.bincount(codes + np.int8(1), minlength=4)),
         "petstore_tools breakdown": ms(lambda: counting.breakdown(pets)),
-        "value_counts(dropna=False)": ms(lambda: pets["status"].value_counts(dropna=False, sort=False)),
+        "value_counts(dropna=False)": ms(
+            lambda: pets["status"].value_counts(dropna=False, sort=False)
+        ),
         "groupby(observed=False, dropna=False).size()": ms(
             lambda: pets.groupby("status", observed=False, dropna=False).size()
         ),
         "crosstab": ms(lambda: pd.crosstab(plain, "all")),
         "petstore_tools by category": ms(lambda: counting.by_category(pets, {})),
         "groupby([categoryId, status]).size().unstack()": ms(
-            lambda: pets.groupby(["categoryId", "status"], observed=False, dropna=False).size().unstack()
+            lambda: (
+                pets.groupby(["categoryId", "status"], observed=False, dropna=False)
+                .size()
+                .unstack()
+            )
         ),
     }
     ours = timed["petstore_tools breakdown"]

@@ -1,11 +1,13 @@
 """
-The service beside what people run in its place: each on one core, `wrk` with 16 connections on the other.
+The service beside what people run in its place: each on one core, `wrk` with 16 connections on the
+    other.
 
-    python tests/benchmarks/service [--node FOLDER] [--before FOLDER] [--animals 5000000] [--seconds 4]
+    python tests/benchmarks/service [--node FOLDER] [--before FOLDER] [--animals 5000000] [--seconds
+    4]
 
-`--node` has the node_modules of @stoplight/prism-cli and json-server; `--before` is a checkout of another
-version, whose service is measured beside this one on a PostgreSQL at a distance (`--only distance`: nothing
-else is). What is missing prints `not run`.
+`--node` has the node_modules of @stoplight/prism-cli and json-server; `--before` is a checkout of
+another version, whose service is measured beside this one on a PostgreSQL at a distance (`--only
+distance`: nothing else is). What is missing prints `not run`.
 """
 
 from __future__ import annotations
@@ -65,7 +67,12 @@ def free_port() -> int:
 
 @contextmanager
 def running(
-    command: Sequence[str | Path], port: int, core: str = "0", *, cwd: Path = HERE.parents[2], **env: str
+    command: Sequence[str | Path],
+    port: int,
+    core: str = "0",
+    *,
+    cwd: Path = HERE.parents[2],
+    **env: str,
 ) -> Iterator[None]:
     """Run a server on one core until it answers, and stop it."""
     server = subprocess.Popen(
@@ -99,7 +106,16 @@ def wrk(
         file.flush()
         done = subprocess.run(
             [
-                *("taskset", "-c", "1", "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency"),
+                *(
+                    "taskset",
+                    "-c",
+                    "1",
+                    "wrk",
+                    "-t1",
+                    f"-c{connections}",
+                    f"-d{seconds}s",
+                    "--latency",
+                ),
                 *("-H", f"Authorization: Bearer {key}", "-s", file.name, url),
             ],
             capture_output=True,
@@ -109,7 +125,11 @@ def wrk(
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])  # type: ignore[index]
     number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", done.stdout).groups()  # type: ignore[union-attr]
     bad = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)
-    return rate, float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit], int(bad[1]) if bad else 0
+    return (
+        rate,
+        float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit],
+        int(bad[1]) if bad else 0,
+    )
 
 
 def filled(where: str | Path, animals: int) -> str:
@@ -118,7 +138,9 @@ def filled(where: str | Path, animals: int) -> str:
     _, key = database.create_key(WIDE, label="", now=time.time())
     for start in range(0, animals, 100_000):
         rows = range(start, min(start + 100_000, animals))
-        database.add_many((f"Pet {n}", n % 7, ("available", "pending", "sold")[n % 3]) for n in rows)
+        database.add_many(
+            (f"Pet {n}", n % 7, ("available", "pending", "sold")[n % 3]) for n in rows
+        )
     database.close()
     return key
 
@@ -138,13 +160,19 @@ def plain(folder: Path, port: int) -> tuple[list[str | Path], str, str] | None:
 
 
 def prism(folder: Path, port: int, node: Path) -> tuple[list[str | Path], str, str] | None:
-    """Return prism, which answers from the document and keeps nothing; its example has 100 animals."""
+    """
+    Return prism, which answers from the document and keeps nothing; its example has 100 animals.
+    """
     binary = node / "node_modules" / ".bin" / "prism"
     if not binary.exists():
         return None
     tree = json.loads(OPENAPI)
-    page = [{"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"} for n in range(100)]
-    tree["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]["example"] = page
+    page = [
+        {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"} for n in range(100)
+    ]
+    tree["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]["example"] = (
+        page
+    )
     tree["servers"] = [{"url": f"http://127.0.0.1:{port}/v1"}]
     (folder / "openapi.json").write_text(json.dumps(tree))
     return [binary, "mock", "-p", str(port), folder / "openapi.json"], "k", "/pets?limit=100"
@@ -155,14 +183,19 @@ def json_server(folder: Path, port: int, node: Path) -> tuple[list[str | Path], 
     binary = node / "node_modules" / ".bin" / "json-server"
     if not binary.exists():
         return None
-    rows = [{"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"} for n in range(1_000)]
+    rows = [
+        {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"}
+        for n in range(1_000)
+    ]
     (folder / "db.json").write_text(json.dumps({"pets": rows}))
     return [binary, "--quiet", "--port", str(port), folder / "db.json"], "k", "/pets?_limit=100"
 
 
 def beside_peers(node: Path, seconds: int) -> None:
     """Print requests a second and p99 of each."""
-    print("| one core, 16 connections | GET 100 | p99 ms | POST | p99 ms | 4 GET : 1 POST | p99 ms |")
+    print(
+        "| one core, 16 connections | GET 100 | p99 ms | POST | p99 ms | 4 GET : 1 POST | p99 ms |"
+    )
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name in ("petstore_tools, durable, quotas on", "FastAPI + SQLite", "prism", "json-server"):
         port = free_port()
@@ -197,7 +230,9 @@ def cursor(after: int) -> str:
 
 def growth(animals: int, seconds: int) -> None:
     """Print what a page costs at the head and at the end of small and large inventories."""
-    print("\n| animals | first page, us | last page, us | deep pages, each another, us | POST a second |")
+    print(
+        "\n| animals | first page, us | last page, us | deep pages, each another, us | POST a second |"
+    )
     print("|---:|---:|---:|---:|---:|")
     turn = "n = n + 1\n return wrk.format('GET', paths[n % #paths + 1])"
     deep = f"local n = 0\nrequest = function()\n {turn}\nend\n"
@@ -217,7 +252,8 @@ def growth(animals: int, seconds: int) -> None:
                 deep_us = 1e6 / wrk(base, key, script, connections=1, seconds=seconds)[0]
                 posts = wrk(base, key, POST, seconds=seconds)[0]
             print(
-                f"| {count:,} | {first_us:.0f} | {last_us:.0f} | {deep_us:.0f} | {posts:,.0f} |", flush=True
+                f"| {count:,} | {first_us:.0f} | {last_us:.0f} | {deep_us:.0f} | {posts:,.0f} |",
+                flush=True,
             )
 
 
@@ -235,11 +271,16 @@ def on_postgres(seconds: int) -> None:
             url, port = server.database(), free_port()
             key = filled(url, 1_000)
             command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
-            with running([*command, "--workers", str(workers)], port, "0,1", PETSTORE_DATABASE_URL=url):
+            with running(
+                [*command, "--workers", str(workers)], port, "0,1", PETSTORE_DATABASE_URL=url
+            ):
                 base = f"http://127.0.0.1:{port}/v1/pets"
                 gets = wrk(f"{base}?limit=100", key, seconds=seconds)[0]
                 posts = wrk(base, key, POST, seconds=seconds)[0]
-            print(f"| {workers} worker{'s' * (workers > 1)} | {gets:,.0f} | {posts:,.0f} | one |", flush=True)
+            print(
+                f"| {workers} worker{'s' * (workers > 1)} | {gets:,.0f} | {posts:,.0f} | one |",
+                flush=True,
+            )
 
 
 def _forward(port: int, delay_s: float, to: Queue[int]) -> None:
@@ -250,7 +291,9 @@ def _forward(port: int, delay_s: float, to: Queue[int]) -> None:
 
 
 def at_a_distance(before: Path | None, seconds: int) -> None:
-    """Print creates a second, 16 at once, of one worker; a round trip to PostgreSQL takes so long."""
+    """
+    Print creates a second, 16 at once, of one worker; a round trip to PostgreSQL takes so long.
+    """
     import postgres
 
     print("\n| PostgreSQL at a distance, creates a second, 16 at once | 0 ms | 1 ms | 5 ms |")
@@ -267,12 +310,16 @@ def at_a_distance(before: Path | None, seconds: int) -> None:
             for delay_s in (0.0, 0.001, 0.005):
                 url, port = server.database(), free_port()
                 key = filled(url, 0)
-                forward = multiprocessing.Process(target=_forward, args=(server.port, delay_s, to := Queue()))
+                forward = multiprocessing.Process(
+                    target=_forward, args=(server.port, delay_s, to := Queue())
+                )
                 forward.start()
                 far = url.replace(f":{server.port}/", f":{to.get()}/")
                 command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
                 with running(command, port, "0,1", cwd=folder, PETSTORE_DATABASE_URL=far):
-                    rate, _, bad = wrk(f"http://127.0.0.1:{port}/v1/pets", key, POST, seconds=seconds)
+                    rate, _, bad = wrk(
+                        f"http://127.0.0.1:{port}/v1/pets", key, POST, seconds=seconds
+                    )
                 forward.terminate()
                 forward.join()
                 assert not bad

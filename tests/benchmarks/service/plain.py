@@ -1,4 +1,6 @@
-"""The three routes as people write them: FastAPI, SQLite, a model a row, a quota a key. PORT FOLDER."""
+"""
+The three routes as people write them: FastAPI, SQLite, a model a row, a quota a key. PORT FOLDER.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,8 @@ async def list_pets(
 ) -> list[dict[str, object]]:
     quota(response, authorization)
     rows = db.execute(
-        "SELECT id, name, category, status FROM pet WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
+        "SELECT id, name, category, status FROM pet WHERE id > ? ORDER BY id LIMIT ?",
+        (after, limit),
     )
     return [dict(zip(("id", "name", "categoryId", "status"), row, strict=True)) for row in rows]
 
@@ -62,16 +65,23 @@ async def create_pet(
 ) -> dict[str, object]:
     quota(response, authorization)
     made = db.execute(
-        "INSERT INTO pet (name, category, status) VALUES (?, ?, ?)", (pet.name, pet.categoryId, pet.status)
+        "INSERT INTO pet (name, category, status) VALUES (?, ?, ?)",
+        (pet.name, pet.categoryId, pet.status),
     )
     return {"id": made.lastrowid, **pet.model_dump()}
 
 
 def main() -> None:
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = NORMAL")  # weaker than ours: a power loss may take acknowledged creates
-    db.execute("CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, category INTEGER, status TEXT)")
-    db.execute("CREATE TABLE usage (key TEXT, minute INTEGER, used INTEGER, PRIMARY KEY (key, minute))")
+    db.execute(
+        "PRAGMA synchronous = NORMAL"
+    )  # weaker than ours: a power loss may take acknowledged creates
+    db.execute(
+        "CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, category INTEGER, status TEXT)"
+    )
+    db.execute(
+        "CREATE TABLE usage (key TEXT, minute INTEGER, used INTEGER, PRIMARY KEY (key, minute))"
+    )
     rows = [(f"Pet {n}", n % 7, "sold") for n in range(1_000)]
     db.executemany("INSERT INTO pet (name, category, status) VALUES (?, ?, ?)", rows)
     uvicorn.run(app, port=int(sys.argv[1]), log_level="error", access_log=False)

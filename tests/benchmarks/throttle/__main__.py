@@ -1,10 +1,12 @@
 """
-Throttles side by side: the same clients want all they may have of a strict service, over real sockets.
+Throttles side by side: the same clients want all they may have of a strict service, over real
+    sockets.
 
-A run is a peer against every scenario at once, over two whole minutes of 300 requests; so all peers take
-a quarter of an hour. Columns: share of the ceiling in the whole minutes (by all who used the key), refusals
-of ours (429), knocks more than 2 s inside a Retry-After, and the fewest and most requests a process got.
-A peer that is not installed prints `not run`.
+A run is a peer against every scenario at once, over two whole minutes of 300 requests; so all peers
+take
+a quarter of an hour. Columns: share of the ceiling in the whole minutes (by all who used the key),
+refusals of ours (429), knocks more than 2 s inside a Retry-After, and the fewest and most requests
+a process got. A peer that is not installed prints `not run`.
 
 Run: python tests/benchmarks/throttle [PEER ...]
 """
@@ -42,7 +44,8 @@ def run(peer: str, port: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         clients = {
             name: [
-                start(peer, name, str(me), port, Path(folder), (begin, end)) for me in range(processes(name))
+                start(peer, name, str(me), port, Path(folder), (begin, end))
+                for me in range(processes(name))
             ]
             for name in SCENARIOS
         }
@@ -56,7 +59,9 @@ def run(peer: str, port: int) -> None:
     seen = requests.get(f"http://127.0.0.1:{port}/results", timeout=10).json()
     for name in SCENARIOS:
         row = seen[f"{name}/{key(peer)}"]
-        whole = sum(row["minutes"].get(str(int(begin // 60) + minute), 0) for minute in range(MINUTES))
+        whole = sum(
+            row["minutes"].get(str(int(begin // 60) + minute), 0) for minute in range(MINUTES)
+        )
         share = 100 * whole / (PER_MINUTE * MINUTES)
         by_process = sorted(row["by_process"].values())
         sent = sum(one.get("sent", 0) for one in told[name])

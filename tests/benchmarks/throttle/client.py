@@ -1,4 +1,7 @@
-"""One client process of the benchmark: threads that want as many requests as they may have, until told."""
+"""
+One client process of the benchmark: threads that want as many requests as they may have, until
+told.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ def adapter(peer: str, base_url: str, folder: Path, per_minute: int, per_day: in
         from petstore_tools.http.requests_adapter import ThrottleAdapter
 
         plan = Plan(per_minute, per_day)
-        return ThrottleAdapter(base_url=base_url, api_key="k", plan=plan, state_dir=folder, wait=True)
+        return ThrottleAdapter(
+            base_url=base_url, api_key="k", plan=plan, state_dir=folder, wait=True
+        )
     if peer == "urllib3 Retry":
         from urllib3.util import Retry
 
@@ -48,7 +53,9 @@ def adapter(peer: str, base_url: str, folder: Path, per_minute: int, per_day: in
     return HTTPAdapter()
 
 
-def sender(peer: str, base_url: str, folder: Path, name: str, per_minute: int, per_day: int) -> Send:
+def sender(
+    peer: str, base_url: str, folder: Path, name: str, per_minute: int, per_day: int
+) -> Send:
     """Return a function that sends one request as the peer would."""
     session = requests.Session()
     session.headers["X-Process"] = name

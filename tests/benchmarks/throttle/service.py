@@ -38,7 +38,10 @@ class Tenant:
     def __init__(self, scenario: str) -> None:
         self.rules = PLAIN | SCENARIOS[scenario]
         self.model = StrictService(
-            (StrictWindow(self.rules["kind"], PER_MINUTE, 60), StrictWindow("whole", PER_DAY, 86_400)),
+            (
+                StrictWindow(self.rules["kind"], PER_MINUTE, 60),
+                StrictWindow("whole", PER_DAY, 86_400),
+            ),
             self.rules["speaks"],
             self.rules["skew_s"],
         )
@@ -84,7 +87,12 @@ async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
         import json
 
         seen = {
-            path: {"minutes": t.minutes, "refused": t.refused, "knocks": t.knocks, "by_process": t.by_process}
+            path: {
+                "minutes": t.minutes,
+                "refused": t.refused,
+                "knocks": t.knocks,
+                "by_process": t.by_process,
+            }
             for path, t in TENANTS.items()
         }
         await answer(send, 200, {}, json.dumps(seen).encode())

@@ -1,5 +1,6 @@
 """
-What each file of the corpus must give: its animals with at most two arguments, or problems with what helps.
+What each file of the corpus must give: its animals with at most two arguments, or problems with
+    what helps.
 
 `make.py` beside it writes the files.
 """
@@ -47,7 +48,10 @@ class Case:
 
 CASES = (
     # texts: encodings, delimiters, line ends
-    *(Case(name, PLAIN) for name in ("plain.csv", "semicolon_bom.csv", "pipe.csv", "tabs.tsv", "tabs.csv")),
+    *(
+        Case(name, PLAIN)
+        for name in ("plain.csv", "semicolon_bom.csv", "pipe.csv", "tabs.tsv", "tabs.csv")
+    ),
     *(Case(name, PLAIN) for name in ("cr_only.csv", "utf16_big_endian.csv")),
     *(Case(name, GERMAN, BY_NAME) for name in ("unicode_text.txt", "excel_text.txt", "cp1252.csv")),
     Case("cp1250.csv", (("Żółw", 3, "sold"), ("Kůň", 4, "available")), {"encoding": "cp1250"}),
@@ -76,15 +80,28 @@ CASES = (
         {"columns": {"Pet name": "name", "Species": "categoryId"}, "categories": CATEGORIES},
     ),
     Case("other_order.csv", TWO, notes=("not sent: A 'price', C 'note'",)),
-    Case("two_columns_one_title.csv", (("Rex", 3, None), ("Mia", 4, None)), {"columns": {"B": "name"}}),
+    Case(
+        "two_columns_one_title.csv",
+        (("Rex", 3, None), ("Mia", 4, None)),
+        {"columns": {"B": "name"}},
+    ),
     Case("two_columns_one_title.csv", refusal='columns={"A": "name"}'),
     Case("two_header_rows.csv", TWO),
-    Case("no_header.csv", refusal="no column for name and categoryId; the header has 'Rex', '3', 'sold'"),
+    Case(
+        "no_header.csv",
+        refusal="no column for name and categoryId; the header has 'Rex', '3', 'sold'",
+    ),
     Case("no_status.csv", (("Rex", 3, None), ("Mia", 4, None))),
     Case(
-        "no_status.csv", (("Rex", 3, "pending"), ("Mia", 4, "pending")), {"defaults": {"status": "pending"}}
+        "no_status.csv",
+        (("Rex", 3, "pending"), ("Mia", 4, "pending")),
+        {"defaults": {"status": "pending"}},
     ),
-    Case("no_category.csv", (("Rex", 3, "sold"), ("Mia", 3, "available")), {"defaults": {"categoryId": 3}}),
+    Case(
+        "no_category.csv",
+        (("Rex", 3, "sold"), ("Mia", 3, "available")),
+        {"defaults": {"categoryId": 3}},
+    ),
     Case(
         "no_category.csv",
         (("Rex", 3, "sold"), ("Mia", 3, "available")),
@@ -124,7 +141,10 @@ CASES = (
     Case(
         "status_typo.csv",
         (("Mia", 4, "sold"),),
-        problems=(("row 2", "column C", "'avialable'", "'available'?"), ("row 4", "column C", "'weg'")),
+        problems=(
+            ("row 2", "column C", "'avialable'", "'available'?"),
+            ("row 4", "column C", "'weg'"),
+        ),
     ),
     Case("empty_status.csv", (("Rex", 3, None), ("Mia", 4, "sold"), ("Bo", 5, None))),
     Case(
@@ -146,7 +166,10 @@ CASES = (
     Case(
         "thousands_point.csv",
         (("Mia", 999, "sold"),),
-        problems=(("row 2", "'1.000' has its digits in groups", 'thousands="."'), ("row 4", 'thousands="."')),
+        problems=(
+            ("row 2", "'1.000' has its digits in groups", 'thousands="."'),
+            ("row 4", 'thousands="."'),
+        ),
     ),
     Case("thousands_comma.csv", (("Rex", 1000, "sold"), ("Mia", 999, "sold")), {"thousands": ","}),
     Case(
@@ -158,19 +181,33 @@ CASES = (
     Case("blanks_in_names.csv", ((" Rex ", 3, "sold"), ("\u00a0Mia\u00a0", 4, "sold"))),
     Case("blanks_in_names.csv", (("Rex", 3, "sold"), ("Mia", 4, "sold")), {"trim": True}),
     Case("emoji_and_rtl.csv", (("🐶 Rex", 3, "sold"), ("كلب", 4, "available"), ("כלב", 5, None))),
-    Case("odd_names.csv", (("NA", 3, "sold"), ("007", 4, "sold"), ("=A1", 5, "sold"), ("None", 3, None))),
     Case(
-        "empty_names.csv", (("Mia", 4, "sold"),), problems=(("row 2", "column A", "is empty", "give a name"),)
+        "odd_names.csv",
+        (("NA", 3, "sold"), ("007", 4, "sold"), ("=A1", 5, "sold"), ("None", 3, None)),
+    ),
+    Case(
+        "empty_names.csv",
+        (("Mia", 4, "sold"),),
+        problems=(("row 2", "column A", "is empty", "give a name"),),
     ),
     # rows
     Case(
-        "totals_row.csv", TWO, problems=(("row 4", "column A", "'Summe:' is a word for a total", "delete"),)
+        "totals_row.csv",
+        TWO,
+        problems=(("row 4", "column A", "'Summe:' is a word for a total", "delete"),),
     ),
-    Case("row_of_hints.csv", TWO, problems=(("row 2", "column B", "name, not an id"), ("row 2", "column C"))),
+    Case(
+        "row_of_hints.csv",
+        TWO,
+        problems=(("row 2", "column B", "name, not an id"), ("row 2", "column C")),
+    ),
     Case(
         "errors_as_text.csv",
         (("Rex", 3, "sold"),),
-        problems=(("row 3", "column A", "is the error #N/A"), ("row 4", "column B", "is the error #WERT!")),
+        problems=(
+            ("row 3", "column A", "is the error #N/A"),
+            ("row 4", "column B", "is the error #WERT!"),
+        ),
     ),
     Case("trailing_note.csv", TWO, problems=(("row 5", "column B", "is empty"),)),
     Case("short_rows.csv", (("Rex", 3, "sold"), ("Mia", 4, None), ("Bo", 5, "available"))),
@@ -200,7 +237,9 @@ CASES = (
     Case("unmarked_big_endian.csv", PLAIN),
     Case("czech.csv", refusal='name its encoding: encoding="…"'),
     Case("czech.csv", (("Ťapka", 3, "sold"), ("Kůň", 4, "available")), {"encoding": "cp1250"}),
-    Case("french.csv", (("Médor", 1003, "sold"),), {"thousands": " ", "statuses": {"vendu": "sold"}}),
+    Case(
+        "french.csv", (("Médor", 1003, "sold"),), {"thousands": " ", "statuses": {"vendu": "sold"}}
+    ),
     Case("google_total.csv", TWO, problems=(("row 5", "'TOTAL' is a word for a total", "delete"),)),
     Case("lines_in_titles.csv", TWO, {"columns": {"A": "name"}}),
     Case("lines_in_titles.csv", refusal='pass: columns={"A": "name"}'),
@@ -208,15 +247,23 @@ CASES = (
     Case("comments.csv", TWO[:1], notes=("the header is in row 3",)),
     Case("table_name.csv", TWO, notes=("the header is in row 2",)),
     Case("letter_above.csv", TWO, notes=("the header is in row 16",)),
-    Case("unknown_titles.csv", refusal="the header has 'Bez., kurz', 'Sorte', 'frei, seit'. Rename"),
-    Case("no_value.csv", (("Rex", 3, None), ("Mia", 4, None), ("Bo", 5, "sold")), {"statuses": {"n/a": ""}}),
+    Case(
+        "unknown_titles.csv", refusal="the header has 'Bez., kurz', 'Sorte', 'frei, seit'. Rename"
+    ),
+    Case(
+        "no_value.csv",
+        (("Rex", 3, None), ("Mia", 4, None), ("Bo", 5, "sold")),
+        {"statuses": {"n/a": ""}},
+    ),
     Case("one_column.csv", (("Rex", 3, None), ("Mia", 3, None)), {"defaults": {"categoryId": 3}}),
     Case("one_column.csv", refusal="no column for categoryId"),
     # workbooks
     *(Case(f"plain.{suffix}", PLAIN) for suffix in ("xlsx", "xlsm", "xls", "ods", "xlsb")),
     *(Case(f"german.{suffix}", GERMAN, BY_NAME) for suffix in ("xlsx", "xls", "xlsb")),
     Case("numbers_as_text.xlsx", (("Rex", 3, "sold"), ("7", 4, "available"), ("007", 5, None))),
-    Case("formatted_numbers.xlsx", (("Rex", 3, "sold"), ("Mia", 4000, "available"), ("Bo", 5, None))),
+    Case(
+        "formatted_numbers.xlsx", (("Rex", 3, "sold"), ("Mia", 4000, "available"), ("Bo", 5, None))
+    ),
     Case("merged_header.xlsx", PLAIN),
     Case("merged_titles.xlsx", (("Rex", 3, "sold"), ("Mia", 4, None)), notes=("merged",)),
     Case("hidden_rows.xlsx", PLAIN, {"hidden": True}),

@@ -1,7 +1,9 @@
 """
-Write the corpus: small spreadsheets as people have them. `cases.py` beside it says what each must give.
+Write the corpus: small spreadsheets as people have them. `cases.py` beside it says what each must
+    give.
 
-Text files and .xlsx come from here. With --all, LibreOffice turns some of them into .xls and .ods, and
+Text files and .xlsx come from here. With --all, LibreOffice turns some of them into .xls and .ods,
+and
 `pyxlsbwriter` writes .xlsb: those files are made once and kept, since their bytes differ each time.
 
 Run: python tests/importing/corpus/make.py [--all]
@@ -22,7 +24,12 @@ import xlsxwriter
 
 FILES = Path(__file__).parent / "files"
 Rows = Sequence[Sequence[Any]]
-PLAIN: Rows = [["name", "categoryId", "status"], ["Rex", 3, "sold"], ["Mia", 4, "available"], ["Bo", 5, ""]]
+PLAIN: Rows = [
+    ["name", "categoryId", "status"],
+    ["Rex", 3, "sold"],
+    ["Mia", 4, "available"],
+    ["Bo", 5, ""],
+]
 GERMAN: Rows = [
     ["Tiername", "Kategorie", "Status"],
     ["Jürgen", "Hunde", "sold"],
@@ -95,13 +102,16 @@ TEXTS: dict[str, bytes] = {
     "unmarked.txt": text_of(GERMAN, "\t", "\r\n").encode("utf-16-le"),
     "unmarked_big_endian.csv": text_of(PLAIN, ";", "\r\n").encode("utf-16-be"),
     "czech.csv": "name;categoryId;status\r\nŤapka;3;sold\r\nKůň;4;available\r\n".encode("cp1250"),
-    "french.csv": "name;categoryId;status;Prix\r\nMédor;1\u00a0003;vendu;1\u00a0234,50\r\n".encode("cp1252"),
+    "french.csv": "name;categoryId;status;Prix\r\nMédor;1\u00a0003;vendu;1\u00a0234,50\r\n".encode(
+        "cp1252"
+    ),
     "google_total.csv": b"name,categoryId,status,price\nRex,3,sold,1\nMia,4,available,2\n,,,\nTOTAL,2,,3\n",
     "lines_in_titles.csv": b'"Pet\nname","Category\r\nID",Status\nRex,3,sold\nMia,4,available\n',
     "sep_caret.csv": b"sep=^\r\nname^categoryId^status\r\nRex, Max; Moritz^3^sold\r\n",
     "comments.csv": b"# exported by the shop\n# on Monday\nname,categoryId,status\nRex,3,sold\n",
     "table_name.csv": b"Table 1\nname,categoryId,status\nRex,3,sold\nMia,4,available\n",
-    "letter_above.csv": b"Dear all,\n" * 15 + b"name,categoryId,status\nRex,3,sold\nMia,4,available\n",
+    "letter_above.csv": b"Dear all,\n" * 15
+    + b"name,categoryId,status\nRex,3,sold\nMia,4,available\n",
     "unknown_titles.csv": b"Stock of spring;;\nBez., kurz;Sorte;frei, seit\nRex, gross;3;2026\nMia;4;2025\n",
     "no_value.csv": b"name,categoryId,status\nRex,3,n/a\nMia,4,N/A \nBo,5,sold\n",
     "one_column.csv": b"name\nRex\nMia\n",
@@ -151,7 +161,8 @@ def merged_titles(book: Any) -> None:
     """A title of the header that covers two columns: the second of them has none."""
     sheet = book.add_worksheet("animals")
     write_rows(
-        sheet, [["", "", "categoryId", "status"], ["Rex", "brown", 3, "sold"], ["Mia", "white", 4, ""]]
+        sheet,
+        [["", "", "categoryId", "status"], ["Rex", "brown", 3, "sold"], ["Mia", "white", 4, ""]],
     )
     sheet.merge_range("A1:B1", "name")
 
@@ -194,13 +205,16 @@ def dates(book: Any) -> None:
         [True, 5, "sold"],
         ["Bo", 5, ""],
     ]
-    write_rows(book.add_worksheet("animals"), rows, day=book.add_format({"num_format": "yyyy-mm-dd"}))
+    write_rows(
+        book.add_worksheet("animals"), rows, day=book.add_format({"num_format": "yyyy-mm-dd"})
+    )
 
 
 def fractions(book: Any) -> None:
     """Numbers that are not whole, or too large for a spreadsheet to keep."""
     write_rows(
-        book.add_worksheet("animals"), [PLAIN[0], ["Rex", 3.5, "sold"], ["Mia", 1e17, ""], ["Bo", 5.0, ""]]
+        book.add_worksheet("animals"),
+        [PLAIN[0], ["Rex", 3.5, "sold"], ["Mia", 1e17, ""], ["Bo", 5.0, ""]],
     )
 
 
@@ -230,7 +244,10 @@ def german(book: Any) -> None:
 
 def two_titles(book: Any) -> None:
     """A running number and a name under one title."""
-    write_rows(book.add_worksheet("animals"), [["Tier", "Tier", "categoryId"], [1, "Rex", 3], [2, "Mia", 4]])
+    write_rows(
+        book.add_worksheet("animals"),
+        [["Tier", "Tier", "categoryId"], [1, "Rex", 3], [2, "Mia", 4]],
+    )
 
 
 def hidden_sheet(book: Any) -> None:
@@ -269,7 +286,9 @@ def gaps(book: Any) -> None:
 def born(book: Any) -> None:
     """A column of dates that is not sent, and a date that was typed for an id."""
     rows = [[*PLAIN[0], "born"], [*PLAIN[1], date(2024, 1, 2)], ["Mia", date(2026, 4, 1), "", ""]]
-    write_rows(book.add_worksheet("animals"), rows, day=book.add_format({"num_format": "dd.mm.yyyy"}))
+    write_rows(
+        book.add_worksheet("animals"), rows, day=book.add_format({"num_format": "dd.mm.yyyy"})
+    )
 
 
 WORKBOOKS: dict[str, Callable[[Any], None]] = {
