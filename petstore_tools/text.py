@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from html import escape
 from typing import Final
@@ -14,32 +13,19 @@ Rows = Sequence[Sequence[object]]
 _CELL_STYLE: Final = (
     "padding:.25em .75em;border-bottom:1px solid #8886;text-align"  # readable in any theme
 )
-_readers = ["python"]  # who reads the messages of this process
-
-
-@contextmanager
-def at_the_command_line() -> Iterator[None]:
-    """Write options as flags while the command line runs."""
-    _readers.append("command line")
-    try:
-        yield
-    finally:
-        _readers.pop()
 
 
 def option(python: str, flag: str = "") -> str:
     """
-    Write an option as its reader types it: `allow_bad=True` in Python, `--allow-bad` at the command
-        line.
+    Write an option as Python and the command line know it: `wait=True (--wait)`.
 
     Args:
         python: As an argument of a call.
         flag: At the command line, where it does not follow from the argument.
     """
-    if _readers[-1] == "python":
-        return python
     name, _, value = python.replace('"', "").partition("=")
-    return flag or f"--{name.replace('_', '-')} {value}".removesuffix(" True")
+    flag = flag or f"--{name.replace('_', '-')} {value}".removesuffix(" True").rstrip()
+    return f"{python} ({flag})"
 
 
 def suggest(given: object, known: Sequence[str]) -> str:

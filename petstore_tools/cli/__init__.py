@@ -167,8 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.showwarning = _warn
     stdout = sys.stdout
     try:
-        with text.at_the_command_line():
-            code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
+        code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         if isinstance(error, click.NoSuchOption) and (new := RENAMED.get(error.option_name)):

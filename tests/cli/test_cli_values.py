@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
-from petstore_tools.text import at_the_command_line
 
 Command = Callable[..., Result]
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
@@ -49,8 +48,7 @@ def command(box: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Co
     (tmp_path / "kategorien.csv").write_text("id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8")
 
     def run(*arguments: str, **more: Any) -> Result:
-        with at_the_command_line():
-            return CliRunner().invoke(cli, arguments, **more)
+        return CliRunner().invoke(cli, arguments, **more)
 
     return run
 

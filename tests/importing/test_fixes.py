@@ -5,7 +5,6 @@ from __future__ import annotations
 from petstore_tools.importing.fixes import LINES, group, lines
 from petstore_tools.importing.rows import RowProblem
 from petstore_tools.tabular.cells import FrameRow
-from petstore_tools.text import at_the_command_line
 
 
 def problem(
@@ -71,8 +70,7 @@ def test_a_million_bad_rows_print_at_most_fifteen_lines() -> None:
     """The last line holds the rest, and every row counts in one of them."""
     problems = [problem(row, "x", help_=f"help {row % 100}") for row in range(0, 20_000, 2)]
 
-    with at_the_command_line():
-        shown = lines(group(problems))
+    shown = lines(group(problems))
 
     assert len(shown) == LINES
     assert shown[0].startswith("200 rows (0, 100, 200, 300, 400, …): column B 'x' ")

@@ -7,7 +7,6 @@ import pytest
 from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.values import Decided, Matcher, Problem, ValueRules
 from petstore_tools.tabular.cells import NonTextCell
-from petstore_tools.text import at_the_command_line
 
 CATEGORIES = {3: "Dogs", 4: " Cats", 7: "Vögel", 8: "Fish", 9: "fish"}
 
@@ -130,10 +129,9 @@ def test_what_means_two_categories_is_refused() -> None:
 
 def test_names_without_a_table_ask_for_one() -> None:
     """The option is worded for where it is read."""
-    with at_the_command_line():
-        assert read("categoryId", "Dogs") == Problem(
-            "is a name, not an id", "name the category file: --categories FILE"
-        )
+    assert read("categoryId", "Dogs") == Problem(
+        "is a name, not an id", "name the category file: --categories FILE"
+    )
 
 
 @pytest.mark.case("P49")
