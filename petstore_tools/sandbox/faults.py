@@ -8,14 +8,13 @@ import asyncio
 from collections import Counter
 from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Literal, get_args
 
 from petstore_tools.errors import ArgumentError
 from petstore_tools.service.messages import App, Receive, Response, Scope, Send, error
 
 Kind = Literal["slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_OF_0_1: Final = {"sick_before": "error_before", "sick_after": "error_after"}
 _LENGTH_AND_TYPE = (b"content-length", b"content-type")
 
 
@@ -47,8 +46,6 @@ class Fault:
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind in _OF_0_1:
-            raise ArgumentError(f"the kind {self.kind!r} is now called {_OF_0_1[self.kind]!r}")
         if self.kind not in get_args(Kind):
             raise ArgumentError(
                 f"kind must be one of {', '.join(get_args(Kind))}, not {self.kind!r}"

@@ -108,7 +108,7 @@ class PostgresEngine(Engine):
             self.clock = "extract(epoch FROM clock_timestamp())::float8"
         advice = ". Check that it runs, and the host, port, name, user and password in its address"
         with self._starting("on PostgreSQL", advice), self.transaction(durable=True):
-            self._bring_up_to_date()
+            self._make_or_check()
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
         """One for all."""
@@ -181,7 +181,7 @@ class PostgresEngine(Engine):
             self._db.start()
         return self._db
 
-    def _bring_up_to_date(self) -> None:
+    def _make_or_check(self) -> None:
         *_, found = self.execute(
             ("SET LOCAL statement_timeout = 0", ()),
             (f"SET LOCAL lock_timeout = '{SCHEMA_LOCK_S}s'", ()),
@@ -189,16 +189,15 @@ class PostgresEngine(Engine):
             ("SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)", ()),
         )
         tables = {name for (name,) in found} & (schema.TABLES | {"schema_version"})
-        if tables:
-            schema.check(tables, "on PostgreSQL")
-        *_, ((version,),) = self.execute(
-            ("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)", ()),
-            ("SELECT coalesce(max(version), 0) FROM schema_version", ()),
-        )
-        for statement in schema.upgrades(version, "on PostgreSQL", schema.POSTGRES):
-            self.execute((statement, ()))
-        if version != schema.VERSION:
-            self.execute(("INSERT INTO schema_version VALUES (?)", (schema.VERSION,)))
+        if not tables:
+            self.execute(*((statement, ()) for statement in schema.POSTGRES))
+            return
+        version = 0
+        if "schema_version" in tables:
+            version = self.execute(("SELECT coalesce(max(version), 0) FROM schema_version", ()))[0][
+                0
+            ][0]
+        schema.check(tables, version, "on PostgreSQL")
 
 
 def _percent(statement: str) -> str:

@@ -61,7 +61,7 @@ class SqliteEngine(Engine):
                 self._make()
             self._file = _identity(path, least=1)
             with self.transaction(durable=True):
-                _bring_up_to_date(self._connection(), path.name)
+                pass  # it can be written
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
         """One a pet: as many as there are."""
@@ -122,14 +122,12 @@ class SqliteEngine(Engine):
                 name
                 for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             }
-        of_0_1 = not marked and 0 < version <= schema.LAST_UNMARKED and tables >= schema.TABLES
-        if marked != schema.APPLICATION_ID and not of_0_1:
+        if marked != schema.APPLICATION_ID:
             raise SettingsError(
                 f"{self._path.name} is no database of this service. Nothing in it was changed. "
-                "Name "
-                "another file with --database"
+                "Name another file with --database"
             )
-        schema.check(tables, self._path.name)
+        schema.check(tables, version, self._path.name)
 
     def _make(self) -> None:
         """Make the file, complete from its first moment: one that is found empty was emptied."""
@@ -144,7 +142,8 @@ class SqliteEngine(Engine):
         draft = self._real.with_name(f".{self._real.name}.{secrets.token_hex(4)}")
         try:
             with closing(sqlite.connect(draft, durability="FULL")) as db, sqlite.transaction(db):
-                _bring_up_to_date(db, self._path.name)
+                for statement in schema.SQLITE:
+                    db.execute(statement)
             try:
                 os.link(draft, self._real)
             except FileExistsError:  # another process made it first
@@ -153,14 +152,6 @@ class SqliteEngine(Engine):
                 draft.rename(self._real)
         finally:
             draft.unlink(missing_ok=True)
-
-
-def _bring_up_to_date(db: sqlite3.Connection, name: str) -> None:
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    for statement in schema.upgrades(version, name, schema.SQLITE):
-        db.execute(statement)
-    db.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version = {schema.VERSION}")
 
 
 def _code(error: Exception) -> int:

@@ -168,7 +168,6 @@ def test_a_part_that_cannot_be_closed_does_not_keep_the_others(
         (lambda: Sandbox(animals=-1), "0 or more, not -1"),
         (lambda: Sandbox(animals="3"), "0 or more, not '3'"),  # type: ignore[arg-type]
         (lambda: Fault("explode"), "kind must be one of slow, drop_before"),  # type: ignore[arg-type]
-        (lambda: Fault("sick_after"), "is now called 'error_after'"),  # type: ignore[arg-type]
         (lambda: Fault("slow", method="post"), "GET, HEAD, POST, .*, not 'post'"),
         (lambda: Fault("slow", at=(0,)), "each at least 1"),
         (lambda: Fault("slow", at=(3, -1)), "each at least 1"),

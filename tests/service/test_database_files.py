@@ -1,4 +1,4 @@
-"""Which databases the service takes for its own: a new one, one of 0.1, and no other."""
+"""Which databases the service takes for its own: a new one, one of its version, and no other."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.service import schema
 from petstore_tools.service.database import Database
 
-OF_0_1 = Path(__file__).parents[1] / "fixtures" / "0.1" / "service.sql"
-
 
 def filled(path: Path) -> Path:
     """Make a database with an animal in it."""
@@ -31,19 +29,6 @@ def filled(path: Path) -> Path:
     database.add_many([("Rex", 3, "sold")])
     database.close()
     return path
-
-
-def of_0_1(path: Path) -> sqlite3.Connection:
-    """Make a database as version 0.1 did, with an animal in it."""
-    old = sqlite3.connect(path)
-    old.execute("PRAGMA journal_mode = WAL")
-    for step in schema.SQLITE:
-        for statement in step:
-            old.execute(statement)
-    old.execute("INSERT INTO pet (name, category_id, status) VALUES ('Rex', 3, 'sold')")
-    old.execute("PRAGMA user_version = 2")
-    old.commit()
-    return old
 
 
 def of_another(path: Path, *statements: str) -> Path:
@@ -84,36 +69,6 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as db:
         assert {key_id for (key_id,) in db.execute("SELECT id FROM key")} == made
     assert [file.name for file in tmp_path.iterdir()] == ["service.db"]
-
-
-def test_a_database_of_0_1_is_gone_on_with_and_marked(tmp_path: Path) -> None:
-    """Also where it was ended by kill -9, and all that was in it is in its log."""
-    old = of_0_1(tmp_path / "old.db")
-    for name in ("old.db", "old.db-wal"):
-        shutil.copy(tmp_path / name, tmp_path / name.replace("old", "killed"))
-    old.close()
-    assert (tmp_path / "killed.db-wal").stat().st_size > 0
-
-    for name in ("old.db", "killed.db"):
-        database = Database(tmp_path / name)
-        assert database.page(after=0, limit=9, status=None) == [(1, "Rex", 3, "sold")]
-        database.close()
-        with closing(sqlite3.connect(tmp_path / name)) as db:
-            assert db.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
-
-
-@pytest.mark.case("P74")
-def test_the_service_goes_on_with_animals_keys_and_counters_of_0_1(tmp_path: Path) -> None:
-    """A file as 0.1 left it, with two animals, a key, and two requests of its minute spent."""
-    with closing(sqlite3.connect(tmp_path / "service.db")) as old:
-        old.executescript(OF_0_1.read_text(encoding="utf-8"))
-
-    with served(str(tmp_path / "service.db")) as (_, base_url):
-        made = post(client("psk_a-key-of-version-0.1"), base_url)
-        listed = client("psk_a-key-of-version-0.1").get(f"{base_url}/pets", timeout=5)
-
-    assert (made.json()["id"], made.headers["X-RateLimit-Remaining"]) == (3, "57")
-    assert [pet["name"] for pet in listed.json()] == ["Rex", "名前", "Rex"]
 
 
 def test_a_file_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
@@ -168,6 +123,18 @@ def test_a_file_of_another_program_is_refused_and_stays_as_it_was(
     assert "books.db is no database of this service" in said
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["books.db"]
+
+
+def test_a_database_of_another_version_is_refused(where: str) -> None:
+    """By number; nothing in it is changed."""
+    Database(where).close()
+    if where.startswith("postgresql"):
+        with psycopg.connect(where) as other:
+            other.execute("UPDATE schema_version SET version = 99")
+    else:
+        of_another(Path(where), "PRAGMA user_version = 99")
+
+    assert "has schema 99, but this program knows only" in refusal(where)
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:

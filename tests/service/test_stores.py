@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +18,8 @@ from postgres import Postgres
 from services import NOON, WIDE, client, post, served, until
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
 from petstore_tools.service import database as databases
-from petstore_tools.service import schema
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.messages import Request, Response
@@ -257,33 +254,6 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
 
     assert b"internal_error" in refused
     assert page.count(b"Rex") == 1
-
-
-def test_a_file_of_the_first_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    """Its animals and keys are kept; one of a later version is refused."""
-    path = tmp_path / "service.db"
-    old = sqlite3.connect(path)
-    for statement in schema.SQLITE[0]:
-        old.execute(statement)
-    old.execute("INSERT INTO pet (name, category_id, status) VALUES ('Rex', 3, NULL)")
-    old.execute("PRAGMA user_version = 1")
-    old.commit()
-    old.close()
-
-    database = Database(path)
-    assert database.page(after=0, limit=10, status=None) == [(1, "Rex", 3, None)]
-    with database.transaction([("", "h")]) as before:
-        assert before[2:] == (0, 1, None)
-    assert database.change(1, "sold")
-    with database.transaction([("", "h")]) as after:
-        assert after[2:] == (1, 1, None)
-    database.close()
-
-    later = sqlite3.connect(path)
-    later.execute("PRAGMA user_version = 99")
-    later.close()
-    with pytest.raises(SettingsError, match="upgrade petstore-tools"):
-        Database(path)
 
 
 def test_callers_without_a_key_are_counted_each_for_itself_in_bounded_memory(
