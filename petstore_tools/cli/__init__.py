@@ -14,7 +14,6 @@ from importlib import import_module
 
 import click
 
-from petstore_tools import text
 from petstore_tools._version import __version__
 from petstore_tools.errors import PetstoreError
 
@@ -26,21 +25,11 @@ COMMANDS = {
     "import": "Create the animals of a spreadsheet, each once.",
     "imports": "List the imports, and continue them.",
     "keys": "Create, list and revoke the API keys of the service.",
-    "lab": "Open JupyterLab on the notebooks, with a sandbox running.",
     "list": "Show the inventory, or write it to a file.",
     "quota": "Show how many requests are left.",
     "report": "Count the animals by status and category.",
     "serve": "Run the Animal Store Service on this machine.",
     "template": "Write an empty workbook for an import.",
-}
-RENAMED = {
-    "--drop-twins": "--drop-duplicates",
-    "--known": "--existing",
-    "--leave": "--reserve",
-    "--map": "--columns",
-    "--per-day": "--plan PER_MINUTE/PER_DAY",
-    "--per-minute": "--plan PER_MINUTE/PER_DAY",
-    "settle": "reconcile",
 }
 
 
@@ -84,29 +73,8 @@ def _with_verbose(command: click.Command) -> None:
         command.params.append(VERBOSE)
 
 
-class Group(click.Group):
-    """Commands; a name that is not known is refused with its new name, or with the nearest one."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command."""
-        name = args[0]
-        if not name.startswith("-") and self.get_command(ctx, name) is None:
-            if name in RENAMED:
-                ctx.fail(f"{name!r} is now called {RENAMED[name]!r}.")
-            ctx.fail(
-                f"No such command {name!r}{text.suggest(name, self.list_commands(ctx)) or '.'}"
-            )
-        return super().resolve_command(ctx, args)
-
-
-class Lazy(Group):
+class Lazy(click.Group):
     """Commands whose modules load when they are called, so that help is quick."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Name the commands."""
-        return [*COMMANDS]  # `list` is a command here
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without loading them."""
@@ -125,7 +93,9 @@ class Lazy(Group):
 
 
 @click.group(
-    cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    cls=Lazy,
+    commands=dict.fromkeys(COMMANDS),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__)
 def cli() -> None:
@@ -139,7 +109,6 @@ def cli() -> None:
     \b
     Start here:
       petstore-tools demo                        the main job, without a service of your own
-      petstore-tools lab                         the notebooks, with a sandbox
       petstore-tools doctor                      what is wrong, and what fixes it
       petstore-tools list --status available     the animals that are available
       petstore-tools import animals.csv          create the animals of a file, each once
@@ -170,8 +139,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        if isinstance(error, click.NoSuchOption) and (new := RENAMED.get(error.option_name)):
-            error = click.UsageError(f"{error.option_name} is now called {new}.", error.ctx)
         error.show()
         code = exits.USAGE
     except (click.Abort, KeyboardInterrupt):

@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from petstore_tools import settings
-from petstore_tools.cli import Group, exits, options
+from petstore_tools.cli import exits, options
 from petstore_tools.history import export
-from petstore_tools.history.of_0_1 import folded_in
 from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.importing.options import category_names
 from petstore_tools.listing.frames import text_dtype
@@ -19,7 +18,7 @@ from petstore_tools.text import pluralize, text_table
 MINUTE = "%Y-%m-%d %H:%M"
 
 
-@click.group("history", cls=Group, invoke_without_command=True)
+@click.command("history")
 @click.option("--id", "pet_id", type=int, metavar="N", help="Only the animal with this id.")
 @click.option(
     "--since",
@@ -28,9 +27,7 @@ MINUTE = "%Y-%m-%d %H:%M"
 )
 @options.output(*export.ENDINGS)
 @options.ENVIRONMENT
-@click.pass_context
 def history_(
-    context: click.Context,
     pet_id: int | None,
     since: str | None,
     output: Path | None,
@@ -46,11 +43,7 @@ def history_(
     Examples:
       petstore-tools history --id 17
       petstore-tools history --since 90d -o history.xlsx
-      petstore-tools history compact
     """
-    context.obj = environment
-    if context.invoked_subcommand is not None:
-        return exits.DONE
     kept = _kept(environment)
     history = kept.history(pet_id=pet_id, since=since, now=time.time())
     if names := category_names(None, settings.category_file()):
@@ -85,25 +78,3 @@ def _kept(environment: str | None) -> SnapshotStore:
     if address is None:
         return SnapshotStore.only(settings.state_folder(), environment)
     return SnapshotStore.of(settings.state_folder(), name, settings.check_base_url(address))
-
-
-@history_.command("compact")
-@options.YES
-@click.pass_obj
-def compact(environment: str | None, *, yes: bool) -> int:
-    """
-    Delete the snapshot files of 0.1 that the history holds.
-
-    Before you are asked, each file is compared with the listing that the history holds.
-    """
-    files = folded_in(_kept(environment).storage)
-    if not files:
-        click.echo("There is nothing to delete.")
-        return exits.DONE
-    size = sum(path.stat().st_size for path in files)
-    question = f"Delete {pluralize(len(files), 'file')} ({size / 1e6:,.1f} MB) of version 0.1?"
-    if options.confirmed(question, yes=yes, otherwise="Nothing was deleted"):
-        for path in files:
-            path.unlink()
-        click.echo(f"{pluralize(len(files), 'file')} deleted; the history holds their listings.")
-    return exits.DONE

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from petstore_tools import settings
-from petstore_tools.cli import Group, exits, options
+from petstore_tools.cli import exits, options
 from petstore_tools.cli.import_ import import_each
 from petstore_tools.errors import SettingsError
 from petstore_tools.importing import journals, lookup
@@ -26,7 +26,7 @@ ID = click.argument("import_id", metavar="ID")
 COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 
 
-@click.group("imports", cls=Group, invoke_without_command=True)
+@click.group("imports", invoke_without_command=True)
 @options.ENVIRONMENT
 @click.pass_context
 def imports_(context: click.Context, environment: str | None) -> None:

@@ -8,13 +8,13 @@ from contextlib import closing
 import click
 
 from petstore_tools import plans, spec
-from petstore_tools.cli import Group, exits
+from petstore_tools.cli import exits
 from petstore_tools.cli.service_options import DATABASE, ENVIRONMENT, PORTS, open_database
 from petstore_tools.errors import SettingsError
 from petstore_tools.text import text_table, utc_text
 
 
-@click.group("keys", cls=Group)
+@click.group("keys")
 def keys_() -> None:
     """Create, list and revoke the API keys of the service."""
 

@@ -9,7 +9,6 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
-from petstore_tools.reporting.thresholds import parse
 from petstore_tools.store import PetStore
 
 WRITERS = {
@@ -45,12 +44,6 @@ WRITERS = {
     help="With -o FILE.eml: the address of a recipient. Repeat the option for more.",
 )
 @click.option("--subject", default="", help="With -o FILE.eml: the subject.")
-@click.option(
-    "--fail-if",
-    multiple=True,
-    metavar='"NAME > N"',
-    help='End with exit code 1 when this is true, such as "unset > 5%".',
-)
 @options.YES
 @options.ENVIRONMENT
 @options.WAIT
@@ -59,7 +52,6 @@ def report_(
     environment: str | None,
     to: tuple[str, ...],
     subject: str,
-    fail_if: tuple[str, ...],
     *,
     yes: bool,
     **query: Any,
@@ -76,10 +68,7 @@ def report_(
       petstore-tools report -o report.html --since last
       petstore-tools report -o report.xlsx --since 7d
       petstore-tools report -o report.eml --to ann@example.org --since last
-      petstore-tools report --fail-if "unset > 5%"
     """
-    for text in fail_if:
-        parse(text)  # before the first request
     mailed = output is not None and output.suffix.casefold() == ".eml"
     if (to or subject) and not mailed:
         raise click.UsageError("--to and --subject are for -o FILE.eml")
@@ -101,7 +90,4 @@ def report_(
         click.echo(f"{report.headline}; report in {output}", err=True)
         for note in report.notes:
             click.echo(f"Note: {note}", err=True)
-    failures = report.failures(fail_if)
-    for failure in failures:
-        click.echo(f"Failed: {failure}", err=True)
-    return exits.DONE if report.listing.complete and not failures else exits.PARTLY
+    return exits.DONE if report.listing.complete else exits.PARTLY

@@ -19,7 +19,6 @@ from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.mail import mail
 from petstore_tools.reporting.page import page
 from petstore_tools.reporting.tables import LONG, TITLES, cut, for_people, named, plain_times, shown
-from petstore_tools.reporting.thresholds import failure
 from petstore_tools.tabular.atomic import write_output
 
 if TYPE_CHECKING:
@@ -251,26 +250,6 @@ class StatusReport:
         for title, table in self._read_tables(long=False):
             parts += [f"{title}:", text.text_table(*for_people(table))]
         return "\n\n".join(parts)
-
-    def failures(self, thresholds: Sequence[str]) -> list[str]:
-        """
-        Say which thresholds this report fails, and why.
-
-        Args:
-            thresholds: Each `NAME[.change] OP NUMBER[%]`, such as `unset > 5%`; NAME is a status,
-                `unset`,
-                `total`, `new` or `gone`.
-
-        Raises:
-            ArgumentError: One cannot be read, or names what the report does not have.
-        """
-        now: dict[Any, int] = {**self.breakdown["count"].to_dict(), "total": self.listing.rows}
-        before: dict[Any, int] | None = None
-        if self.since is not None and self.changes is not None and self.moved is not None:
-            before = {**self.changes["before"].to_dict(), "total": self.since.rows}
-            for side, name in (("from", "new"), ("to", "gone")):
-                now[name] = int((self.moved[side] == name).sum())
-        return [why for given in thresholds if (why := failure(given, now, before))]
 
     def __repr__(self) -> str:
         parts = ", ".join(

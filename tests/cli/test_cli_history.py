@@ -1,4 +1,4 @@
-"""`petstore-tools history`: on the screen, in files, and without the files of version 0.1."""
+"""`petstore-tools history`: on the screen and in files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ import pytest
 from commands import run
 
 from petstore_tools import PetStore, Sandbox
-
-OLD = Path(__file__).parents[1] / "fixtures" / "0.1" / "snapshots" / "sandbox-0.1"
 
 
 def store_of(sandbox: Sandbox) -> PetStore:
@@ -116,27 +114,3 @@ def test_without_a_base_address_the_only_service_with_kept_listings_is_shown(box
         in several.stderr
     )
     assert "no listings are kept in" in none.stderr
-
-
-def test_a_misspelt_part_of_history_is_refused_with_the_nearest() -> None:
-    """As in every group of commands."""
-    assert "; did you mean 'compact'?" in run("history", "compat").stderr
-
-
-def test_compact_deletes_what_version_0_1_left_once_it_was_asked_for() -> None:
-    """
-    Without a terminal and without `--yes` nothing goes; then the history still has every listing.
-    """
-    with Sandbox(plan="pro", animals=5, clock="system") as sandbox, store_of(sandbox) as store:
-        folder = store.snapshots().folder.parent
-        shutil.copytree(OLD, folder, dirs_exist_ok=True)
-        refused = run("history", "compact", box=sandbox)
-        left = list(folder.glob("inventory/day=*/*.parquet"))
-        done = run("history", "compact", "--yes", box=sandbox)
-        again = run("history", "compact", "--yes", box=sandbox)
-
-        assert (refused.returncode, len(left)) == (2, 2)
-        assert "2 files deleted" in done.stdout
-        assert not list(folder.glob("inventory/day=*/*.parquet"))
-        assert "nothing to delete" in again.stdout
-        assert [len(snapshot.frame()) for snapshot in store.snapshots()] == [5, 5]

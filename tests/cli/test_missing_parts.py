@@ -35,8 +35,6 @@ def without(folder: Path, *modules: str) -> dict[str, str]:
     [
         (("serve",), "uvicorn", "server"),
         (("demo",), "uvicorn", "server"),
-        (("lab",), "jupyterlab", "notebook"),
-        (("lab",), "uvicorn", "server"),
         (("report", "--since", "7d"), "pyarrow", "parquet"),
         (("list", "--max-age", "1h"), "pyarrow", "parquet"),
     ],
@@ -89,50 +87,6 @@ def test_a_fixture_without_the_server_fails_with_that_line(tmp_path: Path) -> No
     assert "the sandbox needs the extra 'server'. Install it: " in done.stdout
     assert "Traceback" not in done.stdout
     assert "sandbox.py" not in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("words", "nearest"),
-    [
-        (("lsit",), "'list'"),
-        (("imprt", "a.csv"), "'import'"),
-        (("keys", "crate"), "'create'"),
-        (("imports", "shwo"), "'show'"),
-        (("list", "--sttaus", "sold"), "'--status'"),
-    ],
-)
-def test_an_unknown_command_or_option_suggests_the_nearest(
-    words: tuple[str, ...], nearest: str
-) -> None:
-    """And one that is near nothing suggests nothing."""
-    done = run(*words)
-    assert done.returncode == 2
-    assert f"did you mean {nearest}?" in done.stderr.casefold()
-
-    assert "did you mean" not in run("zzz").stderr.casefold()
-
-
-@pytest.mark.parametrize(
-    ("words", "new"),
-    [
-        (("import", "a.csv", "--map", "Pet=name"), "--map is now called --columns."),
-        (("import", "a.csv", "--map=Pet=name"), "--map is now called --columns."),
-        (("import", "a.csv", "--known", "skip"), "--known is now called --existing."),
-        (("imports", "resume", "3f9c", "--known", "skip"), "--known is now called --existing."),
-        (("import", "a.csv", "--drop-twins"), "--drop-twins is now called --drop-duplicates."),
-        (("import", "a.csv", "--leave", "5"), "--leave is now called --reserve."),
-        (
-            ("keys", "create", "--per-day", "5"),
-            "--per-day is now called --plan PER_MINUTE/PER_DAY.",
-        ),
-        (("imports", "settle", "3f9c"), "'settle' is now called 'reconcile'."),
-    ],
-)
-def test_an_old_name_is_refused_with_the_new_one_named(words: tuple[str, ...], new: str) -> None:
-    """Options and the command of version 0.1."""
-    done = run(*words)
-
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (2, f"Error: {new}")
 
 
 @pytest.mark.parametrize("command", ["list", "report", "quota", "doctor"])
