@@ -19,8 +19,8 @@ from petstore_tools.errors import (
     ProtocolError,
     QuotaError,
     UnauthorizedError,
+    install_line,
 )
-from petstore_tools.extras import install_line
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
 from petstore_tools.plans import Plan

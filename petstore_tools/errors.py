@@ -30,16 +30,42 @@ seconds. No message holds a key.
 from __future__ import annotations
 
 import copyreg
+import json
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from petstore_tools.extras import install_line
 from petstore_tools.text import option, utc_text
 
 if TYPE_CHECKING:
     from petstore_tools.listing.completeness import Listing
 
 _E = TypeVar("_E", bound=BaseException)
+
+
+def install_line(extra: str) -> str:
+    """Say how an extra is added, from where this installation came."""
+    requirement = f"petstore-tools[{extra}]"
+    if url := _origin():
+        requirement = shlex.quote(f"{requirement} @ {url}")
+    if find_spec("pip") is None:
+        return f"add {requirement} to the environment of {sys.executable}"
+    return f"{shlex.quote(sys.executable)} -m pip install {requirement}"
+
+
+def _origin() -> str:
+    """Return the address that the installer recorded, "" for an index."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        recorded = distribution("petstore-tools").read_text("direct_url.json")
+    except PackageNotFoundError:  # a checkout that was not installed
+        return ""
+    origin = json.loads(recorded or "{}")
+    system = origin.get("vcs_info", {}).get("vcs", "")
+    return f"{system}+{origin.get('url', '')}".lstrip("+")
 
 
 def without_frames(error: _E) -> _E:
@@ -230,9 +256,7 @@ class MissingExtraError(PetstoreError, ImportError):
     """An optional part of the toolkit is not installed."""
 
     def __init__(self, extra: str, what: str) -> None:
-        super().__init__(
-            f"{what} needs the extra {extra!r}. Install it: {install_line(extra)}", name=extra
-        )
+        super().__init__(f"{what} needs the extra {extra!r}: {install_line(extra)}", name=extra)
 
 
 class OutputError(PetstoreError, OSError):

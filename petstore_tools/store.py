@@ -14,8 +14,8 @@ from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.importing.options import ImportOptions, category_names, takes_options
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.query import ListQuery, check_status, parse_age
-from petstore_tools.notebook import import_progress, page_progress, show_text
 from petstore_tools.plans import MAX_WAIT_S, Plan
+from petstore_tools.progress import import_progress, page_progress, show_text
 from petstore_tools.settings import Settings
 from petstore_tools.text import html_table
 

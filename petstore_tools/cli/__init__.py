@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": "Run the Animal Store Service on this machine.",
     "template": "Write an empty workbook for an import.",
 }
+MODULES = {"doctor": "quota", "history": "report", "import": "import_"}
 
 
 @contextmanager
@@ -85,7 +86,7 @@ class Lazy(click.Group):
         """Load a command."""
         if name not in COMMANDS:
             return None
-        module = import_module(f"{__name__}.{'import_' if name == 'import' else name}")
+        module = import_module(f"{__name__}.{MODULES.get(name, name)}")
         command: click.Command = getattr(module, f"{name}_")
         if name != "serve":  # which shows its own faults, and answers with --access-log
             _with_verbose(command)

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from petstore_tools import plans, settings
 from petstore_tools.cli import exits
-from petstore_tools.cli.doctor import show
+from petstore_tools.cli.quota import show
 from petstore_tools.errors import PetstoreError, SettingsError, UnauthorizedError
 from petstore_tools.http.transport import KeyAuth
 from petstore_tools.importing.categories import read_categories

@@ -19,7 +19,7 @@ from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.recipe import complete, write_recipe
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
-from petstore_tools.notebook import import_progress
+from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.formats import FORMATS
 from petstore_tools.text import local_text, pluralize, utc_text

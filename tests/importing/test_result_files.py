@@ -201,7 +201,7 @@ def test_a_result_file_that_cannot_be_written_is_said_after_the_sending(
 TRIES = """
 import os, sys
 os.chdir(sys.argv[1])
-import petstore_tools.importing.run, petstore_tools.notebook
+import petstore_tools.importing.run, petstore_tools.progress
 from petstore_tools import PetStore
 from petstore_tools.errors import SheetError
 if os.getuid() == 0:

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from commands import on_a_terminal
 
-from petstore_tools import Sandbox, notebook
+from petstore_tools import Sandbox
+from petstore_tools import progress as progress_
 from petstore_tools.importing.send import Progress
-from petstore_tools.notebook import import_progress, page_progress
+from petstore_tools.progress import import_progress, page_progress
 
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
 BARS = [
@@ -102,7 +103,7 @@ def test_where_no_bar_can_be_drawn_a_line_a_minute_is_written(
         report(show)
     assert capsys.readouterr().err == ""
 
-    monkeypatch.setattr(notebook, "LINES", notebook.LINES | {"delay": 1e-9, "mininterval": 0.0})
+    monkeypatch.setattr(progress_, "LINES", progress_.LINES | {"delay": 1e-9, "mininterval": 0.0})
     with progress(None) as show:
         report(show)
         report(show)
