@@ -1,3 +1,1 @@
-"""
-HTTP to the service: the one call loop, transport, responses, backoff, an adapter for `requests`.
-"""
+"""HTTP to the service: the one call loop, the transport, and what a reply says."""

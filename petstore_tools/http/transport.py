@@ -219,8 +219,7 @@ class Transport:
                 "the session's adapter retries by itself, without asking the throttle; mount "
                 "HTTPAdapter(max_retries=0)"
             )
-        plain = type(mounted) is HTTPAdapter or getattr(mounted, "counts_requests", False)
-        return None if plain else mounted
+        return None if type(mounted) is HTTPAdapter else mounted
 
 
 _BEFORE_A_BYTE: Final = (

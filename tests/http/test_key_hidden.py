@@ -31,7 +31,6 @@ from petstore_tools.errors import (
     UnauthorizedError,
 )
 from petstore_tools.http import transport as http
-from petstore_tools.http.requests_adapter import ThrottleAdapter
 from petstore_tools.throttle.ledger import PostgresLedger
 
 KEY = "psk_in_no_place_at_all"
@@ -288,19 +287,6 @@ def test_no_attribute_of_a_store_holds_the_key(opened: Callable[..., PetStore]) 
             store.client.call("GET", f"{server.base_url}/pets")
 
     assert KEY not in repr(vars(store.client.transport._auth))
-
-
-def test_the_throttle_of_other_sessions_holds_no_key() -> None:
-    """It needs it for the name of the budget alone."""
-    adapter = ThrottleAdapter(base_url="https://host/v1", api_key=KEY, plan="pro", ledger="memory")
-    for thing in held_by(adapter, {}):
-        assert KEY not in repr(thing), type(thing)
-
-    for wrong in ({"ledger": "nope"}, {"plan": "gold"}, {"base_url": 7}):
-        given = {"base_url": "https://host/v1", "api_key": KEY, **wrong}
-        with pytest.raises(SettingsError) as raised:
-            ThrottleAdapter(**given)  # type: ignore[arg-type]
-        assert KEY not in shown(raised.value)
 
 
 def test_the_password_of_a_ledger_database_is_in_no_traceback() -> None:

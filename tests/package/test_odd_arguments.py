@@ -8,7 +8,6 @@ import pytest
 
 from petstore_tools import PetStore, Plan
 from petstore_tools.errors import ArgumentError, SettingsError
-from petstore_tools.http.requests_adapter import ThrottleAdapter
 from petstore_tools.plans import parse
 from petstore_tools.throttle.rate_headers import read
 
@@ -57,8 +56,6 @@ def refused(call: object, given: dict[str, object]) -> str:
 def test_an_odd_argument_is_one_sentence(given: dict[str, object], message: str) -> None:
     """Not an AttributeError, and not when the first request leaves."""
     assert message in refused(PetStore, GIVEN | given)
-    if not given.keys() & {"environment", "pagination"}:
-        assert message in refused(ThrottleAdapter, GIVEN | given)
 
 
 ODD = {

@@ -4,10 +4,8 @@ Whether four machines fill a plan of 1,000 a minute when the database of their b
 Four processes want all they may have of a strict service, over two whole minutes, each with no more
 threads than an import opens at that latency. The database is behind a TCP proxy that adds the given
 time to each
-round trip. Beside it, in the same minutes, at a service and in a database row of its own: a ledger
-    as it was,
-with five round trips for each thread alone. Columns: threads of a process, share of the plan in the
-whole minutes, answers of 429, fewest and most requests of a process.
+round trip. Columns: threads of a process, share of the plan in the whole minutes, answers of 429,
+fewest and most requests of a process.
 
 Run: python tests/benchmarks/ledger/distance.py [MILLISECONDS ...]
 """
@@ -19,56 +17,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
 import requests
 from pydantic import SecretStr
 
 from petstore_tools import Plan
 from petstore_tools.clock import SystemClock
-from petstore_tools.http.requests_adapter import ThrottleAdapter
-from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.forecast import connections
 from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import PostgresLedger
-from petstore_tools.throttle.turns import _BUDGET, _decoded
 
 BENCHMARKS = Path(__file__).parents[1]
 PROCESSES, MINUTES, PER_MINUTE, PER_DAY = 4, 2, 1_000, 1_000_000
 SERVICE_S = 0.05  # what the service takes at most
-LEDGERS = ("petstore_tools", "five round trips")
-T = TypeVar("T")
-
-
-class FiveTrips(PostgresLedger):
-    """
-    What it was before: is the session alive, begin, take the row, keep it, commit; each thread
-    alone.
-    """
-
-    def post(self, change: Callable[[Budget], None]) -> None:
-        """Wait for it."""
-        self.update(change)
-
-    def update(self, change: Callable[[Budget], T], *, late: bool = False) -> T:
-        """Let `change` work on the budget alone, in five round trips."""
-        with self._turn:
-            db = self._connection.get()
-            db.execute("SELECT 1")
-            with db.transaction():
-                row = db.execute(
-                    "SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
-                    " (SELECT state FROM petstore_budget WHERE subject = %s FOR UPDATE) AS held",
-                    (self._subject,),
-                ).fetchone()
-                self.ahead_s = row[1] - time.time()
-                budget = _decoded(row[0].encode())
-                result = change(budget)
-                query = "UPDATE petstore_budget SET state = %s WHERE subject = %s"
-                db.execute(query, (_BUDGET.dump_json(budget).decode(), self._subject))
-                return result
 
 
 def serve(port: int) -> None:
@@ -83,26 +45,23 @@ def serve(port: int) -> None:
 
 
 def threads_at(milliseconds: int) -> int:
-    """Return how many connections fill the plan at what the service and one transaction take."""
-    return connections(PER_MINUTE, SERVICE_S + 2 * milliseconds / 1_000)
+    """Return how many connections fill the plan at what the service and two transactions take."""
+    return connections(PER_MINUTE, SERVICE_S + 4 * milliseconds / 1_000)
 
 
-def send(
-    base_url: str, url: str, ledger: str, me: str, threads: int, begin: float, end: float
-) -> None:
+def send(base_url: str, url: str, me: str, threads: int, begin: float, end: float) -> None:
     """Be one machine: threads that want as many requests as they may have."""
-    kept = (PostgresLedger if ledger == LEDGERS[0] else FiveTrips)(SecretStr(url), ledger)
-    adapter = ThrottleAdapter(base_url=base_url, api_key="k", ledger="memory")
-    adapter._gate = Gate(kept, Plan(PER_MINUTE, PER_DAY), SystemClock(), max_wait_s=90)
-    adapter._call_options = CallOptions(wait=True)
+    ledger = PostgresLedger(SecretStr(url), "key")
+    gate = Gate(ledger, Plan(PER_MINUTE, PER_DAY), SystemClock(), max_wait_s=90)
     session = requests.Session()
     session.headers["X-Process"] = me
-    session.mount("http://", adapter)
     time.sleep(max(0.0, begin - time.time()))
 
     def work() -> None:
         while time.time() < end:
-            session.get(f"{base_url}/pets", timeout=10)
+            token = gate.acquire(CallOptions(wait=True))
+            answer = session.get(f"{base_url}/pets", timeout=10)
+            gate.answered(token, answer.status_code, answer.headers, "")
 
     workers = [threading.Thread(target=work, daemon=True) for _ in range(threads)]
     for worker in workers:
@@ -112,35 +71,31 @@ def send(
 
 
 def compare(milliseconds: int, port: int, database: str) -> None:
-    """Run both ledgers over the same minutes, and print their rows."""
+    """Run the machines over some whole minutes, and print their row."""
     begin = (time.time() // 60 + 1) * 60
     begin += 60 * (begin - time.time() < 8)
     threads = threads_at(milliseconds)
     end = begin + MINUTES * 60
-    places = {ledger: f"{milliseconds}/{number}" for number, ledger in enumerate(LEDGERS)}
+    place = f"{milliseconds}/0"
+    base_url = f"http://127.0.0.1:{port}/{place}/v1"
     machines = [
         subprocess.Popen(
-            [sys.executable, __file__, "send", base_url, database, ledger]
+            [sys.executable, __file__, "send", base_url, database]
             + [str(number) for number in (me, threads, begin, end)]
         )
-        for ledger, place in places.items()
-        for base_url in [f"http://127.0.0.1:{port}/{place}/v1"]
         for me in range(PROCESSES)
     ]
     for machine in machines:
         machine.wait(600)
     seen = requests.get(f"http://127.0.0.1:{port}/results", timeout=10).json()
-    for ledger, place in places.items():
-        row = seen[place]
-        whole = sum(
-            row["minutes"].get(str(int(begin // 60) + minute), 0) for minute in range(MINUTES)
-        )
-        share = 100 * whole / (PER_MINUTE * MINUTES)
-        each = sorted(row["by_process"].values())
-        refused = sum(row["refused"].values())
-        fewest, most = each[0] if len(each) == PROCESSES else 0, each[-1]
-        cells = f"{milliseconds} ms | {threads} | {ledger} | {share:.1f} %"
-        print(f"| {cells} | {refused} | {fewest}-{most} |", flush=True)
+    row = seen[place]
+    whole = sum(row["minutes"].get(str(int(begin // 60) + minute), 0) for minute in range(MINUTES))
+    share = 100 * whole / (PER_MINUTE * MINUTES)
+    each = sorted(row["by_process"].values())
+    refused = sum(row["refused"].values())
+    fewest = each[0] if len(each) == PROCESSES else 0
+    cells = f"{milliseconds} ms | {threads} | {share:.1f} %"
+    print(f"| {cells} | {refused} | {fewest}-{each[-1]} |", flush=True)
 
 
 def main() -> None:
@@ -154,11 +109,11 @@ def main() -> None:
     from tcp_proxy import TcpProxy
 
     print(
-        "| round trip | threads | ledger | share | 429s | per process |\n|---:|---:|---|---:|---:|---:|",
+        "| round trip | threads | share | 429s | per process |\n|---:|---:|---:|---:|---:|",
         flush=True,
     )
     if absent():
-        return print("| all | | not run | | | |")
+        return print("| all | | not run | | |")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     service = subprocess.Popen(
