@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from petstore_tools import file_systems, plans, spec, sqlite
+from petstore_tools import plans, spec
 from petstore_tools.errors import (
     KeyBannedError,
     LedgerError,
@@ -92,18 +92,7 @@ def _folder(folder: Path) -> Finding:
             "Choose a lasting folder with PETSTORE_STATE_DIR.",
             error,
         )
-    kind = sqlite.file_system(folder)
-    if file_systems.is_shared(kind):
-        advice = "One machine at a time can use it. To share the budget, set PETSTORE_LEDGER_URL."
-        text = (
-            f"{folder} is on a network file system ({kind}); files have a rollback journal "
-            "and a host lock"
-        )
-        return Finding("state folder", "note", text, advice)
-    disk = (
-        f"on {kind}" if kind else "used as a local disk, since this system does not say what it is"
-    )
-    return Finding("state folder", "ok", f"{folder}, {disk}")
+    return Finding("state folder", "ok", str(folder))
 
 
 def _service(client: Client, plan: Plan | None) -> Iterator[Finding]:

@@ -137,7 +137,7 @@ class Storage:
         Keep other writers out until the block ends.
 
         Raises:
-            FrameError: The folder cannot be written, or another machine uses it over a network.
+            FrameError: The folder cannot be written.
         """
         with ExitStack() as stack:
             try:
@@ -145,7 +145,7 @@ class Storage:
                 connection = sqlite.connect(self.folder / "lock.db", durability="OFF")
                 stack.enter_context(closing(connection))
                 sqlite.begin(connection, wait_s=_WAIT_S)
-            except (sqlite.InUseError, sqlite3.Error) as error:
+            except sqlite3.Error as error:
                 raise FrameError(f"the kept listings cannot be written: {error}") from error
             yield
 

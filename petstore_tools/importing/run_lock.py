@@ -88,7 +88,6 @@ def _lock(path: Path) -> sqlite3.Connection | None:
     """
     db = None
     try:
-        sqlite.claim(path.parent)
         db = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         db.execute("PRAGMA locking_mode = EXCLUSIVE")  # held past each commit, until closed
         db.execute("BEGIN EXCLUSIVE")

@@ -102,7 +102,7 @@ class SqliteEngine(Engine):
             self._log = ()
             self._check()  # no file is made in the place of one that is gone
             self._db, self._now_durable = (
-                sqlite.connect(self._real, durability=self._durability),
+                sqlite.connect(self._real, durability=self._durability, journal="WAL"),
                 True,
             )
         return self._db
@@ -141,7 +141,10 @@ class SqliteEngine(Engine):
             )
         draft = self._real.with_name(f".{self._real.name}.{secrets.token_hex(4)}")
         try:
-            with closing(sqlite.connect(draft, durability="FULL")) as db, sqlite.transaction(db):
+            with (
+                closing(sqlite.connect(draft, durability="FULL", journal="WAL")) as db,
+                sqlite.transaction(db),
+            ):
                 for statement in schema.SQLITE:
                     db.execute(statement)
             try:

@@ -123,12 +123,6 @@ class SqliteLedger(DatabaseLedger):
             )
 
     def _message(self, error: BaseException) -> str:
-        if isinstance(error, sqlite.InUseError):
-            return (
-                f"The budget cannot be used: {error}. This request was not sent. To share it "
-                "between "
-                "machines, keep it in a database: set PETSTORE_LEDGER_URL."
-            )
         return (
             f"The budget file {self.path.name} in the state folder cannot be used "
             f"({_reason(error, str(error))}). This request was not sent. Make the folder "
@@ -139,7 +133,7 @@ class SqliteLedger(DatabaseLedger):
 
     def _open(self) -> sqlite3.Connection:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite.connect(self.path, durability="NORMAL")
+        connection = sqlite.connect(self.path, durability="OFF")
         with sqlite.transaction(connection):
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS key_budget"
