@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Generic, Literal, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 Durability = Literal["FULL", "OFF"]  # of a commit: survives a power loss; the death of the process
 BUSY_S = 10.0

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
 
 
