@@ -13,7 +13,7 @@ from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.importing.options import ImportOptions, category_names, takes_options
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.query import ListQuery, check_status, parse_age
+from petstore_tools.listing.links import ListQuery, check_status, parse_age
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import import_progress, page_progress, show_text
 from petstore_tools.settings import Settings
@@ -107,8 +107,7 @@ class PetStore:
         )  # the class alone loads in a moment
         from petstore_tools.http.client import Client
         from petstore_tools.listing.fetch import Fetcher
-        from petstore_tools.listing.pages import Inventory
-        from petstore_tools.listing.remembered import RememberedServices
+        from petstore_tools.listing.pages import Inventory, RememberedServices
 
         self.settings, self.progress, self._prints_previews = settings, progress, True
         self.client = Client(settings, **options)

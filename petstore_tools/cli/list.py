@@ -9,7 +9,7 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.importing.options import category_names
-from petstore_tools.listing import export
+from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.store import PetStore
@@ -19,7 +19,7 @@ from petstore_tools.text import pluralize, text_table, utc_text
 @click.command("list")
 @options.STATUS
 @click.option("--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals.")
-@options.output(*export.ENDINGS)
+@options.output(*frames.ENDINGS)
 @click.option(
     "--excel",
     is_flag=True,
@@ -73,7 +73,7 @@ def list_(
         parts = [f"{count:,} {status}" for status, count in counts.items()]
         click.echo(f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True)
     else:
-        export.write(frame, output, for_excel=excel)
+        frames.write(frame, output, for_excel=excel)
         click.echo(f"{pluralize(len(frame), 'animal')} in {output}", err=True)
     click.echo(str(listing), err=True)
     if from_snapshot:

@@ -32,9 +32,8 @@ from petstore_tools import spec, sqlite
 from petstore_tools.errors import FrameError
 from petstore_tools.history import stays
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns, text_dtype
+from petstore_tools.listing.frames import Columns, count, text_dtype
 from petstore_tools.listing.parquet import load_parquet
-from petstore_tools.listing.statuses import count
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, utc_text
 

@@ -7,13 +7,12 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
 from petstore_tools.errors import ArgumentError, NotFoundError, TransportError
-from petstore_tools.http import backoff as retry
 from petstore_tools.http.responses import error_body, read_pet
 from petstore_tools.http.transport import Reply, Transport
 from petstore_tools.models import NewPet, Pet, whole
@@ -24,6 +23,7 @@ from petstore_tools.throttle.ledger import open_ledger
 
 if TYPE_CHECKING:
     import requests
+
 
 _log = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ class Client:
                         on_no_effect()
                     failures += 1
                     safe = method == "GET" or not error.may_have_left
-                    if not safe or failures >= retry.ATTEMPTS or not call_options.may_retry():
+                    if not safe or failures >= ATTEMPTS or not call_options.may_retry():
                         raise
                     why = str(error)
                 else:
@@ -165,15 +165,15 @@ class Client:
                         continue
                     failures += 1
                     failed = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    if not failed or failures >= retry.ATTEMPTS or not call_options.may_retry():
+                    if not failed or failures >= ATTEMPTS or not call_options.may_retry():
                         return reply
                     why = f"{reply.request_line}: the service answered {reply.status}"
-                pause_s = retry.backoff_s(failures, self._rng)
+                pause_s = backoff_s(failures, self._rng)
                 _log.info(
                     "%s. Attempt %d of %d follows in %.1f s.",
                     why,
                     failures + 1,
-                    retry.ATTEMPTS,
+                    ATTEMPTS,
                     pause_s,
                 )
                 self.gate.pause(pause_s, call_options)
@@ -212,3 +212,20 @@ class Client:
         with self._counting:
             self.sent += 1
         call_options.on_sent()
+
+
+ATTEMPTS: Final = 5
+BASE_S: Final = 0.5
+LONGEST_S: Final = 30.0
+
+
+def backoff_s(attempt: int, rng: random.Random) -> float:
+    """
+    Return seconds before the next attempt.
+
+    Args:
+        attempt: How many have failed, from 1.
+        rng: Source of the jitter, between half and the whole of the doubled time.
+    """
+    ceiling = min(LONGEST_S, BASE_S * 2.0 ** (attempt - 1))
+    return ceiling * (1.0 + rng.random()) / 2.0

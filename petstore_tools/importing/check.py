@@ -39,7 +39,7 @@ from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
 from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import option, pluralize
-from petstore_tools.throttle.forecast import LIKELY_S, Forecast, forecast, reserve_per_day
+from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast, reserve_per_day
 
 MIN_BASELINE_REQUESTS: Final = 10  # that the baseline may cost whatever the number of rows
 ROWS_A_BASELINE_REQUEST: Final = 10  # and one more for so many rows

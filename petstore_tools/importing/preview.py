@@ -19,7 +19,7 @@ from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.cells import column_letter
 from petstore_tools.tabular.frames import labels
 from petstore_tools.text import html_table, option
-from petstore_tools.throttle.forecast import Forecast
+from petstore_tools.throttle.quota import Forecast
 
 if TYPE_CHECKING:
     import pandas as pd

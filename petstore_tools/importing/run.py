@@ -21,11 +21,10 @@ from petstore_tools.importing.preview import ImportPreview, Opened
 from petstore_tools.importing.results import OUTCOMES, ImportResult
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
-from petstore_tools.listing.pages import Inventory
-from petstore_tools.listing.tally import Tally
+from petstore_tools.listing.pages import Inventory, Tally
 from petstore_tools.text import option, utc_text
-from petstore_tools.throttle.forecast import reserve_per_day
 from petstore_tools.throttle.gate import CallOptions
+from petstore_tools.throttle.quota import reserve_per_day
 
 MAX_FRUITLESS_ROUNDS: Final = 3  # rounds that create nothing until a run ends
 

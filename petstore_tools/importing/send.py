@@ -25,8 +25,8 @@ from petstore_tools.http.responses import expect
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.row_states import Entry, Outcome, State, judge
 from petstore_tools.models import NewPet
-from petstore_tools.throttle.forecast import connections
 from petstore_tools.throttle.gate import ALONE, CallCancelled, CallOptions
+from petstore_tools.throttle.quota import connections
 from petstore_tools.throttle.throttle import Wait
 
 MAX_UNKNOWN_IN_A_ROW: Final = 3

@@ -10,8 +10,8 @@ from petstore_tools.errors import IncompleteListingError, Interrupted, PagingErr
 from petstore_tools.listing.checkpoint import Checkpoint, CheckpointExpired, Checkpoints
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
+from petstore_tools.listing.links import ListQuery
 from petstore_tools.listing.pages import Inventory, PageIterator
-from petstore_tools.listing.query import ListQuery
 from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import read_quota

@@ -5,12 +5,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
 from petstore_tools import spec
-from petstore_tools.errors import FrameError
+from petstore_tools.errors import ArgumentError, FrameError, SheetError
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
+from petstore_tools.tabular.atomic import replace_file
+from petstore_tools.tabular.cells import escape_formula
+from petstore_tools.tabular.csv_files import write_csv
+from petstore_tools.tabular.frames import FrameSource
+from petstore_tools.tabular.template import LAST_ROW
+from petstore_tools.tabular.workbooks import write_xlsx
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,3 +125,81 @@ def listing_of(frame: pd.DataFrame) -> Listing:
     """
     check(frame)
     return Listing.of(frame)
+
+
+UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
+OURS: Final = frozenset(
+    {UNSET, "total", "label", "categoryId", "new", "gone"}
+)  # names that tables have
+
+
+def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
+    """Return a code per row and the name of each code; the last is `unset`."""
+    found = pets["status"].astype("category")
+    others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
+    values = [*spec.STATUSES, *others]
+    names = [f"{value!r} as sent" if value in OURS else value for value in values]
+    return found.cat.set_categories(values).cat.codes.to_numpy(), [*names, UNSET]
+
+
+def count(pets: pd.DataFrame) -> dict[str, int]:
+    """Count animals by status, `unset` last; a status with no animals counts 0."""
+    import numpy as np
+
+    found, names = codes(pets)
+    shifted = found.astype("int64") + 1  # a missing status is -1, so it falls into the first bin
+    bins = np.bincount(shifted, minlength=len(names)).tolist()
+    return dict(zip(names, [*bins[1:], bins[0]], strict=True))
+
+
+ENDINGS: Final = (".csv", ".xlsx", ".json", ".parquet")
+
+
+def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
+    """
+    Write a listing; `import` reads the CSV and the workbook as they are.
+
+    Args:
+        frame: As `list_pets` gave it; with a column of names of the categories, where they are
+            known.
+        path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's
+            properties say whether it is complete; the others have no place for it.
+        for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a
+            formula (it stays there: such a file is for people to read).
+
+    Raises:
+        MissingExtraError: Parquet needs the extra `parquet`.
+        ArgumentError: Another ending.
+        SheetError: A name is too long for a workbook, or there are too many rows.
+    """
+    match path.suffix.casefold():
+        case ".csv":
+            form = {"encoding": "utf-8-sig", "line_ending": "\r\n"} if for_excel else {}
+            for name in frame.columns.difference(["id", "categoryId"]) if for_excel else ():
+                frame = frame.assign(**{name: frame[name].map(escape_formula, na_action="ignore")})
+            titles, *rows = _cells(frame)
+            write_csv(path, titles, rows, **form)
+        case ".xlsx":
+            if len(frame) > LAST_ROW:
+                raise SheetError(
+                    f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
+                )
+            titles, *rows = _cells(frame)
+            write_xlsx(path, titles, rows, note=str(Listing.of(frame)))
+        case ".json":
+            replace_file(
+                path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode()
+            )
+        case ".parquet":
+            from petstore_tools.listing.parquet import parquet_bytes
+
+            replace_file(path, parquet_bytes(frame, Listing.of(frame)))
+        case _:
+            raise ArgumentError(
+                f"{path.name!r} cannot be written: its ending must be one of {', '.join(ENDINGS)}"
+            )
+
+
+def _cells(frame: pd.DataFrame) -> list[list[str]]:
+    """Return the titles and the rows."""
+    return [cells for _, cells in FrameSource(frame=frame).records()]

@@ -6,12 +6,18 @@ A listing, page by page: the pager decides, the client sends, and `Listing` says
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
 from math import ceil, inf
+from pathlib import Path
 from typing import Any, Final
+
+from pydantic import BaseModel, Field, RootModel, ValidationError
 
 from petstore_tools import spec
 from petstore_tools.errors import ApiError, SettingsError, TransportError
@@ -21,16 +27,13 @@ from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.checkpoint import Checkpoint, CheckpointExpired
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.links import End, NextPage, Response
+from petstore_tools.listing.links import End, ListQuery, NextPage, Response
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.prefetch import Prefetcher
-from petstore_tools.listing.query import ListQuery
-from petstore_tools.listing.remembered import Learnt, RememberedServices
-from petstore_tools.listing.tally import Tally
 from petstore_tools.models import Pet, PetRow
+from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, utc_text
-from petstore_tools.throttle.forecast import SLOW_S, connections
 from petstore_tools.throttle.gate import ALONE, CallOptions
+from petstore_tools.throttle.quota import SLOW_S, connections
 
 _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
@@ -314,3 +317,157 @@ class PageIterator:
             self._others += len(rows) - len(kept)
             rows = kept
         return rows
+
+
+class Learnt(BaseModel):
+    """
+    Of one base address.
+
+    Attributes:
+        scheme: Name of the paging scheme that its answers proved, None where it names the next page
+            itself.
+        sizes: Animals in the last complete listing by filter, "" for none.
+        listings: Complete listings so far by filter: an interrupted one goes on while there is none
+            since.
+    """
+
+    scheme: str | None = None
+    sizes: dict[str, int] = Field(default_factory=dict)
+    listings: dict[str, int] = Field(default_factory=dict)
+
+    @property
+    def known_scheme(self) -> str | None:
+        """The scheme, where this version knows it: another one may have written the file."""
+        try:
+            return self.scheme if schemes.parse(self.scheme) else None
+        except SettingsError:
+            return None
+
+
+_File = RootModel[dict[str, Learnt]]
+
+
+@dataclass
+class RememberedServices:
+    """
+    A small file in the state folder; where it cannot be written, it lasts as long as the process.
+
+    Args:
+        path: The file.
+    """
+
+    path: Path
+    _known: dict[str, Learnt] = field(default_factory=dict)
+
+    def of(self, base_url: str) -> Learnt:
+        """Return what is known of a base address."""
+        with suppress(OSError, ValidationError):
+            self._known = _File.model_validate_json(self.path.read_bytes()).root
+        return self._known.get(base_url, Learnt())
+
+    def keep(
+        self, base_url: str, *, scheme: str | None, status: str | None, rows: int | None
+    ) -> None:
+        """
+        Remember the scheme, and a complete listing with its rows; None for one that is not
+        complete.
+        """
+        before, of = self.of(base_url), status or ""
+        after = before.model_copy(update={"scheme": scheme})
+        if rows is not None:
+            after.sizes = {**before.sizes, of: rows}
+            after.listings = {**before.listings, of: before.listings.get(of, 0) + 1}
+        if after == before:
+            return
+        self._known[base_url] = after
+        with suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self.path, _File(self._known).model_dump_json().encode())
+
+
+class Prefetcher:
+    """
+    Fetches addresses in threads of its own, and returns each reply when it is asked for.
+
+    The threads are daemons: an interrupted listing ends without waiting for them.
+
+    Args:
+        call: Gets an address; raises at once where the listing has ended.
+    """
+
+    def __init__(self, call: Callable[[str], Reply]) -> None:
+        self._call = call
+        self._fetched: dict[str, Future[Reply]] = {}
+
+    def get(self, url: str, predicted: Iterable[str] = ()) -> Reply:
+        """
+        Return the reply of an address; meanwhile those that are predicted to follow are fetched,
+        too.
+        """
+        for address in predicted:
+            if address not in self._fetched:
+                future = self._fetched[address] = Future[Reply]()
+                threading.Thread(
+                    target=self._fetch, args=(address, future), name="page", daemon=True
+                ).start()
+        return self._fetched.pop(url).result() if url in self._fetched else self._call(url)
+
+    def _fetch(self, url: str, future: Future[Reply]) -> None:
+        try:
+            future.set_result(self._call(url))
+        except BaseException as error:
+            future.set_exception(error)
+
+
+LEAST_RETRIES: Final = 10  # of one listing; a long one may retry a tenth of its requests
+
+
+class Tally:
+    """
+    Counts the requests of one listing, whichever thread sends them, and bounds its retries.
+
+    Args:
+        most: Requests that the listing may send, None for no bound.
+        on_count: Called with each request.
+
+    Attributes:
+        sent: Requests that may have reached the service, retries included.
+        retries: Requests that were sent again after a failure, those included that never left.
+        pages: Pages that the listing is expected to have; a retry for every tenth is allowed.
+        refused: Why a retry was refused, "" while none was.
+    """
+
+    def __init__(
+        self, most: int | None = None, *, on_count: Callable[[], None] = lambda: None
+    ) -> None:
+        self._most, self._on_count, self._lock = most, on_count, threading.Lock()
+        self.sent = self.retries = self.pages = 0
+        self.refused = ""
+
+    def count(self) -> None:
+        """Count a request."""
+        with self._lock:
+            self.sent += 1
+        self._on_count()
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the listing has sent as many requests as it may."""
+        return self._most is not None and self.sent >= self._most
+
+    def may_retry(self) -> bool:
+        """
+        Say whether a request may be sent again, and count it: each costs a unit of the day (§8.2).
+        """
+        with self._lock:
+            if self.exhausted:
+                self.refused = (
+                    f"it was not retried, since the listing was limited to {self.sent:,} requests"
+                )
+            elif self.retries >= max(LEAST_RETRIES, max(self.sent, self.pages) // 10):
+                self.refused = (
+                    f"it was not retried, since this listing had {self.retries:,} retries"
+                )
+            else:
+                self.retries += 1
+            return not self.refused

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 
 from petstore_tools import spec
-from petstore_tools.listing.frames import text_dtype
-from petstore_tools.listing.statuses import UNSET, codes, count
+from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
 
 NEW, GONE = "new", "gone"  # where an animal moved from, or to, that is in one listing only
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import pandas as pd
 
-from petstore_tools.listing.statuses import UNSET
+from petstore_tools.listing.frames import UNSET
 
 COLOURS: Final = {"available": "#2f7d5b", "pending": "#c98a1b", "sold": "#4a6fa5", UNSET: "#9aa3af"}
 OTHER: Final = "#8b5e9b"  # a status that the document does not name

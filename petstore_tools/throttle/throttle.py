@@ -32,10 +32,9 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, Window, WindowName
-from petstore_tools.throttle import detection
-from petstore_tools.throttle.budget import Budget, InFlight, Waiter
+from petstore_tools.throttle import rate_headers
+from petstore_tools.throttle.budget import GUARD_S, Budget, InFlight, Reading, Waiter
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.windows import GUARD_S, Reading
 
 PROBE_LEASE_S: Final = 5.0
 LOST_AFTER_S: Final = 60.0  # longer than any request lives here: its process died
@@ -316,10 +315,10 @@ class Throttle:
         if answer.limit is None or answer.remaining is None:
             return None
         service_now = b.service_time(now)
-        if reset is not None and detection.is_believable(reset - service_now):
+        if reset is not None and rate_headers.is_believable(reset - service_now):
             if self._named is None:
-                detection.learn(b, answer.limit, reset, now)
-            name = detection.window(answer.limit, reset - service_now, self.plan)
+                rate_headers.learn(b, answer.limit, reset, now)
+            name = rate_headers.window(answer.limit, reset - service_now, self.plan)
             window = b.windows[name]
             remaining = answer.remaining - (window.unreported - request.unreported[name])
             window.believe(Reading(answer.limit, remaining, reset, b.granted), number=number)

@@ -15,7 +15,7 @@ from commands import run
 
 from petstore_tools import PetStore, Sandbox, settings
 from petstore_tools.cli import cli
-from petstore_tools.listing import export
+from petstore_tools.listing import frames
 from petstore_tools.tabular.template import CATEGORY_SHEET
 
 
@@ -74,7 +74,7 @@ def test_a_listing_on_the_screen_shows_the_names(
     assert row.split()[1:] == ["Rex", "3", "Dogs"]
 
 
-@pytest.mark.parametrize("ending", export.ENDINGS)
+@pytest.mark.parametrize("ending", frames.ENDINGS)
 def test_a_listing_in_a_file_has_the_names(
     store: PetStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
 ) -> None:

@@ -11,7 +11,7 @@ from proxy import FaultProxy, reply
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ApiError, JournalError, SheetError, UnauthorizedError
-from petstore_tools.http import backoff
+from petstore_tools.http import client as backoff
 from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.matching import merge
 from petstore_tools.importing.run_lock import Target

@@ -20,7 +20,7 @@ from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.listing.frames import Columns, text_dtype
 from petstore_tools.listing.links import NextPage, Response
 from petstore_tools.listing.pager import Pager
-from petstore_tools.listing.remembered import RememberedServices
+from petstore_tools.listing.pages import RememberedServices
 from petstore_tools.models import PetRow
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from petstore_tools.errors import ArgumentError, PagingError
-from petstore_tools.listing.links import End, NextPage, Response, links
+from petstore_tools.listing.links import End, ListQuery, NextPage, Response, links, parse_age
 from petstore_tools.listing.pager import EMPTY_PAGES, Pager
-from petstore_tools.listing.query import ListQuery, parse_age
 
 URL = "https://host/v1/pets?limit=100"
 NEXT = '<?limit=100&cursor=b>; rel="next"'
@@ -225,7 +224,5 @@ def test_an_animal_that_comes_twice_makes_the_listing_unproven() -> None:
 @pytest.mark.parametrize("bound", [{"first": 5}, {"max_requests": 2}])
 def test_an_age_is_refused_for_a_listing_that_is_bounded(bound: dict[str, int]) -> None:
     """A kept listing is complete, so that it is no answer."""
-    with pytest.raises(
-        ArgumentError, match="max_age cannot be combined with first and max_requests"
-    ):
+    with pytest.raises(ArgumentError, match="max_age .* cannot be combined with first"):
         parse_age("1h", ListQuery(**bound))

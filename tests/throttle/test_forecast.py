@@ -6,7 +6,7 @@ import pytest
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.forecast import connections, forecast, reserve_per_day
+from petstore_tools.throttle.quota import connections, forecast, reserve_per_day
 from petstore_tools.throttle.throttle import WindowState
 
 FREE = Plan(60, 1_000, "free")

@@ -3,7 +3,7 @@
 import pytest
 
 from petstore_tools.plans import PERIODS, Window
-from petstore_tools.throttle.windows import Reading, WindowBudget
+from petstore_tools.throttle.budget import Reading, WindowBudget
 
 
 @pytest.fixture

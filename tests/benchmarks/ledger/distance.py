@@ -24,9 +24,9 @@ from pydantic import SecretStr
 
 from petstore_tools import Plan
 from petstore_tools.clock import SystemClock
-from petstore_tools.throttle.forecast import connections
 from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import PostgresLedger
+from petstore_tools.throttle.quota import connections
 
 BENCHMARKS = Path(__file__).parents[1]
 PROCESSES, MINUTES, PER_MINUTE, PER_DAY = 4, 2, 1_000, 1_000_000
