@@ -12,7 +12,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ArgumentError, IncompleteListingError, MissingExtraError
-from petstore_tools.listing import export
+from petstore_tools.listing import frames as export
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 
