@@ -167,7 +167,7 @@ class Storage:
         index, listing = self.index(), Listing.as_listed(frame)
         number = index.listings[-1].number + 1 if index.listings else 1
         opened, ended = stays.fold(
-            self._open_stays(), frame, number, may_have_holes=listing.holes_suspected
+            self._open_stays(), frame, number, may_have_holes=listing.may_have_hole
         )
         held = opened.loc[opened["last"] != number, "id"]
         counts = count(frame)

@@ -62,8 +62,8 @@ class Listing:
         requests: Requests spent, retries included.
         pages: Pages read.
         doubles: Animals that came twice and were kept once.
-        holes_suspected: The inventory moved while it was read, so animals may be missing in the
-            middle.
+        may_have_hole: An animal that was removed between two answers may hide another one: not each
+            next request held the id of the last animal, or repeated that animal.
         started_at, ended_at: Service's or machine's Unix seconds of the first and last request.
         environment: `production`, `staging` or `sandbox`.
         notes: What else was seen: unknown fields, unknown statuses.
@@ -84,7 +84,7 @@ class Listing:
     ended_at: float
     environment: str
     notes: tuple[str, ...] = ()
-    holes_suspected: bool = False
+    may_have_hole: bool = False
 
     @classmethod
     def of(cls, frame: Any) -> Self:

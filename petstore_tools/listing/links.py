@@ -108,6 +108,24 @@ def follow(asked: str, target: str) -> str | End:
     return urlunsplit(there._replace(scheme=here.scheme, netloc=here.netloc))
 
 
+def holds_id(url: str, last_id: int, *, rows: int) -> bool:
+    """
+    Say whether an address asks for what follows an animal, by its id.
+
+    Args:
+        url: Address of the next page.
+        last_id: Id of the last animal of the page before.
+        rows: Animals so far: a number near it may count rows, so it is believed only behind `id`.
+    """
+    for name, value in parse_qsl(urlsplit(url).query):
+        for found in re.finditer(r"(?<![0-9])-?[0-9]+", value):
+            if int(found[0]) == last_id:
+                named = re.search(r"(?<![a-z])id[^a-z]*$", f"{name}={value[: found.start()]}", re.I)
+                if named or abs(last_id) > 2 * rows:
+                    return True
+    return False
+
+
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
     return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
 

@@ -15,7 +15,15 @@ from typing import Any, Final
 
 from petstore_tools.errors import PagingError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.links import End, NextPage, Response, follow, links, with_query
+from petstore_tools.listing.links import (
+    End,
+    NextPage,
+    Response,
+    follow,
+    holds_id,
+    links,
+    with_query,
+)
 from petstore_tools.listing.schemes import TOTAL_HEADERS, Probe, Scheme, TokenTrial
 from petstore_tools.text import option, pluralize
 
@@ -151,6 +159,10 @@ class Pager:
     def _read(self, response: Response) -> NextPage | End:
         """Go on as the service says, else by a scheme."""
         assert isinstance(self.next, NextPage)
+        follows_id = self.scheme is not None and self.scheme.counts == "id"
+        if self.received.last and not (self.next.overlap or follows_id):
+            last_id = self.received.last[-1]
+            self.received.may_have_hole |= not holds_id(response.url, last_id, rows=self.rows)
         self.received.take(response, self.next.overlap)
         found = links(response.headers.get("Link"))
         self.received.signs |= not PAGING.isdisjoint(found)
@@ -416,6 +428,8 @@ class Received:
         empty: Empty pages in a row.
         doubles: Animals that came twice.
         moved: Whether a page began at another animal than it should have.
+        may_have_hole: Whether a next request neither held the last animal's id nor repeated that
+            animal.
         total: How many animals the service says there are, None where it does not.
     """
 
@@ -424,7 +438,7 @@ class Received:
         self.new: list[int] = []
         self.last: tuple[int, ...] = ()
         self.size = self.full = self.ragged = self.few = self.empty = self.doubles = 0
-        self.signs = self.moved = self.repeated = False
+        self.signs = self.moved = self.repeated = self.may_have_hole = False
         self.total: int | None = None
 
     def take(self, response: Response, overlap: int = 0) -> None:

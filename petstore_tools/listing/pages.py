@@ -196,7 +196,7 @@ class PageIterator:
             ended_at=self._ended_at,
             environment=self._client.environment,
             notes=tuple(notes),
-            holes_suspected=received.moved or received.doubles > 0,
+            may_have_hole=received.may_have_hole or received.moved or received.doubles > 0,
         )
 
     def state(self) -> dict[str, Any] | None:

@@ -28,7 +28,7 @@ def listed(animals: list[Animal], at: float = T0, *, holes: bool = False) -> pd.
     listing = Listing(
         "complete", "the service said so", None, 0, "", 1, 1, 0, at - 60, at, "sandbox"
     )
-    return columns.to_frame(replace(listing, holes_suspected=holes))
+    return columns.to_frame(replace(listing, may_have_hole=holes))
 
 
 def keep(storage: Storage, *frames: pd.DataFrame) -> None:

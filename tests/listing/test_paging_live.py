@@ -175,7 +175,7 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
         frame = store.list_pets()
 
     assert Listing.of(frame).completeness == "unproven"
-    assert Listing.of(frame).holes_suspected
+    assert Listing.of(frame).may_have_hole
 
 
 @pytest.mark.case("P10")
