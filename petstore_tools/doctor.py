@@ -31,7 +31,6 @@ from petstore_tools.throttle import rate_headers
 SKEW_S: Final = 5.0  # a greater difference of the clocks is reported
 EXTRAS: Final = {
     "plot": "matplotlib",
-    "parquet": "pyarrow",
     "server": "uvicorn",
     "postgres": "psycopg",
     "notebook": "jupyterlab",

@@ -35,7 +35,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from petstore_tools.text import option, utc_text
 
@@ -45,10 +45,13 @@ if TYPE_CHECKING:
 _E = TypeVar("_E", bound=BaseException)
 
 
+_PACKAGES: Final = ("pyarrow",)  # optional, and of no extra
+
+
 def install_line(extra: str) -> str:
     """Say how an extra is added, from where this installation came."""
-    requirement = f"petstore-tools[{extra}]"
-    if url := _origin():
+    requirement = extra if extra in _PACKAGES else f"petstore-tools[{extra}]"
+    if requirement != extra and (url := _origin()):
         requirement = shlex.quote(f"{requirement} @ {url}")
     if find_spec("pip") is None:
         return f"add {requirement} to the environment of {sys.executable}"
@@ -256,7 +259,8 @@ class MissingExtraError(PetstoreError, ImportError):
     """An optional part of the toolkit is not installed."""
 
     def __init__(self, extra: str, what: str) -> None:
-        super().__init__(f"{what} needs the extra {extra!r}: {install_line(extra)}", name=extra)
+        needed = extra if extra in _PACKAGES else f"the extra {extra!r}"
+        super().__init__(f"{what} needs {needed}: {install_line(extra)}", name=extra)
 
 
 class OutputError(PetstoreError, OSError):

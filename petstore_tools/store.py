@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pydantic import SecretStr
 
     from petstore_tools.doctor import Finding
-    from petstore_tools.history.snapshots import Snapshot, Snapshots
+    from petstore_tools.history import Snapshot, Snapshots
     from petstore_tools.importing.preview import ImportPreview
     from petstore_tools.importing.results import ImportResult
     from petstore_tools.listing.pages import Pages
@@ -57,7 +57,7 @@ class PetStore:
     Attributes:
         settings, progress: As given by arguments, variables and file.
         client, inventory: The first sends requests within the plan, the second lists through it.
-        snapshot_store, journals: The kept listings, and the folder of the journals of imports.
+        kept, journals: The kept listings, and the folder of the journals of imports.
 
     Raises:
         SettingsError: Base address or key is missing or wrong.
@@ -102,10 +102,9 @@ class PetStore:
         return store
 
     def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
-        from petstore_tools.history.snapshots import (
-            SnapshotStore,
-        )  # the class alone loads in a moment
+        from petstore_tools.history import History
         from petstore_tools.http.client import Client
+        from petstore_tools.listing.checkpoint import Checkpoints
         from petstore_tools.listing.fetch import Fetcher
         from petstore_tools.listing.pages import Inventory, RememberedServices
 
@@ -113,11 +112,10 @@ class PetStore:
         self.client = Client(settings, **options)
         remembered = RememberedServices(settings.state_dir / "services.json")
         self.inventory = Inventory(self.client, remembered, settings.pagination)
-        self.snapshot_store = SnapshotStore.of(
-            settings.state_dir, settings.environment, settings.base_url
-        )
+        self.kept = History.of(settings.state_dir, settings.environment, settings.base_url)
         self.journals = settings.state_dir / "imports"
-        self._fetcher = Fetcher(self.inventory, self.snapshot_store.checkpoints)
+        self.checkpoints = Checkpoints(self.kept.path.with_suffix(""))
+        self._fetcher = Fetcher(self.inventory, self.checkpoints)
 
     def list_pets(
         self,
@@ -160,18 +158,15 @@ class PetStore:
         """
         query = ListQuery(status, first=first, max_requests=max_requests, require=require)
         age, now = None if max_age is None else parse_age(max_age, query), self.client.clock.now()
-        if (
-            age is not None
-            and (kept := self.snapshot_store.younger(age, status=status, now=now)) is not None
-        ):
+        if age is not None and (kept := self.kept.younger(age, status=status, now=now)) is not None:
             return kept
         with page_progress(self.progress) as show:
             frame = self._fetcher.fetch(query, wait=wait, resume=resume, confirm=confirm, show=show)
         listing = Listing.as_listed(frame)
         notes = [] if listing.complete or first is not None else [listing.shortfall]
         notes += listing.notes
-        if age is not None and listing.complete and (note := self.snapshot_store.try_keep(frame)):
-            notes.append(note)
+        if age is not None and listing.complete:
+            notes += filter(None, self.kept.try_keep(frame)[1:])
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return frame
@@ -209,15 +204,15 @@ class PetStore:
         List all animals and keep the listing (§4.1); raises before a request where it cannot be
         kept.
         """
-        self.snapshot_store.check()
-        return self.snapshot_store.keep(self.list_pets(require="complete", wait=wait))
+        self.kept.check()
+        return self.kept.keep(self.list_pets(require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:
         """
         Return the kept listings, oldest first, or their animals with one status; costs no request.
         """
         check_status(status)
-        return self.snapshot_store.all(status)
+        return self.kept.snapshots(status)
 
     def history(self, *, id: int | None = None, since: str | date | None = None) -> pd.DataFrame:  # noqa: A002
         """
@@ -226,10 +221,10 @@ class PetStore:
 
         `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a
         stay: the columns of a listing, `first_seen` and `last_seen` (datetime, UTC: the end of the
-        first and last listing that showed it so), `ended_between` (interval to the next one;
-        missing while open).
+        first and last listing that showed it so), `ended_between` (interval from the start of the
+        last one to the end of the next; missing while open).
         """
-        return self.snapshot_store.history(pet_id=id, since=since, now=self.client.clock.now())
+        return self.kept.history(pet_id=id, since=since, now=self.client.clock.now())
 
     def create_pet(self, name: str, *, category_id: int, status: str | None = None) -> Pet:
         """
@@ -276,8 +271,7 @@ class PetStore:
         confirm: Callable[[int, int], None] | None = None,
     ) -> StatusReport:
         """
-        List the inventory, keep the listing where Parquet can be written, and report on it (§2.3,
-        §4.1).
+        List the inventory, keep the listing, and report on it (§2.3, §4.1).
 
         `since` compares with an earlier listing: `last`, that of the last report which was written
         to a file; or the newest that is as old as `7d`, a date or a time (`2026-03-05`,
@@ -289,15 +283,14 @@ class PetStore:
             `Europe/Berlin`.
 
         Raises:
-            ArgumentError, MissingExtraError: `status` or `since` cannot be used; no request was
-                sent.
+            ArgumentError: `status` or `since` cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
         from petstore_tools.reporting.build import report_and_keep
 
         check_status(status)
         names = category_names(categories, self.settings.categories)
-        kept, now = self.snapshot_store, self.client.clock.now()
+        kept, now = self.kept, self.client.clock.now()
         old = None if since is None else kept.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)

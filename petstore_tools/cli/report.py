@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from petstore_tools import settings
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
-from petstore_tools.history import export
-from petstore_tools.history.snapshots import SnapshotStore
+from petstore_tools.history import History
 from petstore_tools.importing.options import category_names
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.store import PetStore
+from petstore_tools.tabular.atomic import write_output
+from petstore_tools.tabular.cells import escape_formula
+from petstore_tools.tabular.excel import excel_writer, sheet_cells
 from petstore_tools.text import pluralize, text_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MINUTE = "%Y-%m-%d %H:%M"
 
@@ -102,16 +109,18 @@ def report_(
     return exits.DONE if report.listing.complete else exits.PARTLY
 
 
-@click.command("history")
+@click.group("history", invoke_without_command=True)
 @click.option("--id", "pet_id", type=int, metavar="N", help="Only the animal with this id.")
 @click.option(
     "--since",
     metavar="AGE|DATE",
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
-@options.output(*export.ENDINGS)
+@options.output(".csv", ".xlsx", ".json", ".parquet")
 @options.ENVIRONMENT
+@click.pass_context
 def history_(
+    context: click.Context,
     pet_id: int | None,
     since: str | None,
     output: Path | None,
@@ -127,13 +136,16 @@ def history_(
     Examples:
       petstore-tools history --id 17
       petstore-tools history --since 90d -o history.xlsx
+      petstore-tools history forget --before 2026-01-01
     """
-    kept = _kept(environment)
+    kept = context.obj = _kept(environment)
+    if context.invoked_subcommand is not None:
+        return exits.DONE
     history = kept.history(pet_id=pet_id, since=since, now=time.time())
     if names := category_names(None, settings.category_file()):
         history.insert(3, "category", history["categoryId"].map(names).astype(text_dtype()))
     if output is not None:
-        export.write(history, output)
+        write_output(output, _file_content(history, output.suffix.casefold()))
         click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
         return exits.DONE
     shown = history.head(options.SHOWN_ROWS).drop(columns="last_seen").astype("object")
@@ -149,16 +161,62 @@ def history_(
     click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
     if len(history) > len(shown):
         click.echo(f"... {len(history) - len(shown):,} more; -o FILE writes all of them", err=True)
-    click.echo(str(kept.all()), err=True)
+    click.echo(str(kept.snapshots()), err=True)
     return exits.DONE
 
 
-def _kept(environment: str | None) -> SnapshotStore:
+@history_.command("forget")
+@click.option(
+    "--before",
+    required=True,
+    metavar="DATE",
+    help="Forget the listings that ended before this day, such as 2026-01-05, or age, such as 2w.",
+)
+@options.YES
+@click.pass_obj
+def forget(kept: History, before: str, *, yes: bool) -> int:
+    """Delete the listings that ended before a date; animals that are there since then stay."""
+    question = f"Forget the listings that ended before {before}?"
+    if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
+        forgotten = kept.forget(before, now=time.time())
+        click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {kept.snapshots()}")
+    return exits.DONE
+
+
+def _file_content(history: pd.DataFrame, ending: str) -> bytes:
+    """Return a history as a file; no spreadsheet runs a name of it as a formula."""
+    import pandas as pd
+
+    between = pd.arrays.IntervalArray(history["ended_between"])
+    flat = history.drop(columns="ended_between").assign(
+        ended_after=between.left, ended_before=between.right
+    )
+    sink = BytesIO()
+    match ending:
+        case ".csv":
+            for name in flat.columns.intersection(["name", "category", "status"]):
+                flat[name] = flat[name].astype("object").map(escape_formula, na_action="ignore")
+            flat.to_csv(sink, index=False)
+        case ".json":
+            flat.to_json(sink, orient="records", date_format="iso", force_ascii=False, indent=1)
+        case ".parquet":
+            flat.to_parquet(sink, index=False)
+        case _:
+            with excel_writer(sink) as writer:
+                cells = sheet_cells(flat, UTC)
+                cells.to_excel(writer, sheet_name="History", index=False, freeze_panes=(1, 0))
+                sheet = writer.sheets["History"]
+                sheet.autofilter(0, 0, max(len(cells), 1), len(cells.columns) - 1)
+                sheet.autofit()
+    return sink.getvalue()
+
+
+def _kept(environment: str | None) -> History:
     """
     Return the kept listings of the service of the settings; without a base address, of the only
     one.
     """
     name, address = settings.address_of(environment)
     if address is None:
-        return SnapshotStore.only(settings.state_folder(), environment)
-    return SnapshotStore.of(settings.state_folder(), name, settings.check_base_url(address))
+        return History.only(settings.state_folder(), environment)
+    return History.of(settings.state_folder(), name, settings.check_base_url(address))

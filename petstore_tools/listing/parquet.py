@@ -23,12 +23,12 @@ def load_parquet() -> Any:
     Return the module that reads and writes Parquet.
 
     Raises:
-        MissingExtraError: The extra `parquet` is not installed.
+        MissingExtraError: pyarrow is not installed.
     """
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingExtraError("parquet", "a snapshot") from error
+        raise MissingExtraError("pyarrow", "a Parquet file") from error
     return pyarrow.parquet
 
 
@@ -44,7 +44,7 @@ def parquet_bytes(
         more: Further metadata.
 
     Raises:
-        MissingExtraError: The extra `parquet` is not installed.
+        MissingExtraError: pyarrow is not installed.
     """
     parquet = load_parquet()
     import pyarrow as pa

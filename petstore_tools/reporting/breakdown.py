@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from petstore_tools import spec
+from petstore_tools.history import moments
 from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
 
 NEW, GONE = "new", "gone"  # where an animal moved from, or to, that is in one listing only
@@ -103,9 +104,11 @@ def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.
     Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status.
     """
     index = _index([*spec.STATUSES, *(name for _, counts in listings for name in counts)])
-    times = pd.to_datetime([int(at * 1e6) for at, _ in listings], unit="us", utc=True).as_unit("us")
+    times = moments(pd.Series([at for at, _ in listings], dtype="float64"))
     table = pd.DataFrame(
-        [counts for _, counts in listings], index=times.rename("as_of"), columns=index.tolist()
+        [counts for _, counts in listings],
+        index=pd.DatetimeIndex(times, name="as_of"),
+        columns=index.tolist(),
     )
     return table.fillna(0).astype("int64")
 

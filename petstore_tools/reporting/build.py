@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 import pandas as pd
 
 from petstore_tools import text
-from petstore_tools.errors import ArgumentError, FrameError, MissingExtraError
+from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import breakdown as counting
@@ -25,7 +25,7 @@ from petstore_tools.reporting.mail import one_line
 from petstore_tools.reporting.report import StatusReport
 
 if TYPE_CHECKING:
-    from petstore_tools.history.snapshots import SnapshotStore
+    from petstore_tools.history import History
 
 
 WINDOW: Final = "30d"  # of what ended, for the days in a status
@@ -139,15 +139,14 @@ def _zone(name: str | None) -> tzinfo | None:
 
 def report_and_keep(
     pets: pd.DataFrame,
-    snapshots: SnapshotStore,
+    history: History,
     since: tuple[pd.DataFrame | None, tuple[str, ...]] | None,
     *,
     partial: bool,
     **options: Any,
 ) -> StatusReport:
     """
-    Report on a fresh listing, which becomes a snapshot where it is complete and Parquet can be
-    written.
+    Report on a fresh listing, which is kept where it is complete and of all animals.
 
     `options` are those of `status_report`.
     """
@@ -158,32 +157,33 @@ def report_and_keep(
         report = status_report(pets, partial=partial, **options)
         return report if since is None else replace(report, notes=notes)
     report = status_report(pets, since=older, **options)
-    notes += tuple(filter(None, [snapshots.try_keep(pets)]))
+    number, note = history.try_keep(pets)
+    notes += tuple(filter(None, [note]))
     over_time: dict[str, Any] = {}
-    with suppress(MissingExtraError, FrameError, OSError):  # the report holds without them
-        over_time = _over_time(snapshots, listing)
-    mark = functools.partial(snapshots.mark_reported, listing)
+    with suppress(FrameError):  # the report holds without them
+        over_time = _over_time(history, listing)
+    mark = functools.partial(history.mark_reported, listing.status, number) if number else None
     return replace(report, notes=notes, mark=mark, **over_time)
 
 
-def _over_time(snapshots: SnapshotStore, listing: Listing) -> dict[str, Any]:
+def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     """
     Return what the kept listings say, by the names of the report's attributes.
 
     Days in a status are those of the last 30 days, so that a report costs the same however much is
     kept.
     """
-    kept = snapshots.all(listing.status)
+    kept = history.snapshots(listing.status)
     if len(kept) < 2:
         return {}
-    history = snapshots.history(pet_id=None, since=WINDOW, now=listing.ended_at)
-    listed_at = [snapshot.as_of for snapshot in kept]
+    newest = kept[-1].listing.ended_at
+    stays = history.stays(since=WINDOW, now=listing.ended_at)
     found = {
         "counts": counting.counts_over_time([(s.listing.ended_at, s.counts) for s in kept]),
-        "longest_available": movement.longest(history, "available", pd.Timestamp(listed_at[-1])),
+        "longest_available": movement.longest(stays, "available", newest),
     }
     if listing.status is None:
         by = ("categoryId", "status")
-        found["time_in_status"] = movement.time_in_status(history, listed_at)
-        found["time_in_status_by_category"] = movement.time_in_status(history, listed_at, by)
+        found["time_in_status"] = movement.time_in_status(stays)
+        found["time_in_status_by_category"] = movement.time_in_status(stays, by)
     return found

@@ -1,43 +1,320 @@
-"""What the kept listings say about each animal over time."""
+"""The history, held against the truth that each complete listing showed."""
 
 from __future__ import annotations
 
-import shutil
+import multiprocessing
+import random
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox, spec
-from petstore_tools.errors import ArgumentError, FrameError
-from petstore_tools.history import export, of_0_1
-from petstore_tools.history.snapshots import SnapshotStore
+from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
+from petstore_tools.history import History, instant
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 
-OLD = Path(__file__).parents[1] / "fixtures" / "0.1" / "snapshots" / "sandbox-0.1"
+Values = tuple[str, int, str | None]  # name, categoryId, status
+Stay = tuple[Any, ...]
+STATUSES = [*spec.STATUSES, None]
 T0 = 1_767_603_600.0
 
 
-def test_the_history_of_one_animal_has_a_row_for_each_status() -> None:
-    """With the times between which it changed."""
-    with Sandbox(animals=20) as box:
-        for status in ("available", "available", "pending", None):
-            box.change(4, status=status)
-            box.store.snapshot()
-            box.advance(days=1)
+@dataclass
+class Shown:
+    """What one complete listing showed, and whether it may have missed animals."""
 
-        history = box.store.history(id=4)
+    frame: pd.DataFrame
+    animals: dict[int, Values]
+    started_at: float
+    ended_at: float
+    may_have_hole: bool
 
-    assert history["status"].astype("object").where(history["status"].notna(), None).tolist() == [
-        "available",
-        "pending",
-        None,
+
+def listed(
+    animals: Mapping[int, Values], started_at: float, ended_at: float, *, hole: bool = False
+) -> Shown:
+    """Return a complete listing of these animals."""
+    columns = Columns()
+    for pet_id, (name, category, status) in animals.items():
+        columns.add([{"id": pet_id, "name": name, "categoryId": category, "status": status}])
+    listing = Listing(
+        "complete", "x", None, 0, "", 1, 1, 0, started_at, ended_at, "sandbox", holes_suspected=hole
+    )
+    return Shown(columns.to_frame(listing), dict(animals), started_at, ended_at, hole)
+
+
+def simulated(rng: random.Random) -> Iterator[Shown]:
+    """Yield listings, at any fraction of a second, of an inventory that changes; some have holes."""
+    there = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, 9)}
+    at, newest, missed = T0 + rng.random(), 8, set[int]()
+    for _ in range(rng.randint(2, 14)):
+        for _ in range(rng.randint(0, 4)):
+            picked = rng.choice([*there, 0])
+            if not picked:
+                newest += 1
+                there[newest] = ("Mia", 2, rng.choice(STATUSES))
+            elif rng.random() < 0.3:
+                there.pop(picked)
+            else:
+                there[picked] = (rng.choice(["Rex", "=1+1"]), 1, rng.choice([*STATUSES, "from"]))
+        at += rng.choice([0.0, 1e-6, rng.random() * 90_000])
+        started_at, at = at, at + rng.choice([0.0, rng.random() * 60])
+        hole = rng.random() < 0.4
+        seen = [n for n in there if n in missed or not hole or rng.random() < 0.8]
+        missed = set(there) - set(seen)
+        rng.shuffle(seen)
+        yield listed({n: there[n] for n in seen}, started_at, at, hole=hole)
+
+
+def truth(shown: Sequence[Shown]) -> list[Stay]:
+    """
+    Return each stay: id, values, begun after, first seen, last seen, and the interval of its end.
+
+    An animal that one listing alone lacks, which may have a hole, was there.
+    """
+    stays = list[Stay]()
+    for pet_id in sorted({n for one in shown for n in one.animals}):
+        here = [one.animals.get(pet_id) for one in shown]
+        read = [
+            here[n - 1] if n and values is None and shown[n].may_have_hole else values
+            for n, values in enumerate(here)
+        ]
+        begins = [n for n, v in enumerate(read) if v is not None and (not n or read[n - 1] != v)]
+        for begin in begins:
+            end = next((n for n in range(begin, len(read)) if read[n] != read[begin]), None)
+            last = max(n for n in range(begin, end or len(read)) if here[n] is not None)
+            before = begin - 1
+            if before >= 0 and here[before] is None and shown[before].may_have_hole:
+                before -= 1
+            stays.append(
+                (
+                    pet_id,
+                    read[begin],
+                    shown[before].started_at if before >= 0 else None,
+                    shown[begin].ended_at,
+                    shown[last].ended_at,
+                    None if end is None else (shown[last].started_at, shown[end].ended_at),
+                )
+            )
+    return stays
+
+
+def told(history: pd.DataFrame) -> list[Stay]:
+    """Return the rows of a history in the form of the truth, which tells the begin, too."""
+    rows = history.astype("object").where(history.notna(), None).itertuples(index=False)
+    return [
+        (pet, (name, category, status), first, last, (ended.left, ended.right) if ended else None)
+        for pet, name, category, status, first, last, ended in rows
     ]
-    assert history["ended_between"].isna().tolist() == [False, False, True]
-    assert history["ended_between"][0].left == history["last_seen"][0]
-    assert history["ended_between"][0].right == pd.Timestamp("2026-01-07 09:00", tz="UTC")
-    assert list(history.columns) == [*spec.PET_FIELDS, "first_seen", "last_seen", "ended_between"]
+
+
+def as_told(stays: Sequence[Stay]) -> list[Stay]:
+    """Return stays of the truth with the times that a history has."""
+
+    def moment(at: float) -> pd.Timestamp:
+        return pd.Timestamp(datetime.fromtimestamp(at, UTC))
+
+    return [
+        (pet, values, moment(first), moment(last), ended and tuple(map(moment, ended)))
+        for pet, values, _, first, last, ended in stays
+    ]
+
+
+def there_in(shown: Sequence[Shown], n: int) -> dict[int, Values]:
+    """Return the animals that were there in listing n, as it and the one before it tell."""
+    unseen = shown[n - 1].animals if n and shown[n].may_have_hole else {}
+    return {**unseen, **shown[n].animals}
+
+
+def check(history: History, shown: Sequence[Shown], rng: random.Random) -> None:
+    """Compare all that the history says with the truth."""
+    for one in shown:
+        history.keep(one.frame)
+    now = shown[-1].ended_at
+
+    for one, snapshot in zip(shown, history.snapshots(), strict=True):
+        pd.testing.assert_frame_equal(
+            snapshot.frame(), one.frame.sort_values("id", ignore_index=True)
+        )
+    stays = truth(shown)
+    assert told(history.history(now=now)) == as_told(stays)
+    some = rng.choice(stays)[0]
+    assert told(history.history(pet_id=some, now=now)) == as_told(
+        [stay for stay in stays if stay[0] == some]
+    )
+    given = datetime.fromtimestamp(rng.choice(shown).ended_at + rng.choice([0.0, 0.5]), UTC)
+    recent = [stay for stay in as_told(stays) if stay[-1] is None or stay[-1][1] >= given]
+    assert told(history.history(since=given, now=now + 1)) == recent
+
+
+@pytest.mark.case("P77")
+@pytest.mark.case("P86")
+@pytest.mark.parametrize("seed", range(15))
+def test_the_history_is_the_truth_of_its_listings(seed: int, tmp_path: Path) -> None:
+    """Changes, removals, returns, listings at one instant and listings with a hole."""
+    rng = random.Random(seed)
+
+    check(History(tmp_path / "history.db"), list(simulated(rng)), rng)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 385))
+def test_the_history_is_the_truth_of_300_scripts(seed: int, tmp_path: Path) -> None:
+    """The same, long."""
+    rng = random.Random(seed)
+
+    check(History(tmp_path / "history.db"), list(simulated(rng)), rng)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_history_of_a_service_is_true_on_the_machines_own_clock(seed: int) -> None:
+    """Two writers keep listings in turn; filtered and partial ones between them change nothing."""
+    rng = random.Random(seed)
+    shown = list[Shown]()
+    with Sandbox(plan="business", animals=30, clock="system") as box:
+        for number in range(8):
+            store = rng.choice([box.store, box.connect()])
+            for pet_id in rng.sample(range(1, 25), 3):
+                box.change(pet_id, status=rng.choice(STATUSES))
+            if number % 3 == 1:
+                box.remove(25 + number)
+                box.add([("Mia", 2, "sold")])
+            store.list_pets(status="sold", max_age=0)
+            store.list_pets(first=5)
+            frame = store.list_pets(max_age=0)
+            listing = Listing.of(frame)
+            values = frame.astype("object").where(frame.notna(), None).itertuples(index=False)
+            animals = {pet: (name, category, status) for pet, name, category, status in values}
+            shown.append(Shown(frame, animals, listing.started_at, listing.ended_at, False))
+
+        assert told(box.store.history()) == as_told(truth(shown))
+        for snapshot, one in zip(box.store.snapshots(), shown, strict=True):
+            pd.testing.assert_frame_equal(snapshot.frame(), one.frame)
+
+
+def of_number(number: int) -> Shown:
+    """Return a listing of 2,000 animals; another number has other ids and statuses."""
+    rng = random.Random(number)
+    animals = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(number, number + 2_000)}
+    return listed(animals, T0 + number, T0 + number)
+
+
+def write(path: Path, first: int, step: int) -> None:
+    """Keep listings until the process is killed."""
+    for number in range(first, 10_000, step):
+        with suppress(FrameError):  # the other writer has kept a later one
+            History(path).keep(of_number(number).frame)
+
+
+def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
+    """Two at once, killed at any instant, again and again: each kept listing is rebuilt exactly."""
+    path, spawn = tmp_path / "history.db", multiprocessing.get_context("spawn")
+    kept = 0
+    for _ in range(3):
+        writers = [spawn.Process(target=write, args=(path, kept + n, 2)) for n in (0, 1)]
+        for writer in writers:
+            writer.start()
+        while len(History(path).snapshots()) < kept + 3:
+            pass
+        for writer in writers:
+            writer.kill()
+            writer.join()
+        kept = len(History(path).snapshots())
+
+    snapshots = History(path).snapshots()
+    assert [one.number for one in snapshots] == list(range(1, kept + 1))
+    for snapshot in snapshots:
+        number = int(snapshot.listing.started_at - T0)
+        pd.testing.assert_frame_equal(snapshot.frame(), of_number(number).frame)
+
+
+def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
+    tmp_path: Path,
+) -> None:
+    """A short listing inside a long one would invent changes for good; at one instant two are."""
+    history = History(tmp_path / "history.db")
+    history.keep(listed({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
+    inside = listed({}, T0 + 60.4, T0 + 61).frame
+
+    with pytest.raises(FrameError, match="before the newest kept one ended"):
+        history.keep(inside)
+    assert "this listing was not kept as a snapshot: it began at" in history.try_keep(inside)[1]
+    history.keep(listed({}, T0 + 60.5, T0 + 60.5).frame)
+    assert repr(history.snapshots()).startswith("2 snapshots from 2026-01-05 09:01:00 UTC to")
+
+
+def test_only_complete_listings_of_all_animals_are_kept() -> None:
+    """The error says why, or what to keep."""
+    with Sandbox(animals=30) as box:
+        with pytest.raises(ArgumentError, match=r"store\.snapshot\(\)"):
+            box.store.kept.keep(box.store.list_pets(status="sold"))
+        with pytest.raises(IncompleteListingError, match="limited to the first 5"):
+            box.store.kept.keep(box.store.list_pets(first=5))
+
+        assert repr(box.store.snapshots()) == "no snapshots yet"
+        assert not box.store.kept.path.exists()
+
+
+@pytest.mark.parametrize("broken", [b"no database " * 400, None])
+def test_a_damaged_file_is_named_and_kept_aside(broken: bytes | None) -> None:
+    """A report is made all the same and says so; the next one has a history again."""
+    with Sandbox(animals=200) as box:
+        box.store.snapshot()
+        path = box.store.kept.path
+        content = bytearray(path.read_bytes())
+        content[4_096:] = bytes(len(content) - 4_096)
+        path.write_bytes(broken or bytes(content))
+        report = box.store.status_report(since="7d")
+        (aside,) = path.parent.glob("*.damaged-*")
+        box.advance(days=1)
+        again = box.store.status_report(since="1d")
+
+        assert aside.read_bytes() == (broken or bytes(content))
+
+    assert str(path) in report.notes[0]
+    assert str(aside) in report.notes[0]
+    assert len(report.animals) == 200
+    assert (again.notes, again.moved is not None and len(again.moved)) == ((), 0)
+
+
+def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
+    """What is rebuilt is compared with the digest of the listing."""
+    history = History(tmp_path / "history.db")
+    snapshot = history.keep(listed({1: ("Rex", 1, None)}, T0, T0).frame)
+    with sqlite3.connect(history.path) as database:
+        database.execute("UPDATE stays SET name = 'Max'")
+    database.close()
+
+    with pytest.raises(FrameError, match=r"listing 1 in .* was changed"):
+        snapshot.frame()
+
+
+def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
+    """A day means its begin; the first listing that is left is where all that it shows begins."""
+    rng = random.Random(3)
+    shown = [one for one in simulated(rng) if not one.may_have_hole]
+    shown += [
+        listed({1: ("Rex", 1, "sold")}, T0 + 90 * 86_400, T0 + 90 * 86_400),
+        listed({2: ("Rex", 1, "sold")}, T0 + 91 * 86_400, T0 + 91 * 86_400),
+    ]
+    history = History(tmp_path / "history.db")
+    for one in shown:
+        history.keep(one.frame)
+    now = T0 + 92 * 86_400
+
+    assert history.forget("2026-04-05", now=now) == len(shown) - 2
+    assert told(history.history(now=now)) == as_told(truth(shown[-2:]))
+    assert history.forget("1s", now=now) == 2
+    assert len(history.history(now=now)) == len(history.snapshots()) == 0
+    assert history.keep(shown[-1].frame).number == 1
 
 
 def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
@@ -52,118 +329,89 @@ def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
     assert of_nobody.dtypes.astype(str).to_dict() == full.dtypes.astype(str).to_dict()
 
 
-def test_since_leaves_out_what_had_ended_before() -> None:
-    """What is still so is always in it."""
-    with Sandbox(animals=10) as box:
-        for pet_id in (1, 2):
-            box.store.snapshot()
-            box.advance(days=10)
-            box.remove(pet_id)
-        box.store.snapshot()
-        every, recent = box.store.history(), box.store.history(since="5d")
-
-        with pytest.raises(ArgumentError, match="in the future"):
-            box.store.history(since="2999-01-01")
-
-    assert sorted(every["id"]) == list(range(1, 11))
-    assert sorted(recent["id"]) == list(range(2, 11))
-
-
-def test_history_costs_no_request() -> None:
-    """It reads files."""
-    with Sandbox(animals=10) as box:
-        box.store.snapshot()
+def test_within_max_age_a_listing_costs_no_request() -> None:
+    """Then one is made and kept; a filter is answered from the whole inventory."""
+    with Sandbox(animals=250) as box:
+        box.store.list_pets(max_age="1h")
         asked = len(box.traffic())
-        box.store.history()
-
+        box.advance(minutes=59)
+        again = box.store.list_pets(max_age="1h")
+        sold = box.store.list_pets(status="sold", max_age=timedelta(hours=1))
         assert len(box.traffic()) == asked
+        assert Listing.of(sold).rows == len(sold) == (again["status"] == "sold").sum()
+        assert (Listing.of(sold).status, Listing.of(sold).completeness) == ("sold", "complete")
+        counted = box.store.snapshots(status="sold")[0]
+        assert counted.counts == {"sold": len(sold)}
+        pd.testing.assert_frame_equal(counted.frame(), sold)
+
+        box.advance(minutes=2)
+        box.store.list_pets(max_age=3_600)
+        assert len(box.traffic()) > asked
+        assert len(box.store.snapshots()) == 2
 
 
-def test_a_damaged_file_of_the_history_is_named() -> None:
-    """The next listing begins anew; nothing is stuck."""
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC).timestamp()
+FIFTH = datetime(2026, 3, 5, tzinfo=UTC).timestamp()
+MEANINGS = {
+    FIFTH + spec.DAY_S: ["2026-03-05", "05.03.2026", "5.3.2026", " 2026-03-05 ", date(2026, 3, 5)],
+    FIFTH + 14 * 3_600: [
+        "2026-03-05T14:00",
+        "2026-03-05T14:00Z",
+        "2026-03-05T15:00+01:00",
+        datetime(2026, 3, 5, 14),
+        datetime(2026, 3, 5, 15, tzinfo=timezone(timedelta(hours=1))),
+    ],
+    NOW - 7 * 86_400: ["7d"],
+    NOW - 5_400: ["90min"],
+}
+
+
+@pytest.mark.case("P67")
+def test_a_date_an_age_or_a_time_means_one_instant() -> None:
+    """A date is ISO or day first with dots, and means its end; a time without a zone is UTC."""
+    for meant, givens in MEANINGS.items():
+        assert {instant(given, NOW) for given in givens} == {meant}  # type: ignore[attr-defined]
+
+
+@pytest.mark.case("P67")
+@pytest.mark.parametrize(
+    "given",
+    ["05/03/2026", "5 March 2026", "yesterday", "30.02.2026", "2026-02-30", "1m", 7, pd.NaT],
+)
+def test_what_could_be_read_in_two_ways_or_in_none_is_refused(given: Any) -> None:
+    """Before a request, with how a date is written."""
+    with Sandbox(animals=1) as box:
+        calls: list[Callable[..., object]] = [box.store.status_report, box.store.history]
+        for call in calls:
+            with pytest.raises(ArgumentError, match="write a date as 2026-03-05"):
+                call(since=given)
+        assert len(box.traffic()) == 0
+
+
+@pytest.mark.case("P67")
+@pytest.mark.parametrize("given", ["2026-03-10", "2026-03-10T12:00:01", "2099-01-01T00:00+02:00"])
+def test_the_future_is_refused(given: str) -> None:
+    """A date means its end: that of today is still to come."""
+    with pytest.raises(ArgumentError, match="in the future: .* it is 2026-03-10 12:00:00 UTC now"):
+        instant(given, NOW)
+
+
+@pytest.mark.case("P67")
+def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
+    """Not a look, a snapshot or a report with another filter in between."""
     with Sandbox(animals=10) as box:
         box.store.snapshot()
-        (opened,) = box.store.snapshots().folder.glob("open/*.parquet")
-        opened.write_bytes(b"PAR1")
-
-        with pytest.raises(FrameError, match="open/000001"):
-            box.store.history()
-        with pytest.warns(UserWarning, match="begins anew"):
+        first = box.store.status_report(since="last")
+        first.to_excel(tmp_path / "monday.xlsx")
+        monday = box.clock.now()
+        for _ in range(3):
+            box.advance(days=1)
+            box.store.status_report().to_html()
+            box.store.status_report(status="sold").to_markdown(tmp_path / "sold.md")
             box.store.snapshot()
+        thursday = box.store.status_report(since="last")
 
-        assert [len(snapshot.frame()) for snapshot in box.store.snapshots()[1:]] == [10]
-        assert len(box.store.history()) == 10
-
-
-@pytest.mark.parametrize(
-    ("started_at", "ended_at", "gone_by"),
-    [(-30, 60, 60), (-7_200, -7_190, 0), (30, 40, 30)],
-    ids=["overlaps", "clock set back", "follows"],
-)
-def test_a_change_between_listings_that_overlap_has_an_interval(
-    tmp_path: Path, started_at: int, ended_at: int, gone_by: int
-) -> None:
-    """
-    Two programs list at once, or the clock was set back: the interval never ends before it begins.
-    """
-    store = SnapshotStore(tmp_path)
-    for status, start, end in (("sold", -60, 0), (None, started_at, ended_at)):
-        columns = Columns()
-        columns.add([{"id": 1, "name": "Rex", "categoryId": 3, "status": status}])
-        listing = Listing("complete", "x", None, 1, "", 1, 1, 0, T0 + start, T0 + end, "sandbox")
-        store.keep(columns.to_frame(listing))
-
-    ended = store.history(now=T0 + 100)["ended_between"][0]
-
-    assert [ended.left.timestamp() - T0, ended.right.timestamp() - T0] == [0, gone_by]
-
-
-def test_a_snapshot_of_0_1_that_is_not_rebuilt_in_all_columns_keeps_its_file(
-    tmp_path: Path,
-) -> None:
-    """Its digest is of the ids alone, so the values are compared, too."""
-    shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
-    store = SnapshotStore(tmp_path)
-    assert len(of_0_1.folded_in(store.storage)) == len(store.all()) == 2
-    (opened,) = tmp_path.glob("stays/open/*.parquet")
-    stays = pd.read_parquet(opened)
-    stays.assign(name="another").to_parquet(opened, index=False)
-
-    assert of_0_1.folded_in(store.storage) == []
-
-
-def test_the_last_report_of_0_1_is_known_after_its_files_are_deleted(tmp_path: Path) -> None:
-    """It noted the name of a file, which the history holds as the source of a listing."""
-    shutil.copytree(OLD, tmp_path, dirs_exist_ok=True)
-    store = SnapshotStore(tmp_path)
-    oldest, *_ = files = of_0_1.folded_in(store.storage)
-    (tmp_path / "reported").mkdir()
-    (tmp_path / "reported" / "inventory.txt").write_text(f"{oldest.name}\n")
-    for path in files:
-        path.unlink()
-
-    frame, notes = store.since("last", status=None, now=2 * T0)
-
-    assert (Listing.as_listed(frame), notes) == (store.all()[0].listing, ())
-
-
-def test_the_only_place_may_be_one_of_version_0_1(tmp_path: Path) -> None:
-    """
-    Nobody has listed with this version yet; the folder of a listing that was begun is no history.
-    """
-    shutil.copytree(OLD, tmp_path / "snapshots" / "production-0123456789ab")
-    (tmp_path / "snapshots" / "staging-0123456789ab" / "begun").mkdir(parents=True)
-
-    assert len(SnapshotStore.only(tmp_path, None).all()) == 2
-
-
-def test_a_workbook_of_the_history_rounds_no_id(tmp_path: Path) -> None:
-    """What Excel would round is text, and times that are not there are empty."""
-    with Sandbox(plan="pro", animals=0) as sandbox:
-        sandbox.add([("Rex", 2**53 + 1, "sold")])
-        sandbox.store.snapshot()
-        export.write(sandbox.store.history(), tmp_path / "history.xlsx")
-
-    frame = pd.read_excel(tmp_path / "history.xlsx", engine="calamine", dtype=str)
-    assert frame["categoryId"].tolist() == [str(2**53 + 1)]
-    assert frame["ended_before (UTC)"].isna().all()
+    note = "no report was written to a file before: compared with the newest snapshot"
+    assert first.notes == (note,)
+    assert thursday.since is not None
+    assert (thursday.since.ended_at, thursday.notes) == (monday, ())

@@ -98,21 +98,3 @@ def test_a_journal_of_0_1_is_listed(fast: Sandbox, tmp_path: Path) -> None:
     assert (journal.id, errors, journal.reading) == (name, {}, {})
     assert (journal.states["created"], journal.states["ambiguous"]) == (2, 1)
     assert journal.changed_at > 1_767_600_000
-
-
-@pytest.mark.case("P74")
-def test_snapshots_of_0_1_are_read_and_compared_with(fast: Sandbox) -> None:
-    """Two whole listings of five animals are folded in, once; their files stay."""
-    folder = fast.store.snapshot_store.storage.folder
-    shutil.copytree(OLD / "snapshots" / "sandbox-0.1", folder)
-
-    kept_ones = fast.store.snapshots()
-    first, last = kept_ones[0].frame(), kept_ones[-1].frame()
-
-    assert [len(first), len(last), len(fast.store.snapshots(status="sold"))] == [5, 5, 2]
-    assert len(list(folder.glob("inventory/day=*/*.parquet"))) == 2
-    assert first.set_index("id")["status"][2] != "sold"
-    assert last.set_index("id")["status"][2] == "sold"
-    fast.advance(days=3)
-    report = fast.store.status_report(since="3d")
-    assert report.changes is not None

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
-from shutil import copytree
-from urllib.parse import parse_qsl, urlsplit
 
 import pandas as pd
 import pytest
-from paging_server import PagingService, pets
 
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
-from petstore_tools.history.snapshots import SnapshotStore
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.listing.links import NextPage, Response
-from petstore_tools.listing.pager import Pager
 from petstore_tools.listing.pages import RememberedServices
 from petstore_tools.models import PetRow
 
@@ -212,38 +205,6 @@ def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
     assert status_report(frame).headline == "Complete: 25 animals of the inventory of production"
     assert not Listing.of(frame.head(24)).complete
     assert not Listing.of(frame.assign(id=frame["id"] + 1)).complete
-
-
-@pytest.mark.case("P74")
-def test_snapshots_of_version_0_1_are_read(tmp_path: Path) -> None:
-    """Each is complete; with one animal replaced it is not."""
-    store = SnapshotStore(tmp_path)
-    copytree(OLD / "snapshots" / "sandbox-0.1", tmp_path, dirs_exist_ok=True)
-
-    frames = [snapshot.frame() for status in (None, "sold") for snapshot in store.all(status)]
-
-    assert [status_report(frame).listing.complete for frame in frames] == [True] * 4
-    assert not Listing.of(frames[0].assign(id=frames[0]["id"] + 1)).complete
-
-
-@pytest.mark.case("P74")
-def test_a_listing_that_version_0_1_began_is_gone_on_with() -> None:
-    """Its pages and its state are read, and the rest is."""
-    store = SnapshotStore.of(OLD / "listing" / "state", "production", URL)
-    checkpoint = store.checkpoints.of(None)
-    assert checkpoint is not None
-    frame = checkpoint.frame
-    service = PagingService(pets(25), "offset", cap=10)
-    pager = Pager(f"{URL}/pets?limit=100", limit=100)
-
-    pager.resume(checkpoint.state, frame["id"].tolist())
-    step = pager.next
-    while isinstance(step, NextPage):
-        _, headers, body = service.answer(dict(parse_qsl(urlsplit(step.url).query)))
-        step = pager.feed(Response(step.url, tuple(row["id"] for row in json.loads(body)), headers))
-
-    assert len(frame) == 19
-    assert (step.completeness, list(pager.received.ids)) == ("complete", list(range(1, 26)))
 
 
 @pytest.mark.case("P74")

@@ -15,7 +15,7 @@ from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan
 from petstore_tools.errors import ProtocolError
-from petstore_tools.history.snapshots import SnapshotStore
+from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.service.server import ThreadedServer
 
@@ -86,7 +86,7 @@ def test_a_whole_listing_since_ends_what_was_interrupted(
     """However it was made, and by whichever process: the next listing begins anew."""
     with stores(service, tmp_path, 2) as (store, second):
         if not parquet:
-            monkeypatch.setattr(SnapshotStore, "keep", lambda *_: None)
+            monkeypatch.setattr(History, "keep", lambda *_: None)
         interrupt(store, service)
         whole(second if other else store)
         service.rows.pop(0)
@@ -132,10 +132,10 @@ def test_an_interrupted_state_that_cannot_be_read_is_begun_anew(
     """A file of another version, or of none."""
     with stores(service, tmp_path, 2) as (store, second):
         interrupt(store, service)
-        kept = store.snapshot_store.checkpoints.of(None)
+        kept = store.checkpoints.of(None)
         assert kept is not None
         broken = {"next": 5} | dict.fromkeys(set(kept.state) - {"last"}, None)
-        store.snapshot_store.checkpoints.keep(replace(kept, state=broken))
+        store.checkpoints.keep(replace(kept, state=broken))
 
         assert len(second.list_pets()) == 450
     assert len(service.asked) == 5

@@ -208,7 +208,7 @@ def test_an_interrupted_pull_goes_on_where_it_stopped(
 
         service.asked = []
         if disk:
-            store.snapshot_store.checkpoints._memory.clear()
+            store.checkpoints._memory.clear()
         with pytest.warns(UserWarning, match="went on after a pause"):
             frame = store.list_pets()
 
