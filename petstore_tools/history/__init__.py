@@ -86,7 +86,7 @@ _STAYS: Final = """
 WITH holes AS (SELECT number FROM listings WHERE may_have_hole), marked AS (
     SELECT *, closed IN holes AND NOT EXISTS (
         SELECT 1 FROM stays WHERE id = stay.id AND first = stay.closed
-    ) IS 1 AS unseen, first - 1 IN holes AND NOT EXISTS (
+    ) AS unseen, first - 1 IN holes AND NOT EXISTS (
         SELECT 1 FROM stays WHERE id = stay.id AND closed = stay.first
     ) AS unseen_before FROM stays AS stay
 )

@@ -39,8 +39,6 @@ def without(folder: Path, *modules: str) -> dict[str, str]:
     [
         (("serve",), "uvicorn", "server"),
         (("demo",), "uvicorn", "server"),
-        (("report", "--since", "7d"), "pyarrow", "parquet"),
-        (("list", "--max-age", "1h"), "pyarrow", "parquet"),
     ],
 )
 def test_a_missing_part_ends_in_one_line_that_installs_it(
@@ -57,6 +55,17 @@ def test_a_missing_part_ends_in_one_line_that_installs_it(
     (line,) = done.stderr.splitlines()
     assert f"needs the extra {extra!r}: {shlex.quote(sys.executable)} -m pip install" in line
     assert f"petstore-tools[{extra}] @ file:" in line
+
+
+def test_a_parquet_file_without_pyarrow_names_it(tmp_path: Path) -> None:
+    """It is of no extra; nothing was sent."""
+    here = {"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1", "PETSTORE_API_KEY": "k"}
+
+    done = run("list", "-o", "a.parquet", cwd=tmp_path, **here, **without(tmp_path, "pyarrow"))
+
+    assert done.returncode == 2
+    assert "a Parquet file needs pyarrow: " in done.stderr
+    assert done.stderr.endswith("-m pip install pyarrow\n")
 
 
 def test_a_fixture_without_the_server_fails_with_that_line(tmp_path: Path) -> None:
@@ -112,7 +121,7 @@ def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -
     ]
     assert len(unread) == 1
     assert unread[0].startswith(
-        "ArgumentError: since '05/03/2026' cannot be read: write a date as 2026-03-05"
+        '"ArgumentError: '05/03/2026' cannot be read: write a date as 2026-03-05"
     )
     assert "KeyError" in "".join(unexpected)
     assert len("".join(unexpected).splitlines()) > 10

@@ -15,7 +15,6 @@ from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan
 from petstore_tools.errors import ProtocolError
-from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.service.server import ThreadedServer
 
@@ -62,7 +61,6 @@ def service() -> PagingService:
 
 
 @pytest.mark.case("P10")
-@pytest.mark.parametrize("parquet", [True, False])
 @pytest.mark.parametrize("other", [True, False])
 @pytest.mark.parametrize(
     "whole",
@@ -79,14 +77,10 @@ def test_a_whole_listing_since_ends_what_was_interrupted(
     service: PagingService,
     whole: Callable[[PetStore], object],
     other: bool,
-    parquet: bool,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """However it was made, and by whichever process: the next listing begins anew."""
     with stores(service, tmp_path, 2) as (store, second):
-        if not parquet:
-            monkeypatch.setattr(History, "keep", lambda *_: None)
         interrupt(store, service)
         whole(second if other else store)
         service.rows.pop(0)

@@ -1,0 +1,67 @@
+"""Listings as files: what each format keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from petstore_tools import Sandbox
+from petstore_tools.listing import export
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
+
+HOSTILE = [
+    (1, "=A1+1", 3, "sold"),
+    (2, 'Quote "and", comma', 2**53 + 1, None),
+    (3, "Zeile\nzwei", -7, "available"),
+    (2**53 + 1, "NA", 0, "pending"),
+    (5, "Zoë 007", 1, None),
+]
+
+
+def hostile() -> pd.DataFrame:
+    columns = Columns()
+    keys = ("id", "name", "categoryId", "status")
+    columns.add([dict(zip(keys, row, strict=True)) for row in HOSTILE])  # type: ignore[misc]
+    listing = Listing("complete", "told", None, 5, "", 1, 1, 0, 0.0, 0.0, "sandbox")
+    return columns.to_frame(listing)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx"])
+def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: Path) -> None:
+    """Every name, number and status arrives as it was, the dangerous ones too."""
+    path = tmp_path / f"inventory{ending}"
+    export.write(hostile(), path)
+    with Sandbox(animals=0) as box:
+        result = box.store.import_pets(path, existing="send", progress=False)
+        frame = box.store.list_pets()
+
+    assert result.complete
+    arrived = [
+        (name, category, None if status != status else status)
+        for name, category, status in frame[["name", "categoryId", "status"]].itertuples(
+            index=False
+        )
+    ]
+    assert arrived == [row[1:] for row in HOSTILE]
+
+
+def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
+    """Parquet all of it; JSON the values; CSV for Excel a mark that stops formulas."""
+    frame = hostile()
+    for ending in export.ENDINGS:
+        export.write(frame, tmp_path / f"out{ending}")
+    export.write(frame, tmp_path / "excel.csv", for_excel=True)
+
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(tmp_path / "out.parquet").drop(columns="as_of"), frame
+    )
+    rows = json.loads((tmp_path / "out.json").read_text("utf-8"))
+    assert [(r["id"], r["name"], r["categoryId"], r["status"]) for r in rows] == HOSTILE
+    marked = (tmp_path / "excel.csv").read_bytes()
+    assert marked.startswith("\ufeff".encode())
+    assert b",'=A1+1," in marked
+    assert b"\r\n" in marked
