@@ -1,10 +1,9 @@
 """
-What a long history costs: stays as the store keeps them, beside a full copy of each listing read by
-    duckdb.
+What a long history costs, beside one Parquet file a listing.
 
 Listings of the same inventory, a day apart; 0.5 % of the animals change, come or go each day.
-`--animals` and
-`--listings` make it smaller. Times are CPU seconds, which a busy machine changes little.
+`--animals` and `--listings` make it smaller. Times are CPU seconds, which a busy machine changes
+little.
 
 Run: python tests/benchmarks/history.py
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,10 +23,9 @@ from statistics import median
 import pandas as pd
 
 from petstore_tools import spec
-from petstore_tools.history.snapshots import SnapshotStore
+from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.listing.parquet import parquet_bytes
 from petstore_tools.reporting.build import report_and_keep
 from petstore_tools.tabular.atomic import replace_file
 
@@ -78,102 +75,63 @@ def cpu_s(do: Callable[[], object]) -> float:
     return time.process_time() - began
 
 
-def bytes_in(folder: Path) -> int:
-    """Return the size of all files in a folder."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
 def main() -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--animals", type=int, default=100_000)
     parser.add_argument("--listings", type=int, default=1_000)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        state, copies = Path(folder, "state"), Path(folder, "copies")
-        copies.mkdir()
-        store = SnapshotStore(state)
-        ratios: list[float] = []
-        reports: dict[int, tuple[float, float]] = {}
+        history, copy = History(Path(folder, "history.db")), Path(folder, "copy.parquet")
+        ours, theirs = list[float](), list[float]()
+        reports: dict[int, float] = {}
         for number, frame in enumerate(inventories(args.animals, args.listings), 1):
             if number in MEASURED:
-                reports[number] = reported(state, frame)
-            listing = Listing.as_listed(frame)
-            path = copies / f"{number:04}.parquet"
-            writing = cpu_s(lambda: replace_file(path, parquet_bytes(frame, listing)))  # noqa: B023
-            ratios.append(cpu_s(lambda: store.keep(frame)) / writing)  # noqa: B023
-        print(f"{args.listings:,} listings of {args.animals:,} animals | ratio of CPU seconds")
-        print(f"size, of full copies | {bytes_in(state) / bytes_in(copies):.3f}")
-        for what, part in (
-            ("all", ratios),
-            ("the first 100", ratios[:100]),
-            ("the last 100", ratios[-100:]),
-        ):
-            print(f"keeping a listing, of writing it whole: median of {what} | {median(part):.2f}")
-        first = reports[min(reports)]
-        for number, (whole, read) in reports.items():
-            of = f"the {number:,}th report, of the {min(reports)}th"
-            print(
-                f"{of} | {whole / first[0]:.2f} ({whole:.2f} s); what it reads {read / first[1]:.2f}"
-            )
-        print("| history() of all, MB above the imports | s |")
-        for name, code in (("petstore_tools", OURS), ("duckdb on full copies", PEER)):
-            done = subprocess.run(
-                [sys.executable, "-c", code, str(state), str(copies)],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            print(f"{name} | {(done.stdout.strip().splitlines() or ['not run'])[-1]}")
+                reports[number] = min(cpu_s(lambda: reported(history, frame)) for _ in range(3))  # noqa: B023
+            theirs.append(cpu_s(lambda: replace_file(copy, frame.to_parquet())))  # noqa: B023
+            ours.append(cpu_s(lambda: history.keep(frame)))  # noqa: B023
+        print(f"{args.listings:,} listings of {args.animals:,} animals | CPU seconds, ratio")
+        print(f"the file | {history.path.stat().st_size / 1e6:.1f} MB")
+        for what, part in (("all", slice(None)), ("the last 100", slice(-100, None))):
+            ratio = median(ours[part]) / median(theirs[part])
+            print(f"keeping a listing, median of {what} | {median(ours[part]):.2f} s | {ratio:.1f}")
+        for number, took in reports.items():
+            ratio = took / reports[min(reports)]
+            print(f"the {number:,}th report, of the {min(reports)}th | {took:.2f} s | {ratio:.2f}")
+        done = subprocess.run(
+            [sys.executable, __file__, "--read", str(history.path)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        print(f"history() of all, above the imports | {done.stdout.strip()}")
 
 
-def reported(state: Path, frame: pd.DataFrame) -> tuple[float, float]:
-    """
-    Make the page of the next report three times; return the least CPU seconds of all, and of
-    reading.
-    """
-    now, whole, read = Listing.as_listed(frame).ended_at + 1, [], []
-    for _ in range(3):
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copytree(state, folder, dirs_exist_ok=True)
-            store = SnapshotStore(Path(folder))
-
-            def report(store: SnapshotStore = store) -> None:
-                since = store.since("7d", status=None, now=now)
-                report_and_keep(frame, store, since, partial=False).to_html()
-
-            read.append(cpu_s(lambda store=store: compared(store, now)))
-            whole.append(cpu_s(report))
-    return min(whole), min(read)
+def reported(history: History, frame: pd.DataFrame) -> None:
+    """Make the page of a report that compares with a listing of a week before; keep nothing."""
+    listing = Listing.as_listed(frame)
+    looked_at = frame.copy()
+    looked_at.attrs["listing"] = {**frame.attrs["listing"], "started_at": 0.0}
+    since = history.since("7d", status=None, now=listing.ended_at + 1)
+    report_and_keep(looked_at, history, since, partial=False).to_html()
 
 
-def compared(store: SnapshotStore, now: float) -> None:
-    """
-    Read what a report needs: all counts, the listing of a week ago, and what ended in 30 days.
-    """
-    _ = [snapshot.counts for snapshot in store.all()]
-    store.since("7d", status=None, now=now)
-    store.history(pet_id=None, since="30d", now=now)
+def read(path: Path) -> None:
+    """Print how much memory and time the whole history takes."""
+    before, began = peak_mb(), time.perf_counter()
+    rows = len(History(path).history(now=time.time()))
+    took = time.perf_counter() - began
+    print(f"{peak_mb() - before:.0f} MB | {took:.1f} s | {rows:,} rows")
 
 
-MEASURE = """
-import re, sys, time
-import pandas, pyarrow.parquet, duckdb
-from pathlib import Path
-from petstore_tools.history.snapshots import SnapshotStore
+def peak_mb() -> float:
+    """Return the greatest memory that this process had."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
-def peak_mb():
-    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
-
-before, began = peak_mb(), time.perf_counter()
-{}
-print(f"{{peak_mb() - before:.0f}} MB | {{time.perf_counter() - began:.1f}} s")
-"""
-OURS = MEASURE.format("SnapshotStore(Path(sys.argv[1])).history(now=time.time())")
-PEER = MEASURE.format(
-    'duckdb.sql("SELECT id, status, min(as_of), max(as_of) FROM read_parquet($f) GROUP BY id, status", '
-    'params={"f": sys.argv[2] + "/*.parquet"}).df()'
-)
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--read"]:
+        read(Path(sys.argv[2]))
+    else:
+        main()

@@ -121,7 +121,7 @@ def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -
     ]
     assert len(unread) == 1
     assert unread[0].startswith(
-        '"ArgumentError: '05/03/2026' cannot be read: write a date as 2026-03-05"
+        "ArgumentError: '05/03/2026' cannot be read: write a date as 2026-03-05"
     )
     assert "KeyError" in "".join(unexpected)
     assert len("".join(unexpected).splitlines()) > 10

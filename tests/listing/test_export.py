@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.listing import export
+from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
 
@@ -34,7 +34,7 @@ def hostile() -> pd.DataFrame:
 def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: Path) -> None:
     """Every name, number and status arrives as it was, the dangerous ones too."""
     path = tmp_path / f"inventory{ending}"
-    export.write(hostile(), path)
+    frames.write(hostile(), path)
     with Sandbox(animals=0) as box:
         result = box.store.import_pets(path, existing="send", progress=False)
         frame = box.store.list_pets()
@@ -52,9 +52,9 @@ def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: 
 def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
     """Parquet all of it; JSON the values; CSV for Excel a mark that stops formulas."""
     frame = hostile()
-    for ending in export.ENDINGS:
-        export.write(frame, tmp_path / f"out{ending}")
-    export.write(frame, tmp_path / "excel.csv", for_excel=True)
+    for ending in frames.ENDINGS:
+        frames.write(frame, tmp_path / f"out{ending}")
+    frames.write(frame, tmp_path / "excel.csv", for_excel=True)
 
     pd.testing.assert_frame_equal(
         pd.read_parquet(tmp_path / "out.parquet").drop(columns="as_of"), frame

@@ -19,8 +19,7 @@ def test_days_in_a_status_count_from_the_middle_of_the_listings_around_a_change(
             box.change(2, status=status)
             box.store.snapshot()
             box.advance(days=1)
-        listed_at = [snapshot.as_of for snapshot in box.store.snapshots()]
-        table = movement.time_in_status(box.store.history(), listed_at)
+        table = movement.time_in_status(box.store.kept.stays(now=box.clock.now()))
 
     assert table.to_dict("records") == [
         {
@@ -39,9 +38,10 @@ def test_the_longest_available_are_those_first_seen_first() -> None:
         box.advance(days=3)
         box.add([("Newcomer", 1, "available")])
         box.store.snapshot()
-        now = pd.Timestamp(box.clock.now(), unit="s", tz="UTC")
-        table = movement.longest(box.store.history(), "available", now, most=200)
-        first = movement.longest(box.store.history(), "available", now, most=2)
+        now = box.clock.now()
+        stays = box.store.kept.stays(now=now)
+        table = movement.longest(stays, "available", now, most=200)
+        first = movement.longest(stays, "available", now, most=2)
 
     assert table["id"].iloc[-1] == 31
     assert table["days"].iloc[-1] == pytest.approx(0.0, abs=1e-3)

@@ -11,7 +11,7 @@ import pytest
 from commands import run
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import PetstoreError
+from petstore_tools.errors import FrameError, PetstoreError
 from petstore_tools.tabular.atomic import check_writable
 
 BLOCKED = pytest.mark.skipif(
@@ -46,59 +46,23 @@ def test_a_folder_that_is_missing_or_in_the_place_of_the_file_is_named(tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
-def test_parquet_that_is_not_installed_is_said_before_the_first_request(tmp_path: Path) -> None:
-    """`list -o FILE.parquet` (item 17)."""
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
-    with Sandbox(animals=3, clock="system") as box:
-        done = run("list", "-o", "x.parquet", box=box, cwd=tmp_path, PYTHONPATH=str(tmp_path))
-        asked = len(box.traffic())
-
-    assert (done.returncode, asked) == (2, 0)
-    assert "the extra 'parquet'" in done.stderr
-
-
 def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so(tmp_path: Path) -> None:
     """The listing was paid for (item 15); so it is with a listing that was to be kept."""
     with Sandbox(animals=12) as box:
         box.state_dir.mkdir(exist_ok=True)
-        (box.state_dir / "snapshots").write_text("in the way")
+        (box.state_dir / "history").write_text("in the way")
         report = box.store.status_report(since="last")
         with pytest.warns(UserWarning, match="not kept as a snapshot"):
             frame = box.store.list_pets(max_age="1h")
         asked = len(box.traffic())
-        with pytest.raises(OSError, match="snapshots"):
+        with pytest.raises(FrameError, match="history"):
             box.store.snapshot()
         assert len(box.traffic()) == asked
 
     report.to_html(tmp_path / "report.html")
     assert report.breakdown["count"].sum() == len(frame) == 12
-    assert (
-        "this listing was not kept as a snapshot: its folder cannot be written" in report.notes[-1]
-    )
+    assert "this listing was not kept as a snapshot: the history" in report.notes[-1]
     assert "not kept as a snapshot" in (tmp_path / "report.html").read_text("utf-8")
-
-
-def test_a_damaged_history_costs_a_comparison_not_the_report() -> None:
-    """
-    Found before a request is spent; the report is made, its listing is kept, and the next one
-    compares.
-    """
-    with Sandbox(animals=300) as box:
-        box.store.snapshot()
-        (damaged,) = box.store.snapshots().folder.glob("open/*.parquet")
-        damaged.write_bytes(damaged.read_bytes()[:100])
-        box.advance(days=1)
-        with pytest.warns(UserWarning, match="the history begins anew"):
-            report = box.store.status_report(since="last")
-        box.advance(days=1)
-        next_one = box.store.status_report(since="1d")
-
-    assert report.breakdown["count"].sum() == 300
-    assert "not compared with an earlier listing: the file of stays open/" in report.notes[
-        0
-    ].replace("stays/open", "open")
-    assert next_one.changes is not None
-    assert next_one.changes["before"].sum() == 300
 
 
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path: Path) -> None:
@@ -119,17 +83,3 @@ def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path
         (tmp_path / "r.html").mkdir()
         with pytest.raises(PetstoreError, match="is a folder, not a file"):
             report.to_html(tmp_path / "r.html")
-
-
-def test_a_damaged_index_of_the_kept_listings_costs_a_comparison_not_the_report() -> None:
-    """The note names the file."""
-    with Sandbox(animals=12) as box:
-        box.store.snapshot()
-        (box.store.snapshots().folder.parent / "index.json").write_text("{")
-        report = box.store.status_report(since="last")
-
-    assert report.breakdown["count"].sum() == 12
-    assert (
-        "not compared with an earlier listing: the index of the kept listings cannot be read"
-        in report.notes[0]
-    )
