@@ -241,7 +241,7 @@ class History:
         """Return the animals that a query finds in a listing, as `list_pets` gives them."""
         import pandas as pd
 
-        of = {"number": snapshot.number, "may_have_hole": may_have_hole(snapshot.listing)}
+        of = {"number": snapshot.number, "may_have_hole": snapshot.listing.may_have_hole}
         with self._open() as database:
             rows = database.execute(f"{query} ORDER BY id", of).fetchall()
         frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
@@ -286,7 +286,7 @@ class History:
                 kept.number,
                 started_at,
                 max(started_at, ended_at),  # the clock may be set back meanwhile
-                may_have_hole(listing),
+                listing.may_have_hole,
                 json.dumps(counts),
                 json.dumps(listing.to_dict()),
             )
@@ -438,11 +438,6 @@ class History:
         with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as database:
             database.execute("VACUUM")
         return forgotten
-
-
-def may_have_hole(listing: Listing) -> bool:
-    """Return whether a listing may lack an animal that was removed or moved while it was read."""
-    return bool(getattr(listing, "may_have_hole", False) or listing.holes_suspected)
 
 
 def moments(seconds: pd.Series) -> pd.Series:

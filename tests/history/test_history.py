@@ -46,7 +46,7 @@ def listed(
     for pet_id, (name, category, status) in animals.items():
         columns.add([{"id": pet_id, "name": name, "categoryId": category, "status": status}])
     listing = Listing(
-        "complete", "x", None, 0, "", 1, 1, 0, started_at, ended_at, "sandbox", holes_suspected=hole
+        "complete", "x", None, 0, "", 1, 1, 0, started_at, ended_at, "sandbox", may_have_hole=hole
     )
     return Shown(columns.to_frame(listing), dict(animals), started_at, ended_at, hole)
 
