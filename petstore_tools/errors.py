@@ -33,7 +33,6 @@ import copyreg
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -225,23 +224,7 @@ class JournalError(PetstoreError):
 
 
 class SheetError(PetstoreError, ValueError):
-    """
-    A spreadsheet cannot be used as it is.
-
-    Attributes:
-        proposals: Field that may be meant, by title, where that would make it usable.
-        header: The titles that do not tell the columns, none where another thing is wrong.
-    """
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        proposals: Mapping[str, str] | None = None,
-        header: Sequence[str] = (),
-    ) -> None:
-        super().__init__(message)
-        self.proposals, self.header = proposals or {}, tuple(header)
+    """A spreadsheet cannot be used as it is."""
 
 
 class FrameError(PetstoreError, ValueError):

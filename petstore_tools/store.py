@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -319,10 +320,9 @@ class PetStore:
         Raises:
             SheetError, JournalError: The file cannot be used, or the record of an earlier run.
         """
-        from petstore_tools.importing import check, recipe
+        from petstore_tools.importing.check import preview
 
-        options = recipe.complete(options, self.journals, self.settings.categories)
-        return check.preview(self.inventory, self.journals, options)
+        return preview(self.inventory, self.journals, self._named(options))
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
@@ -331,12 +331,9 @@ class PetStore:
         (§4.2, §8).
 
         The preview is printed first. Good rows are sent, bad ones never. Beside the input are
-        afterwards
-        `NAME.created.csv`, `NAME.rejected.csv` (correct it and import it) and `NAME.unknown.csv`,
-        with
+        afterwards `NAME.created.csv` and `NAME.rejected.csv` (correct it and import it), with
         `.sandbox` or `.staging` behind NAME; one that a person changed is left alone. A stop at the
-        day's
-        quota, by a block or by a failing service raises nothing: `stopped` says why.
+        day's quota, by a block or by a failing service raises nothing: `stopped` says why.
 
         Raises:
             SheetError: The file cannot be used, or rows of it match animals that already exist.
@@ -346,21 +343,20 @@ class PetStore:
             Interrupted: By Ctrl-C or the kernel; the result files are written, the result is its
                 `result`.
         """
-        from petstore_tools.importing import recipe, run
+        from petstore_tools.importing.run import run
 
-        options = recipe.complete(options, self.journals, self.settings.categories)
-        prints = (
-            self._prints_previews if options.progress is None else options.progress is not False
-        )
+        named, wanted = self._named(options), options.progress
+        prints = self._prints_previews if wanted is None else wanted is not False
         announce = show_text if prints else lambda _: None
-        with import_progress(
-            self.progress if options.progress is None else options.progress
-        ) as show:
-            result = run.run(
-                self.inventory, self.journals, options, announce=announce, progress=show
-            )
+        with import_progress(self.progress if wanted is None else wanted) as show:
+            result = run(self.inventory, self.journals, named, announce=announce, progress=show)
         assert result is not None
         return result
+
+    def _named(self, options: ImportOptions) -> ImportOptions:
+        """Return options with the categories of the settings, where they name none."""
+        categories = category_names(options.categories, self.settings.categories)
+        return replace(options, categories=categories)
 
     def examine(self) -> Iterator[Finding]:
         """

@@ -23,7 +23,7 @@ COMMANDS = {
     "doctor": "Check the settings and the service.",
     "history": "Show when each animal had which status.",
     "import": "Create the animals of a spreadsheet, each once.",
-    "imports": "List the imports, and continue them.",
+    "imports": "List the imports, and decide on unknown rows.",
     "keys": "Create, list and revoke the API keys of the service.",
     "list": "Show the inventory, or write it to a file.",
     "quota": "Show how many requests are left.",
@@ -31,7 +31,7 @@ COMMANDS = {
     "serve": "Run the Animal Store Service on this machine.",
     "template": "Write an empty workbook for an import.",
 }
-MODULES = {"doctor": "quota", "history": "report", "import": "import_"}
+MODULES = {"doctor": "quota", "history": "report", "import": "import_", "imports": "import_"}
 
 
 @contextmanager

@@ -1,34 +1,42 @@
-"""`import`: animals from a spreadsheet, each created once."""
+"""`import`: animals from a spreadsheet, each created once; `imports`: those that were made."""
 
 from __future__ import annotations
 
 import json
 import shlex
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
+from petstore_tools import settings
 from petstore_tools.cli import exits, options
-from petstore_tools.errors import Interrupted, SheetError
-from petstore_tools.importing.check import by_sheet, check_columns, preview
-from petstore_tools.importing.options import ImportOptions
+from petstore_tools.errors import Interrupted, SettingsError
+from petstore_tools.importing import journals, lookup
+from petstore_tools.importing.check import preview
+from petstore_tools.importing.journal import read_entries
+from petstore_tools.importing.journals import JournalInfo
+from petstore_tools.importing.options import ImportOptions, category_names
 from petstore_tools.importing.preview import ImportPreview
-from petstore_tools.importing.recipe import complete, write_recipe
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
 from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.formats import FORMATS
-from petstore_tools.text import local_text, pluralize, utc_text
+from petstore_tools.text import local_text, pluralize, text_table, utc_text
 
-COUNT, FILE = click.IntRange(min=1), click.Path(path_type=Path)
+FILE = click.Path(path_type=Path)
+ID = click.argument("import_id", metavar="ID")
+COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 
 
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("file", type=FILE)
 @options.pairs(
     "--columns", "TITLE=FIELD", help="Which column holds name, categoryId or status; repeat it."
 )
@@ -50,42 +58,20 @@ COUNT, FILE = click.IntRange(min=1), click.Path(path_type=Path)
     "defaults",
     help="For rows without a value, such as status=available.",
 )
-@click.option("--encoding", metavar="NAME", help="Encoding of a text file.  [default: found]")
-@click.option("--trim", is_flag=True, help="Take blanks off both ends of names.")
 @click.option(
-    "--thousands", default="", metavar="SIGN", help='The sign between digits: "." in 1.000.'
+    "--encoding", metavar="NAME", help="Encoding of a text file.  [default: UTF-8, else cp1252]"
 )
 @click.option(
-    "--recipe",
-    metavar="FILE|ID",
-    help="Read the file as a recipe says, or as this import was read.",
-)
-@click.option(
-    "--save-recipe", type=FILE, metavar="FILE", help="Write a recipe: how this file is read."
-)
-@click.option(
-    "--sheet", metavar="NAME|all", help="Which sheet, or all.  [default: the one with the columns]"
-)
-@click.option(
-    "--name", metavar="NAME", help="What standard input is called; the same name continues it."
+    "--sheet", metavar="NAME", help="Which sheet.  [default: the one that has the columns]"
 )
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
 @click.option(
-    "--allow-totals", is_flag=True, help="Also send rows whose name means a total, such as Summe."
-)
-@click.option(
     "--first",
-    type=COUNT,
+    type=click.IntRange(min=1),
     metavar="N",
     help="Send N rows and stop. Without it, the same command goes on.",
 )
-@click.option(
-    "--hidden", is_flag=True, help="Also send the rows that the spreadsheet does not show."
-)
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
-@click.option(
-    "--allow-bad", is_flag=True, help="Send the good rows although most rows have problems."
-)
 @click.option(
     "--send-edited", is_flag=True, help="Send rows edited after creation, as further animals."
 )
@@ -93,12 +79,6 @@ COUNT, FILE = click.IntRange(min=1), click.Path(path_type=Path)
     "--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one."
 )
 @options.EXISTING
-@click.option(
-    "--baseline/--no-baseline",
-    default=None,
-    help="List first which animals exist already.  [default: where that takes few requests]",
-)
-@click.option("--reserve", type=int, metavar="N", help="Keep N requests of each day for others.")
 @options.WAIT
 @options.YES
 @options.JSON
@@ -108,7 +88,7 @@ def import_(
     file: Path,
     environment: str | None,
     *,
-    save_recipe: Path | None,
+    categories: Path | None,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -118,83 +98,43 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a text or a workbook; - is standard input. A create cannot be undone. Every problem of
-    the file is shown before the first request, and you are asked before anything is sent. The same
-    command continues an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
+    FILE is a text or a workbook. A create cannot be undone. Every problem of the file is shown
+    before the first request, and you are asked before anything is sent. The same command continues
+    an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
 
     \b
     Examples:
       petstore-tools import animals.csv --dry-run
       petstore-tools import animals.csv --columns "Pet=name" --columns "Kind=categoryId"
       petstore-tools import animals.csv --categories categories.csv --status-word "verkauft=sold"
-      petstore-tools import animals.csv --default status=available --save-recipe supplier.toml
+      petstore-tools import animals.csv --default status=available
       petstore-tools import animals.csv --yes --wait --json
-      petstore-tools import animals.xlsx --sheet all
-      petstore-tools import - --name spring --yes < animals.csv
     """
-    source = sys.stdin.buffer.read() if str(file) == "-" else file
-    given = ImportOptions(source, **chosen)
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
-        wanted = complete(given, store.journals, store.settings.categories)
-        wanted = _with_columns(wanted, store.journals, yes=yes)
-        if save_recipe is not None:
-            write_recipe(save_recipe, wanted.recipe_entries)
-        imports = by_sheet(wanted) if wanted.sheet == "all" else [wanted]
+        names = category_names(categories, store.settings.categories)
+        wanted = ImportOptions(file, categories=names, **chosen)
         if not dry_run:
-            return import_each(store, imports, yes=yes, as_json=as_json)
-        previews = [preview(store.inventory, store.journals, one) for one in imports]
-    for shown in previews:
-        click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
-    if any(shown.refusal for shown in previews):
+            return _import(store, wanted, yes=yes, as_json=as_json)
+        shown = preview(store.inventory, store.journals, wanted)
+    click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
+    if shown.refusal:
         return exits.USAGE
-    return exits.PARTLY if any(shown.problems for shown in previews) else exits.DONE
+    return exits.PARTLY if shown.problems else exits.DONE
 
 
-def _with_columns(wanted: ImportOptions, journals: Path, *, yes: bool) -> ImportOptions:
-    """On a terminal, ask whether titles mean what they may mean; nothing is taken without a yes."""
-    while not yes and sys.stdin.isatty():
-        try:
-            check_columns(wanted, journals)
-        except SheetError as error:
-            if not error.proposals:
-                raise
-            click.echo(str(error), err=True)
-            meant = ", ".join(f"{title!r} as {field}" for title, field in error.proposals.items())
-            if not click.confirm(f"Read {meant}?", default=False, err=True):
-                raise
-            wanted = replace(wanted, columns={**(wanted.columns or {}), **error.proposals})
-        else:
-            break
-    return wanted
-
-
-def import_each(store: PetStore, imports: list[ImportOptions], *, yes: bool, as_json: bool) -> int:
+def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool) -> int:
     """Import after a yes, say what became of the rows, and return the exit code."""
-    several, code = len(imports) > 1, exits.DONE
-    if several:
-        previews = [preview(store.inventory, store.journals, one) for one in imports]
-        agreed = _agreed(previews, yes=yes)
-        if refusals := [shown.refusal for shown in previews if shown.refusal]:
-            raise SheetError(refusals[0])
-        if not agreed:
-            return exits.DONE
-    for one in imports:
-        try:
-            result = _import_one(store, one, yes=yes, agreed=several)
-        except Interrupted as interrupt:
-            result = cast(ImportResult, interrupt.result)
-        if result is None:
-            return exits.DONE
-        _show(result, as_json=as_json)
-        if result.stopped is not None and result.stopped.kind != "first rows":
-            return exits.of_result(result)
-        code = max(code, exits.of_result(result))
-    return code
+    try:
+        result = _run(store, wanted, yes=yes)
+    except Interrupted as interrupt:
+        result = cast(ImportResult, interrupt.result)
+    if result is None:
+        return exits.DONE
+    _show(result, as_json=as_json)
+    return exits.of_result(result)
 
 
-def _import_one(
-    store: PetStore, wanted: ImportOptions, *, yes: bool, agreed: bool
-) -> ImportResult | None:
+def _run(store: PetStore, wanted: ImportOptions, *, yes: bool) -> ImportResult | None:
     """Import, and on a terminal ask whether a file is new that has the name of an earlier one."""
     is_new = False
 
@@ -206,27 +146,25 @@ def _import_one(
                 "Import it as a new file, without the rows that match animals that already exist?"
             )
             return False
-        return agreed or _agreed([shown], yes=yes)
+        return _is_agreed(shown, yes=yes)
 
     with import_progress(store.progress) as progress:
         result = run(store.inventory, store.journals, wanted, announce=announce, progress=progress)
     if is_new:
-        return _import_one(store, replace(wanted, existing="skip"), yes=yes, agreed=agreed)
+        return _run(store, replace(wanted, existing="skip"), yes=yes)
     return result
 
 
-def _agreed(previews: list[ImportPreview], *, yes: bool) -> bool:
-    """Show the previews and ask once; what is refused is refused by the import itself."""
-    for shown in previews:
-        click.echo(str(shown), err=True)
-        ends_at = shown.forecast.ends_at
-        if shown.to_send and ends_at is not None and (here := local_text(ends_at)):
-            click.echo(f"  that is about {here} in your time zone", err=True)
-    to_send = sum(shown.to_send for shown in previews)
-    if not to_send or any(shown.refusal for shown in previews):
+def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
+    """Show the preview and ask; what is refused is refused by the import itself."""
+    click.echo(str(shown), err=True)
+    ends_at = shown.forecast.ends_at
+    if shown.to_send and ends_at is not None and (here := local_text(ends_at)):
+        click.echo(f"  that is about {here} in your time zone", err=True)
+    if not shown.to_send or shown.refusal:
         return True
-    where = f"{previews[0].environment} ({previews[0].host})"
-    return options.confirmed(f"Create {pluralize(to_send, 'animal')} in {where}?", yes=yes)
+    where = f"{shown.environment} ({shown.host})"
+    return options.confirmed(f"Create {pluralize(shown.to_send, 'animal')} in {where}?", yes=yes)
 
 
 def _show(result: ImportResult, *, as_json: bool) -> None:
@@ -236,20 +174,170 @@ def _show(result: ImportResult, *, as_json: bool) -> None:
     if result.unknown:
         click.echo(
             f"{pluralize(result.unknown, 'row')} may have been created or not. No run sends "
-            "them again until "
-            f"that is clear. See them: petstore-tools imports show {result.journal}",
+            "them again until that is clear. See them: petstore-tools imports show "
+            f"{result.journal}",
             err=True,
         )
     if result.held:
         click.echo(
             f"{pluralize(result.held, 'row')} look like edits of animals that were created "
-            "before, and the "
-            "service cannot change an animal. --send-edited creates them as further animals.",
+            "before, and the service cannot change an animal. --send-edited creates them as "
+            "further animals.",
             err=True,
         )
     if result.stopped is not None and result.stopped.kind != "first rows":
         at = result.stopped.resumes_at
         when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
-        typed = sys.argv[1:]  # what standard input held can be read again from the journal alone
-        again = ["imports", "resume", result.journal] if "-" in typed else typed
-        click.echo(f"Continue with: petstore-tools {shlex.join(again)}{when}", err=True)
+        command = shlex.join(["petstore-tools", *sys.argv[1:]])
+        click.echo(f"Continue with: {command}{when}", err=True)
+
+
+@click.group("imports", invoke_without_command=True)
+@options.ENVIRONMENT
+@click.pass_context
+def imports_(context: click.Context, environment: str | None) -> None:
+    """
+    List the imports, and decide on their unknown rows.
+
+    The list shows the file of each import and what became of its rows. ID is the name of an import
+    in that list, or the first letters of it.
+
+    \b
+    Examples:
+      petstore-tools imports
+      petstore-tools imports show 3f9c
+      petstore-tools imports reconcile 3f9c
+      petstore-tools imports reconcile 3f9c --row 14 --created 1017
+    """
+    if context.invoked_subcommand is None:
+        found, unreadable = journals.list_journals(_folder())
+        shown = [journal for journal in found if environment in (None, journal.target.environment)]
+        click.echo(_table(shown) if shown else "No imports yet.")
+        for error in unreadable.values():
+            click.echo(str(error), err=True)
+
+
+def _folder() -> Path:
+    return settings.state_folder() / "imports"
+
+
+def _table(found: list[JournalInfo]) -> str:
+    rows = []
+    for journal in found:
+        target, counts = journal.target, journal.states + Counter(unknown=journal.states["sending"])
+        name = target.path.name + (f" ({target.sheet})" if target.sheet else "")
+        numbers = [counts[state] for state in COUNTS]
+        rows.append((journal.id, name, target.environment, *numbers, utc_text(journal.changed_at)))
+    return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
+
+
+@contextmanager
+def _opened(import_id: str) -> Iterator[tuple[PetStore, JournalInfo]]:
+    """Open an import, and a store at the service to which it went."""
+    journal = journals.find(_folder(), import_id)
+    target = journal.target
+    with PetStore(environment=target.environment) as store:
+        if store.client.base_url != target.base_url:
+            raise SettingsError(
+                f"import {journal.id} went to {target.environment} at {target.base_url}, but "
+                "the settings "
+                f"name {store.client.base_url}"
+            )
+        yield store, journal
+
+
+@imports_.command("show")
+@ID
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help=f"Show all of these rows, not only the first {options.SHOWN_ROWS}.",
+)
+def show(import_id: str, *, every: bool) -> int:
+    """Show the rows of import ID that were not created, and why."""
+    journal = journals.find(_folder(), import_id)
+    click.echo(_table([journal]))
+    rows = [
+        (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
+        for e in read_entries(_folder(), journal.target, journal_id=journal.id)
+        if e.state != "created"
+    ]
+    shown = rows if every else rows[: options.SHOWN_ROWS]
+    if shown:
+        titles = ("row", "name", "categoryId", "status", "outcome", "may be id", "why")
+        click.echo("\n" + text_table(titles, shown))
+    if len(rows) > len(shown):
+        click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
+    if journal.bad_rows:
+        file = journal.target.path.name
+        click.echo(
+            f"{pluralize(journal.bad_rows, 'row')} of {file} had problems: see its rejects file",
+            err=True,
+        )
+    if any(journal.states[state] for state in ("unknown", "sending", "ambiguous")):
+        click.echo(
+            f"\nTo find out about them: petstore-tools imports reconcile {journal.id}", err=True
+        )
+    return exits.DONE
+
+
+@imports_.command("reconcile")
+@ID
+@click.option(
+    "--row", type=int, metavar="N", help="Decide on row N yourself (N as in the spreadsheet)."
+)
+@click.option(
+    "--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id."
+)
+@click.option(
+    "--absent", is_flag=True, help="The row was not created: the next run sends it again."
+)
+def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bool) -> int:
+    """
+    Find out what became of the unknown rows of import ID.
+
+    The inventory is listed once more and compared. With --row you decide on one row yourself.
+    """
+    if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
+        raise click.UsageError(
+            "to decide on a row, give --row and one of --created PET_ID and --absent"
+        )
+    with _opened(import_id) as (store, journal):
+        if row is not None:
+            lookup.decide(store.client, _folder(), journal, row, pet_id)
+            click.echo(
+                f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}"
+            )
+            return exits.DONE
+        found = lookup.reconcile_import(store.inventory, _folder(), journal)
+    outcomes = Counter("ambiguous" if outcome.candidates else outcome.state for outcome in found)
+    click.echo(
+        ", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.items())
+        or "There is no unknown row."
+    )
+    return exits.PARTLY if outcomes["ambiguous"] else exits.DONE
+
+
+@imports_.command("forget")
+@ID
+@options.YES
+def forget(import_id: str, *, yes: bool) -> int:
+    """
+    Delete the journal of import ID: its file counts as new.
+
+    The next run of the file creates every row again, except those that match animals that already
+    exist.
+    """
+    name, found = journals.find_any(_folder(), import_id)
+    what = "a journal that cannot be read"
+    if isinstance(found, JournalInfo):
+        rows = pluralize(sum(found.states.values()), "row")
+        what = (
+            f"what became of {rows} of {found.target.path.name}, "
+            f"{found.states['created']:,} of them created"
+        )
+    if options.confirmed(f"Forget {what}?", yes=yes, otherwise="Nothing was forgotten"):
+        journals.forget(_folder(), name)
+        click.echo(f"import {name} is forgotten")
+    return exits.DONE

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from dataclasses import field as member
 from typing import Any, Final
 
 from petstore_tools.importing.rows import RowProblem
-from petstore_tools.importing.values import SEVERAL
-from petstore_tools.tabular.cells import label_of
+from petstore_tools.tabular.cells import first_of, label_of
 from petstore_tools.text import option, pluralize
 
 LINES: Final = 15
-_RANGES, _VALUES, _LENGTH = (
-    5,
-    2,
-    40,
-)  # ranges of rows, values, and characters of a value that a line shows
-_SUGGESTION: Final = "did you mean "
+_ROWS: Final = 5  # that a line shows, and of their values:
+_VALUES: Final = 2
+_LENGTH: Final = 40  # characters of a value
 
 
 @dataclass(slots=True)
@@ -43,23 +39,14 @@ class Fix:
     values: dict[str, int] = member(default_factory=dict)
 
     def __str__(self) -> str:
-        count = f"{pluralize(len(self.rows), 'row')} ({self.numbers()})"
+        place = f"{pluralize(len(self.rows), 'row')} ({self.numbers()})"
         if not self.column:
-            return (
-                f"{count}: {self.rule if len(self.rows) == 1 else _plural(self.rule)} → {self.help}"
-            )
-        cells = f"{count}: column {self.column}{self.cells(_VALUES)}"
-        if self.help.startswith(_SUGGESTION):
-            return f"{cells} → {self.help.removeprefix(_SUGGESTION)}"
-        several = sum(bool(value.strip()) for value in self.values) > 1
-        return f"{cells} {_plural(self.rule) if several else self.rule} → {self.help}"
+            return f"{place}: {self.rule} → {self.help}"
+        return f"{place}: column {self.column}{self.cells(_VALUES)} {self.rule} → {self.help}"
 
     def numbers(self) -> str:
-        """Return the first rows, runs of neighbours in one."""
-        if len(self.rows) == 1:
-            return str(label_of(self.rows[0]))
-        ranges = list(_ranges(self.rows))
-        return ", ".join(ranges[:_RANGES]) + (", …" if len(ranges) > _RANGES else "")
+        """Return the first rows as people find them."""
+        return first_of([label_of(row) for row in self.rows], _ROWS)
 
     def cells(self, most: int) -> str:
         """
@@ -121,20 +108,3 @@ def lines(fixes: Sequence[Fix], most: int = LINES) -> list[str]:
         *map(str, fixes[: most - 1]),
         f"{rows}: {len(rest):,} more problems → {each} shows each row",
     ]
-
-
-def _ranges(rows: Sequence[int]) -> Iterator[str]:
-    """Yield runs of neighbouring rows: `14`, and `29` to `57` in one."""
-    start = 0
-    for at in range(1, len(rows) + 1):
-        if at == len(rows) or rows[at] != rows[at - 1] + 1:
-            yield str(rows[start]) if start == at - 1 else f"{rows[start]}\u2013{rows[at - 1]}"
-            start = at
-
-
-def _plural(rule: str) -> str:
-    verb, _, rest = rule.partition(" ")
-    return (
-        SEVERAL.get(rule)
-        or f"{ {'is': 'are', 'has': 'have', 'holds': 'hold'}.get(verb, verb) } {rest}"
-    )

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing.journal_file import READ_STATE, reading
@@ -28,8 +28,7 @@ class OtherImports:
     What other imports to the same place have done.
 
     Attributes:
-        existing: Rows that they created, or may have, by their values; those of siblings apart.
-        of_siblings: Likewise, of other sheets of the workbook that are imported with this one.
+        existing: Rows that they created, or may have, by their values.
         unknown: Values of those that they may have created.
         owned: Ids that they created, and the journal of each.
         defaults: Statuses that the service gave to rows that had none.
@@ -37,7 +36,6 @@ class OtherImports:
     """
 
     existing: Counter[PetValues] = field(default_factory=Counter)
-    of_siblings: Counter[PetValues] = field(default_factory=Counter)
     unknown: set[PetValues] = field(default_factory=set)
     owned: dict[int, str] = field(default_factory=dict)
     defaults: set[str | None] = field(default_factory=set)
@@ -54,9 +52,7 @@ class OtherImports:
         )
 
 
-def other_imports(
-    folder: Path, target: Target, *, but: str, siblings: Collection[str] = ()
-) -> OtherImports:
+def other_imports(folder: Path, target: Target, *, but: str) -> OtherImports:
     """
     Read the journals of other imports to the same place.
 
@@ -64,7 +60,6 @@ def other_imports(
         folder: Where journals live.
         target: What the import is for.
         but: Name of the journal that is no other.
-        siblings: Those of other sheets of the workbook that are imported with it.
     """
     others = OtherImports()
 
@@ -78,7 +73,7 @@ def other_imports(
         others.defaults.update(json.loads(facts.get("defaults", "[]")))
         for name, category_id, status, pet_id in rows:
             values = PetValues(name, category_id, status)
-            (others.of_siblings if journal_id in siblings else others.existing)[values] += 1
+            others.existing[values] += 1
             if pet_id is None:
                 others.unknown.add(values)
             else:
@@ -180,7 +175,6 @@ class JournalInfo:
         states: Rows by state; `ambiguous` are unknown ones that only a person can decide. Rows with
             problems count as rejected.
         bad_rows: Rows with problems that its file had.
-        reading: How its source is read, by option.
     """
 
     id: str
@@ -188,7 +182,6 @@ class JournalInfo:
     changed_at: float
     states: Counter[str]
     bad_rows: int
-    reading: Mapping[str, Any]
 
 
 def list_journals(folder: Path) -> tuple[list[JournalInfo], dict[str, JournalError]]:
@@ -214,19 +207,7 @@ def _info(journal_id: str, db: sqlite3.Connection, facts: Mapping[str, str]) -> 
     target = Target(
         facts["environment"], facts["base_url"], Path(facts["path"]), facts.get("sheet", "")
     )
-    return JournalInfo(
-        journal_id, target, at, states, bad_rows, json.loads(facts.get("reading", "{}"))
-    )
-
-
-def with_header(folder: Path, header: Sequence[str]) -> list[JournalInfo]:
-    """Return the journals whose sources had these titles, the last changed first."""
-    text = json.dumps(header)
-    found, _ = _read_each(
-        folder,
-        lambda name, db, facts: _info(name, db, facts) if facts.get("header") == text else None,
-    )
-    return sorted(filter(None, found.values()), key=lambda journal: -journal.changed_at)
+    return JournalInfo(journal_id, target, at, states, bad_rows)
 
 
 def find(folder: Path, import_id: str) -> JournalInfo:

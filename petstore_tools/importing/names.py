@@ -18,7 +18,6 @@ _JOINERS: Final = (
     "\u200c\u200d"  # they belong between the parts of an emoji, and into Persian words
 )
 _KINDS: Final = {
-    "with blanks around": re.compile(r"\A\s|\s\Z"),
     "with a line break": re.compile(f"[{_BREAKS}]"),
     "with a tab or a special blank": re.compile(rf"[^\S {_BREAKS}]"),
     "with invisible characters": re.compile(
@@ -33,7 +32,7 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     for row in rows:
         name = row.content.name
-        if not name.isprintable() or name != name.strip():
+        if not name.isprintable():
             for kind, pattern in _KINDS.items():
                 if pattern.search(name):
                     found[kind].append(f"row {row.number} {name[:40]!r}")

@@ -54,13 +54,12 @@ class Opened:
         target: What its import is for.
         good: Rows that can be sent, in the sheet's order.
         bad: Rows that cannot.
-        hidden: Rows that the spreadsheet does not show, and that are not asked for.
+        hidden: Rows that the spreadsheet does not show; they are not sent.
         blank: Empty rows, skipped.
         matches: Each distinct cell that is read differently from what was typed, the most frequent
             first.
         journal: Name of its journal.
         another_file: Another file had this name: this file is treated as a new import.
-        siblings: Journals of the other sheets of the workbook that are imported with it.
     """
 
     options: ImportOptions
@@ -73,7 +72,6 @@ class Opened:
     matches: tuple[Match, ...]
     journal: str
     another_file: bool
-    siblings: frozenset[str]
 
     @property
     def file(self) -> str:
@@ -172,13 +170,6 @@ class ImportPreview(Opened):
                 f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. "
                 "Nothing was created. "
                 f"First: {self.problems[0]}"
-            )
-        if bad > len(self.good) and not (options.allow_bad or self.table.rejects_of):
-            return (
-                f"{bad:,} of {rows:,} rows in {name} have problems, so the columns may be "
-                "matched wrongly "
-                f"({self.columns}). Nothing was created. {self.groups[0]}. Correct the file or the "
-                f"columns; or send the other rows with {option('allow_bad=True')}"
             )
         if options.existing != "ask":
             return ""

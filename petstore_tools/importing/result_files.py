@@ -1,10 +1,9 @@
-"""The files beside the input: what was created, rejected and unknown, whole or not at all."""
+"""The files beside the input: what was created and what was rejected, whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import os
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -19,7 +18,6 @@ from petstore_tools.importing.sheet import (
     JOURNAL_COLUMN,
     PROBLEM_COLUMN,
     ROW_COLUMN,
-    UNKNOWN_COLUMN,
 )
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.cells import column_letter
@@ -30,8 +28,6 @@ _REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$", re.IGNORECASE)
 _NO_FILE_NAME: Final = re.compile(
     r'[\\/:*?"<>|\x00-\x1f]'
 )  # characters that Windows has in no file name
-_DEVICES: Final = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)(?=\.|$)", re.IGNORECASE)  # of Windows
-_LONGEST_STEM: Final = 230  # bytes: most file systems allow 255 for a name
 
 
 def check_folder(path: Path) -> Path:
@@ -60,26 +56,21 @@ def _stem(preview: ImportPreview) -> str:
     path, table = preview.options.path, preview.table
     stem = path.stem if path.suffix.casefold() in FORMATS else path.name  # a frame's may have dots
     if not preview.options.is_file:
-        stem = _DEVICES.sub(r"\1_", _NO_FILE_NAME.sub("_", stem))
+        stem = _NO_FILE_NAME.sub("_", stem)
     if table.rejects_of:
         stem = _REJECTED.sub("", stem)  # it names the sheet
     elif len(table.source.names) > 1:
         stem += "." + _NO_FILE_NAME.sub("_", table.source.name)
     mark = "" if preview.environment == "production" else f".{preview.environment}"
-    stem = stem.removesuffix(mark)
-    while len(os.fsencode(stem)) > _LONGEST_STEM - len(mark):
-        stem = stem[:-1]
-    return stem + mark
+    return stem.removesuffix(mark) + mark
 
 
 def write(preview: ImportPreview, journal: Journal) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """
-    Write what was created, rejected and unknown beside the input, whole or not at all.
+    Write what was created and rejected beside the input, whole or not at all.
 
     A file of an earlier run is replaced, or removed where it holds nothing any more. One that a
-    person
-    changed is left alone, as is the input: the new one gets a number. Where the source is read back
-    from the journal, the rejects file is left as it is.
+    person changed is left alone, as is the input: the new one gets a number.
 
     Args:
         preview: The file as it was checked.
@@ -144,34 +135,19 @@ def _contents(
     """Return header and rows of each result file."""
     titles, entries = preview.table.titles, journal.entries()
     created = [(e, [str(e.pet_id)]) for e in entries if e.state == "created"]
-    unknown = [(e, [str(e.number), _doubt(e)]) for e in entries if e.state == "unknown"]
     header, rows = _aligned(created, titles)
-    unknown_header, unknown_rows = _aligned(unknown, titles)
-    contents: dict[str, tuple[Sequence[str], list[list[str]]]] = {
-        "created": ([*header, "id" if "id" not in header else "petstore_id"], rows)
+    rejects = _rejects(preview, journal.entries(wanted=2), journal.id, len(titles))
+    return {
+        "created": ([*header, "id" if "id" not in header else "petstore_id"], rows),
+        "rejected": ([*titles, ROW_COLUMN, JOURNAL_COLUMN, PROBLEM_COLUMN], rejects),
     }
-    if preview.options.from_journal is None:
-        rejects = _rejects(preview, journal.entries(wanted=2), journal.id, len(titles))
-        contents["rejected"] = ([*titles, ROW_COLUMN, JOURNAL_COLUMN, PROBLEM_COLUMN], rejects)
-    contents["unknown"] = ([*unknown_header, ROW_COLUMN, UNKNOWN_COLUMN], unknown_rows)
-    return contents
 
 
 def _aligned(
     rows: Sequence[tuple[Entry, list[str]]], titles: tuple[str, ...]
 ) -> tuple[list[str], list[list[str]]]:
     """Return a header, and the cells of rows under the titles they were read with."""
-    cells = [
-        # version 0.1 noted no titles
-        dict(
-            zip(
-                _numbered(e.titles or titles + ("",) * (len(e.cells) - len(titles))),
-                e.cells,
-                strict=False,
-            )
-        )
-        for e, _ in rows
-    ]
+    cells = [dict(zip(_numbered(e.titles), e.cells, strict=False)) for e, _ in rows]
     columns = dict.fromkeys(itertools.chain(_numbered(titles), *cells))
     aligned = [
         [found.get(column, "") for column in columns] + more
@@ -184,12 +160,6 @@ def _aligned(
 def _numbered(titles: tuple[str, ...]) -> list[tuple[str, int]]:
     """Tell columns of the same title apart."""
     return [(title, titles[:at].count(title)) for at, title in enumerate(titles)]
-
-
-def _doubt(entry: Entry) -> str:
-    return _fit(
-        f"{entry.detail}; it may be id {entry.may_be}" if entry.candidates else entry.detail
-    )
 
 
 def _fit(reason: str) -> str:

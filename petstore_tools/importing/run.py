@@ -4,7 +4,6 @@ One run of an import: check, list the baseline, add the rows, send, reconcile, w
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -62,7 +61,7 @@ def run(
     opened = open_source(client, folder, options)
     now = client.clock.now()
     with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
-        others = other_imports(folder, opened.target, but=journal.id, siblings=opened.siblings)
+        others = other_imports(folder, opened.target, but=journal.id)
         preview = check(inventory, opened, journal.entries(), others)
         if announce(preview) is False:
             return None
@@ -114,7 +113,7 @@ class _Run:
         Options of calls that leave some requests of each day, as many as the plan in force says.
         """
         plan, _ = self._client.gate.read()
-        return replace(self._calls, reserve_per_day=reserve_per_day(plan, self._options.reserve))
+        return replace(self._calls, reserve_per_day=reserve_per_day(plan, None))
 
     def compare(self, opened: Opened, others: OtherImports) -> None:
         """
@@ -124,21 +123,18 @@ class _Run:
         Raises:
             SheetError: Rows of the file exist already, and nothing was said of such rows.
         """
-        most, asked = self._preview.forecast.baseline, self._options.baseline
-        if not self._preview.to_send or asked is False or not self._journal.is_new:
+        most = self._preview.forecast.baseline
+        if not self._preview.to_send or not self._journal.is_new:
             return
         animals = None
         try:  # some requests are left to reconcile, too
             if most:
-                animals = lookup.list_inventory(
-                    self._inventory, self._reserving, max_requests=None if asked else most
-                )
+                animals = lookup.list_inventory(self._inventory, self._reserving, max_requests=most)
         except STOPS as error:
             self._stopped = Stopped.of(error)
         self._not_compared = animals is None and self._stopped is None
         if animals is not None:
-            ours = {pet_id for pet_id, name in others.owned.items() if name in opened.siblings}
-            existing = Counter(content for pet_id, content in animals if pet_id not in ours)
+            existing = Counter(content for _, content in animals)
             self._preview = check(
                 self._inventory, opened, self._journal.entries(), others, existing
             )
@@ -151,15 +147,8 @@ class _Run:
     def add_rows(self) -> None:
         """Add the rows of the file to the journal, with how it is read and what was left out."""
         table, options, about = self._preview.table, self._options, {}
-        if not table.rejects_of and options.from_journal is None:
-            facts = {
-                "reading": options.reading,
-                "header": table.titles,
-                "bad_rows": self._preview.bad_rows,
-            }
-            about = {name: json.dumps(value) for name, value in facts.items()} | {
-                "sheet": table.source.name
-            }
+        if not table.rejects_of:
+            about = {"bad_rows": str(self._preview.bad_rows), "sheet": table.source.name}
         self._journal.add_rows(
             self._preview.merged,
             now=self._client.clock.now(),
@@ -251,8 +240,7 @@ class _Run:
             for e in self._journal.entries(wanted=2)
         )
         files, not_written = result_files.write(preview, self._journal)
-        kept = self._options.from_journal
-        bad_rows = preview.bad_rows if kept is None else kept.bad_rows
+        bad_rows = preview.bad_rows
         counts = Counter(rejected=bad_rows, held=len(preview.held), skipped=preview.dropped)
         counts.update(entry.state for entry in entries)
         return ImportResult(

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.rows import BadRow, Row, count_matches, read_rows
@@ -29,7 +30,6 @@ SAMPLES: Final = 3  # names shown where the encoding was guessed
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
 JOURNAL_COLUMN: Final = "petstore_journal"
-UNKNOWN_COLUMN: Final = "petstore_unknown"
 _PLAIN: Final = ValueRules()
 
 
@@ -120,59 +120,37 @@ def read_table(
     Raises:
         SheetError: Not there, of another format, empty, not text, or without the required columns.
     """
-    name, sheets = _open(source, sheet, encoding)
+    if isinstance(source, Path):
+        name, sheets = source.name, open_sheets(source, sheet, encoding)
+    else:
+        name, sheets = "the DataFrame", [FrameSource(frame=source)]
     found = [_understand(sheet, columns, rules) for sheet in sheets]
     tables = [table for table in found if isinstance(table, Table)]
-    errors = [error for error in found if isinstance(error, SheetError)]
     if not tables:
-        best = next((error for error in errors if error.proposals), errors[0])
-        raise SheetError(f"{name}: {best}", proposals=best.proposals, header=best.header) from best
+        refused = [refusal for refusal in found if isinstance(refusal, _Refusal)]
+        raise SheetError(f"{name}: {max(refused, key=attrgetter('fields')).why}")
     if len(tables) > 1:
-        which = option('sheet="…"', "--sheet …, or --sheet all for one after the other")
+        which = option('sheet="…"')
         listed = ", ".join(repr(table.source.name) for table in tables)
         raise SheetError(f"{name}: sheets {listed} all have the columns: name one ({which})")
     return tables[0]
 
 
-def _open(
-    source: Path | pd.DataFrame, sheet: str | None = None, encoding: str | None = None
-) -> tuple[str, Sequence[Sheet]]:
-    """Return what a source is called, and its sheets."""
-    if isinstance(source, Path):
-        return source.name, open_sheets(source, sheet, encoding)
-    return "the DataFrame", [FrameSource(frame=source)]
+class _Refusal(NamedTuple):
+    """Why a row is no header: how many fields it may name, how many cells it has, and the rest."""
 
-
-def read_tables(
-    source: Path | pd.DataFrame,
-    columns: Mapping[str, str] | None = None,
-    rules: ValueRules = _PLAIN,
-) -> list[Table]:
-    """
-    Return the visible sheets of a workbook that have the columns, and rows below them.
-
-    Raises:
-        SheetError: It cannot be read, or no sheet is like that.
-    """
-    name, sheets = _open(source)
-    if not sheets[0].name:
-        raise SheetError(f"{name} is not a workbook: it has no sheets")
-    found = [_understand(source, columns, rules) for source in sheets]
-    tables = [table for table in found if isinstance(table, Table) and any(table.rows())]
-    if not tables:
-        proposed = [error for error in found if isinstance(error, SheetError) and error.proposals]
-        none = SheetError(f"{name} has no visible sheet with the columns and rows below them")
-        raise proposed[0] if proposed else none
-    return tables
+    fields: int
+    cells: int
+    why: str
 
 
 def _understand(
     source: Sheet, given: Mapping[str, str] | None, rules: ValueRules
-) -> Table | SheetError:
+) -> Table | _Refusal:
     """
     Take the first row that names all required fields; else say of the likeliest one what it lacks.
     """
-    best, error = (-1, -1), SheetError("there is no header row")
+    best = _Refusal(-1, -1, "there is no header row")
     for number, cells in islice(source.records(), HEADER_WITHIN):
         filled = [at for at, cell in enumerate(cells) if cell.strip()]
         if not filled:
@@ -184,20 +162,15 @@ def _understand(
             if not titles.missing:
                 return _table(source, number, titles, rules)
             fields = len(titles.columns) + len(titles.proposals)
-            refused = SheetError(titles.refusal(), proposals=titles.proposals, header=cells)
+            refused = _Refusal(fields, len(filled), titles.refusal())
         except SheetError as wrong:
-            fields, refused = 1, wrong
-        if (fields, len(filled)) > best:
-            best, error = (fields, len(filled)), refused
-    return error
+            refused = _Refusal(1, len(filled), str(wrong))
+        if refused[:2] > best[:2]:
+            best = refused
+    return best
 
 
 def _table(source: Sheet, header_row: int, columns: Titles, rules: ValueRules) -> Table:
-    if UNKNOWN_COLUMN in columns.header:
-        raise SheetError(
-            "it lists unknown rows, so it is not imported; run `petstore-tools imports` to "
-            "reconcile them"
-        )
     ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(columns.header)
     journal = _first_journal(source, header_row, columns) if ours else ""
     notes = (
@@ -226,8 +199,8 @@ def _first_journal(source: Sheet, header_row: int, columns: Titles) -> str:
 
 def _guessed_names(source: Sheet, header_row: int, columns: Titles) -> list[str]:
     """Show names with guessed letters: a wrong guess garbles them for good."""
-    names = _column(source, header_row, columns.columns["name"]) if source.guessed else ()
-    found = dict.fromkeys(name for name in names if not name.isascii() and name in source.guessed)
+    names = _column(source, header_row, columns.columns["name"]) if source.is_guessed else ()
+    found = dict.fromkeys(name for name in names if not name.isascii())
     shown = ", ".join(map(repr, islice(found, SAMPLES)))
     how = "if a letter is wrong, save the file as CSV UTF-8, or name its encoding: "
     how += option('encoding="…"', "--encoding NAME")

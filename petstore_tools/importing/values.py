@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.whole_numbers import SEPARATORS, Problem, whole_number
+from petstore_tools.importing.whole_numbers import Problem, whole_number
 from petstore_tools.tabular.cells import NonTextCell
 from petstore_tools.text import option, pluralize, suggest
 
@@ -29,20 +29,6 @@ _TOTALS: Final = {word + end for word in (*_TOTAL_WORDS, "grand total") for end 
 _ERRORS: Final = frozenset(
     "#n/a #nv #ref! #bezug! #name? #value! #wert! #div/0! #num! #zahl! #null!".split()
 )
-
-A_NAME: Final = "is a name, not an id"
-SEVERAL: Final = {  # a rule in the plural, for several cells, where more changes than its verb
-    A_NAME: "are names, not ids",
-    "is not a status": "are not statuses",
-    "is not a whole number": "are not whole numbers",
-    "is not a known category": "are not known categories",
-    "is the name of several categories": "are names of several categories",
-    "is the id of one category and the name of another": (
-        "are ids of one category and names of another"
-    ),
-    "has its digits in groups": "have their digits in groups",
-    "is a word for a total": "are words for a total",
-}
 
 
 class Decided(NamedTuple):
@@ -90,9 +76,6 @@ class ValueRules:
             name.
         statuses: Status by word, in any case, beside the document's own words; "" is no status.
         defaults: By field, for empty cells and missing columns; never for `name`.
-        thousands: The sign between groups of three digits; "" where such cells are a problem.
-        trim: Take blanks off both ends of names.
-        allow_totals: An animal may be called by a word for a total.
         delimiter: The sign between cells; where it is not a comma, `7,0` is 7.
         in_frame: Cells are values of a DataFrame, which nobody types.
 
@@ -103,18 +86,10 @@ class ValueRules:
     categories: Mapping[int, str] | None = None
     statuses: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str | int] = field(default_factory=dict)
-    thousands: str = ""
-    trim: bool = False
-    allow_totals: bool = False
     delimiter: str = ""
     in_frame: bool = False
 
     def __post_init__(self) -> None:
-        if self.thousands and (len(self.thousands) != 1 or self.thousands not in SEPARATORS):
-            raise ArgumentError(
-                "thousands must be a point, a comma, an apostrophe or a blank, not "
-                f"{self.thousands!r}"
-            )
         for field_ in self.defaults:
             if field_ not in ("categoryId", "status"):
                 why = "name takes none" if field_ == "name" else f"there is no field {field_!r}"
@@ -145,8 +120,6 @@ class Matcher:
 
     Attributes:
         rules: How cells are read.
-        values: By field, `categoryId` and `status`: the value of each distinct cell that has one.
-        odd_names: Names in small letters and without blanks around that may be no names.
 
     Raises:
         ArgumentError: A default is no value of its field.
@@ -154,9 +127,7 @@ class Matcher:
 
     def __init__(self, rules: ValueRules) -> None:
         self.rules = rules
-        self.values: dict[str, dict[str, Any]] = {"categoryId": {}, "status": {}}
         self._decided: dict[tuple[str, str], Decided] = {}
-        self.odd_names = _ERRORS | _TOTALS | {""}
         self._words = rules.words()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
         self._titles: dict[str, str] = {}  # names as their table has them
@@ -184,8 +155,6 @@ class Matcher:
         if found is None:
             found = self._category(cell) if of == "categoryId" else self._status(cell)
             self._decided[of, cell] = found
-            if not found.problem:
-                self.values[of][cell] = found.value
         return found
 
     def _name(self, cell: str, *, is_number: bool) -> Decided:
@@ -194,12 +163,11 @@ class Matcher:
             return _problem("is empty", "give a name")
         if "\0" in cell:
             return _problem("holds a NUL character", "retype it")
-        if not self.rules.allow_totals and bare.lower() in _TOTALS:
-            help_ = f"delete the row; or, for an animal of that name: {option('allow_totals=True')}"
-            return _problem("is a word for a total", help_)
+        if bare.lower() in _TOTALS:
+            return _problem("is a word for a total", "delete the row")
         if is_number:
             return Decided(str(cell), "corrected number")
-        return Decided(bare, "trimmed") if self.rules.trim and bare != cell else Decided(cell)
+        return Decided(bare, "as typed" if bare == cell else "trimmed")
 
     def _category(self, cell: str) -> Decided:
         text, categories = cell.strip(), self.rules.categories
@@ -207,7 +175,7 @@ class Matcher:
             help_ = option('defaults={"categoryId": ID}', "--default categoryId=ID")
             empty = _problem("is empty", f"give the id of the category, or {help_}")
             return self._defaults.get("categoryId", empty)
-        number = whole_number(text, self.rules.thousands, self.rules.delimiter)
+        number = whole_number(text, self.rules.delimiter)
         ids = self._ids.get(fold(text), set())
         if isinstance(number, int) and (categories is None or number in categories):
             if ids - {number}:
@@ -228,7 +196,7 @@ class Matcher:
             )
         if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
             file = option('categories="FILE"', "--categories FILE")
-            return _problem(A_NAME, f"name the category file: {file}")
+            return _problem("is a name, not an id", f"name the category file: {file}")
         return _problem("is not a whole number", "correct the cell, or choose another column")
 
     def _status(self, cell: str) -> Decided:

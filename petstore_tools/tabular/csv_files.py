@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import MalformedLine, Record, Sheet, first_of
+from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
 from petstore_tools.text import option
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
@@ -109,55 +109,34 @@ def _stability(text: str, delimiter: str) -> tuple[float, int]:
 
 
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
-    """
-    Decode a file; where no encoding is given, lines that are not UTF-8 are read as Windows-1252.
-    """
+    """Decode a file: by its mark, as told, or as UTF-8; what is none of these is Windows-1252."""
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
-    encoding, told = mark or given or _unmarked(content), given and not mark
-    name = option('encoding="…"', "--encoding NAME")
+    encoding = mark or given or "utf-8"
     try:
         text = content.decode(encoding)
     except LookupError as error:
         raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
     except ValueError as error:
-        if told:
-            raise SheetError(f"{path.name} is not text in {given}") from error
-    else:
-        wide = encoding.startswith("utf-16") and not told
-        # result files are marked where it was told, so that they are read alike without the option
-        kept = "utf-8-sig" if told else "utf-16" if wide else encoding
-        return CsvSource(text=text, encoding=kept, notes=("read as UTF-16",) if wide else ())
-    lines: list[str] = []
-    guessed: dict[int, str] = {}
-    for number, line in enumerate(
-        content.removeprefix(codecs.BOM_UTF8).splitlines(keepends=True), 1
-    ):
-        try:
-            lines.append(line.decode())
-        except UnicodeDecodeError:
-            guessed[number] = line.decode("cp1252", errors="replace")
-            lines.append(guessed[number])
-    if any("\ufffd" in line for line in guessed.values()):
+        if mark or given:
+            raise SheetError(f"{path.name} is not text in {encoding}") from error
+        return _guessed(content, path)
+    if mark == "utf-16":
+        return CsvSource(text=text, encoding=mark, notes=("read as UTF-16",))
+    # result files are marked where it was told, so that they are read alike without the option
+    return CsvSource(text=text, encoding="utf-8-sig" if mark or given else encoding)
+
+
+def _guessed(content: bytes, path: Path) -> CsvSource:
+    try:
+        text = content.decode("cp1252")
+    except UnicodeDecodeError as error:
+        name = option('encoding="…"', "--encoding NAME")
         raise SheetError(
-            f"{path.name} is not text in UTF-8, UTF-16 or Windows-1252; "
+            f"{path.name} is not text in UTF-8 or Windows-1252; "
             f"save it as CSV (UTF-8), or name its encoding: {name}"
-        )
-    mixed = any(not line.isascii() for number, line in enumerate(lines, 1) if number not in guessed)
-    where = f"encodings are mixed: UTF-8, but cp1252 in line {first_of(list(guessed))}"
-    return CsvSource(
-        text="".join(lines),
-        encoding="utf-8" if mixed else "cp1252",
-        notes=(where if mixed else "read as cp1252: it is not UTF-8",),
-        guessed="".join(guessed.values()),
-    )
-
-
-def _unmarked(content: bytes) -> str:
-    """Tell UTF-16 without a mark, in which about every other byte is 0, from UTF-8."""
-    first, second = (content[at:_SAMPLE:2].count(0) for at in (0, 1))
-    if 4 * max(first, second) < len(content[:_SAMPLE]):
-        return "utf-8"
-    return "utf-16-be" if first > second else "utf-16-le"
+        ) from error
+    notes = ("read as cp1252: it is not UTF-8",)
+    return CsvSource(text=text, encoding="cp1252", notes=notes, is_guessed=True)
 
 
 def records(text: str, delimiter: str) -> Iterator[Record]:

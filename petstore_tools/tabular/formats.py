@@ -66,12 +66,3 @@ def open_sheets(
         ) from error
     except OSError as error:
         raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error
-
-
-def ending_of(content: bytes, path: Path) -> str:
-    """
-    Return the ending to add to a name, so that what it names can be read: "" where it has one.
-    """
-    if path.suffix.casefold() in FORMATS:
-        return ""
-    return ".xlsx" if content.startswith(_WORKBOOKS) else ".csv"

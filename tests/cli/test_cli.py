@@ -84,8 +84,7 @@ def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -
     assert run("import", "bad.csv", "--dry-run").returncode == 1
     assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
     assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
-    assert run("import", "good.csv", "--yes", "--reserve", "2", PETSTORE_PLAN="5/2").returncode == 2
-    assert run("import", "good.csv", "--yes", "--reserve", "0", PETSTORE_PLAN="5/2").returncode == 4
+    assert run("import", "good.csv", "--yes", PETSTORE_PLAN="5/2").returncode == 4
     assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
     with FaultProxy(
         box.base_url, lambda method, n: reply(302, Location="https://x.example/")
@@ -113,12 +112,12 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
     """And the earliest time."""
     (tmp_path / "good.csv").write_text(samples.animals_csv(5, seed=5), encoding="utf-8")
 
-    done = run("import", "good.csv", "--yes", "--reserve", "0", PETSTORE_PLAN="100/2")
+    done = run("import", "good.csv", "--yes", PETSTORE_PLAN="100/2")
 
     assert done.returncode == 4
     last = done.stderr.splitlines()[-1]
     assert last.startswith(
-        "Continue with: petstore-tools import good.csv --yes --reserve 0   # from 20"
+        "Continue with: petstore-tools import good.csv --yes   # from 20"
     )
 
 
@@ -262,7 +261,7 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
     lose = lambda method, n: "drop after" if (method, n) == ("POST", 2) else "pass"  # noqa: E731
     with FaultProxy(box.base_url, lose) as proxy:
         here = {"PETSTORE_BASE_URL": proxy.base_url, "PETSTORE_RECONCILE_AFTER_S": "0.2"}
-        done = run("import", "a.csv", "--yes", "--no-baseline", "--json", **here)
+        done = run("import", "a.csv", "--yes", "--json", **here)
         assert (done.returncode, json.loads(done.stdout)["unknown"]) == (1, 1)
         name = json.loads(done.stdout)["journal"]
 
@@ -285,7 +284,7 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
         told = run("imports", "reconcile", name, "--row", row, "--created", str(pet_id), **here)
         assert (told.returncode, told.stdout) == (0, f"row {row} is id {pet_id}\n")
 
-        again = run("imports", "resume", name, "--yes", **here)
+        again = run("import", "a.csv", "--yes", **here)
         assert (again.returncode, proxy.counts["POST"]) == (0, 5)
         assert "0 created now, 5 before" in again.stdout
 
@@ -311,14 +310,3 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
         2,
         True,
     )
-
-
-def test_an_import_that_went_elsewhere_is_not_resumed_here(run: Run, tmp_path: Path) -> None:
-    """The settings name another place: it says which."""
-    (tmp_path / "a.csv").write_text(samples.animals_csv(2, seed=5), encoding="utf-8")
-    name = json.loads(run("import", "a.csv", "--yes", "--json").stdout)["journal"]
-
-    done = run("imports", "resume", name, "--yes", PETSTORE_BASE_URL="http://127.0.0.1:9/v1")
-
-    assert (done.returncode, "went to production at" in done.stderr) == (2, True)
-    assert run("imports", "show", "zzz").returncode == 2

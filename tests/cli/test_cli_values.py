@@ -12,7 +12,6 @@ from click.testing import CliRunner, Result
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
-from petstore_tools.errors import SheetError
 
 Command = Callable[..., Result]
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
@@ -86,33 +85,6 @@ def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, command: C
     assert animals(box) == []
 
 
-def test_on_a_terminal_other_titles_are_asked(
-    box: Sandbox, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A yes takes them, and a no sends nothing."""
-    monkeypatch.setattr(
-        "click.testing._NamedTextIOWrapper.isatty", lambda self: True, raising=False
-    )
-    options = OPTIONS[6:]
-
-    no = command("import", "tiere.csv", *options, input="n\n")
-    yes = command("import", "tiere.csv", *options, input="y\ny\n")
-
-    assert (type(no.exception), yes.exit_code) == (SheetError, 0), yes.output
-    assert "Read 'Tier' as name, 'Art' as categoryId, 'Zustand' as status?" in yes.output
-    assert animals(box) == ANIMALS
-
-
-def test_a_recipe_reads_the_file_again_without_options(box: Sandbox, command: Command) -> None:
-    """It holds how the file is read, and no consent."""
-    saved = command("import", "tiere.csv", *OPTIONS, "--dry-run", "--save-recipe", "supplier.toml")
-    done = command("import", "tiere.csv", "--recipe", "supplier.toml", "--yes")
-
-    assert (saved.exit_code, done.exit_code) == (0, 0), saved.output + done.output
-    assert 'categories = "kategorien.csv"' in Path("supplier.toml").read_text(encoding="utf-8")
-    assert animals(box) == ANIMALS
-
-
 def test_a_dry_run_prints_each_problem_as_json(command: Command) -> None:
     """With what fixes them, and the forecast."""
     shown = command("import", "tiere.csv", *OPTIONS[:6], "--dry-run", "--json")
@@ -121,19 +93,3 @@ def test_a_dry_run_prints_each_problem_as_json(command: Command) -> None:
     assert (found["bad_rows"], found["to_send"], len(found["problems"])) == (3, 0, 5)
     assert found["fixes"][0]["help"] == "name the category file: --categories FILE"
     assert found["forecast"]["requests"] == 0
-
-
-def test_an_import_resumes_as_it_was_read_although_the_category_file_changed(
-    box: Sandbox, command: Command
-) -> None:
-    """The categories stand in the journal; the same cells under other options are never new."""
-    command("import", "tiere.csv", *OPTIONS, "--first", "1", "--yes")
-    Path("kategorien.csv").write_text("id,name\n8,Hunde\n9,Katzen\n", encoding="utf-8")
-    (kept,) = [path.stem for path in (box.state_dir / "imports").glob("*.db")]
-
-    resumed = command("imports", "resume", kept, "--yes")
-    other = command("import", "tiere.csv", *OPTIONS, "--yes")
-
-    assert resumed.exit_code == 0, resumed.output
-    assert "3 held" in other.output
-    assert animals(box) == ANIMALS

@@ -53,7 +53,7 @@ HELP = """
 LIBRARY = """if True:
     from petstore_tools import PetStore
     store = PetStore(progress=True)
-    store.import_pets("pets.csv", allow_bad=True)
+    store.import_pets("pets.csv")
     store.list_pets()
 """
 

@@ -174,7 +174,7 @@ def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -
         Sandbox(plan="60/1000", animals=250, faults=faults) as box,
     ):
         keys = [box.api_key]
-        box.store.import_pets(file, baseline=False)
+        box.store.import_pets(file)
         for status, code in ((401, "unauthorized"), (429, "key_banned")):
             body = f'{{"code": "{code} {box.api_key}", "message": "{box.api_key}", "status": {status}}}'
             for fate in ("drop before", reply(status, body.encode())):

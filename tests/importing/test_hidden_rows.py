@@ -112,9 +112,9 @@ def test_error_cells_and_formulas_are_called_what_they_are(fast: Sandbox, tmp_pa
         sheet.write_formula(3, 2, '=LOWER("SOLD")', None, "")
     _without_saved_values(path)
 
-    first = fast.store.import_pets(path, allow_bad=True)
+    first = fast.store.import_pets(path)
     rejects = tmp_path / "pets.sandbox.rejected.xlsx"
-    again = fast.store.import_pets(rejects, allow_bad=True)
+    again = fast.store.import_pets(rejects)
 
     said = [str(problem) for problem in first.problems]
     assert "column B (categoryId): '#N/A' is the error #N/A" in said[0]
@@ -122,7 +122,7 @@ def test_error_cells_and_formulas_are_called_what_they_are(fast: Sandbox, tmp_pa
     assert (first.created, first.rejected, again.created_now, again.rejected) == (1, 2, 0, 2)
     assert any(
         "formulas, whose saved values are read: column B (2 cells), column C" in note
-        for note in fast.store.preview_import(path, allow_bad=True).notes
+        for note in fast.store.preview_import(path).notes
     )
 
 

@@ -5,46 +5,21 @@ between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 from inventories import existing_names
 from proxy import FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.cli import cli
-from petstore_tools.errors import JournalError, SheetError
+from petstore_tools.errors import JournalError
 from petstore_tools.importing import lookup
 from petstore_tools.importing.journals import list_journals
 from petstore_tools.plans import Plan
 
 DOGS = [(f"Dog {n}", 3) for n in range(10)]
 AMPLE = Plan(100_000, 1_000_000)
-
-
-@pytest.fixture
-def sheets(fast: Sandbox, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
-    """Write a workbook and import all its sheets with the command line."""
-
-    def init(self: PetStore, **_: object) -> None:
-        self._open(fast.store.settings, False, clock=fast.clock)
-
-    monkeypatch.setattr(PetStore, "__init__", init)
-    monkeypatch.setenv("PETSTORE_STATE_DIR", str(fast.state_dir))
-    monkeypatch.chdir(tmp_path)
-
-    def run(*more: str, **rows: list[tuple[str, int]]) -> Result:
-        with pd.ExcelWriter(tmp_path / "pets.xlsx", engine="xlsxwriter") as book:
-            for sheet, animals in rows.items():
-                frame = pd.DataFrame(animals, columns=["name", "categoryId"])
-                frame.to_excel(book, sheet_name=sheet, index=False)
-        return CliRunner().invoke(cli, ["import", "pets.xlsx", "--sheet", "all", "--yes", *more])
-
-    return run
 
 
 def csv(path: Path, *rows: str) -> Path:
@@ -77,71 +52,11 @@ def test_what_was_skipped_stays_skipped(fast: Sandbox, tmp_path: Path) -> None:
     assert (sent.created, sent.skipped, existing_names(fast)["Rex"]) == (2, 0, 2)
 
 
-@pytest.mark.case("P62")
-def test_a_row_that_its_own_sheet_created_is_not_dropped_for_another_sheet(
-    fast: Sandbox, sheets: Callable[..., Result]
-) -> None:
-    """
-    The second sheet created Mia before the first one listed her: of both rows hers is the
-    duplicate.
-    """
-    mia = ("Mia", 4)
-    sheets("--drop-duplicates", Dogs=DOGS, Cats=[mia])
-
-    again = sheets("--drop-duplicates", Dogs=[*DOGS, mia], Cats=[mia])
-
-    assert again.exit_code == 0, again.output
-    assert "pets.xlsx (Cats) → sandbox: 1 row: 0 created now, 1 before" in again.output
-    assert existing_names(fast)["Mia"] == 1
-
-
-@pytest.mark.case("P62")
-def test_a_created_row_that_moves_to_another_sheet_is_asked_about(
-    fast: Sandbox, sheets: Callable[..., Result]
-) -> None:
-    """It is no duplicate, since its first sheet holds it no more."""
-    sheets(New=[("Rex", 3), ("Mia", 4)], Done=[("Tom", 8)])
-
-    moved = sheets(New=[("Rex", 3)], Done=[("Tom", 8), ("Mia", 4)])
-
-    assert isinstance(moved.exception, SheetError)
-    assert existing_names(fast).total() == 3
-
-
-@pytest.mark.case("P62")
-def test_sheets_that_are_renamed_reordered_or_swapped_double_nothing(
-    fast: Sandbox, sheets: Callable[..., Result]
-) -> None:
-    """A new sheet before a renamed one takes neither its journal nor its rows."""
-    cats = [("Dog 0", 3), ("Dog 1", 3), ("Luna", 7)]
-    sheets(Dogs=DOGS)
-
-    renamed = sheets(
-        Cats=cats, Hunde=DOGS
-    )  # two rows of the new sheet are duplicates of the old one's
-    swapped = sheets("--existing", "skip", Cats=DOGS, Hunde=cats)
-
-    assert (renamed.exit_code, swapped.exit_code) == (0, 0), renamed.output + swapped.output
-    assert existing_names(fast).total() == 13
-
-
-@pytest.mark.case("P62")
-def test_duplicates_that_were_dropped_stay_dropped_in_another_order(
-    fast: Sandbox, sheets: Callable[..., Result]
-) -> None:
-    """The sheet that created the animal comes second now."""
-    one, two = [("Rex", 3), ("Mia", 4)], [("Luna", 7), ("Mia", 4)]
-    sheets("--drop-duplicates", Dogs=one, Cats=two)
-    again = sheets("--drop-duplicates", Cats=two, Dogs=one)
-
-    assert (again.exit_code, existing_names(fast)["Mia"]) == (0, 1), again.output
-
-
 @pytest.mark.case("P41")
 def test_a_fixed_row_is_no_other_row_that_waits(fast: Sandbox, tmp_path: Path) -> None:
     """Fixed in the rejects file it equals one that was not sent yet: both are created."""
     path = csv(tmp_path / "pets.csv", "Rex,1", "Tom,1", "Mia,4", "Mia,x")
-    until_the_quota(fast, 2).import_pets(path, reserve=1, baseline=False)
+    until_the_quota(fast, 2).import_pets(path)
     rejects = tmp_path / "pets.sandbox.rejected.csv"
     rejects.write_text(rejects.read_text().replace("Mia,x", "Mia,4"))
 
@@ -176,7 +91,7 @@ def test_a_row_that_was_never_sent_comes_back_as_an_edit(fast: Sandbox, tmp_path
     """
     rows = ("Ace,1", "Bea,1", "Cid,1")
     path = csv(tmp_path / "pets.csv", *rows, "Rex,1")
-    until_the_quota(fast, 3).import_pets(path, reserve=1, baseline=False)
+    until_the_quota(fast, 3).import_pets(path)
     fast.store.import_pets(csv(path, *rows, "Rex,2"))
 
     back = fast.store.import_pets(csv(path, *rows, "Rex,1"))
@@ -234,26 +149,6 @@ def test_one_id_is_the_answer_to_one_row(fast: Sandbox, tmp_path: Path) -> None:
     assert (result.created, result.ambiguous) == (1, 1)
 
 
-@pytest.mark.case("P64")
-def test_a_resumed_frame_keeps_its_rejects_and_all_its_rows(
-    fast: Sandbox, tmp_path: Path, sheets: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """
-    Stopped at the quota, its rejects fed meanwhile: the rest goes, and the rejects file is as it
-    was.
-    """
-    frame = pd.DataFrame({"name": [f"Pet {n}" for n in range(8)], "categoryId": [*range(7), "x"]})
-    begun = until_the_quota(fast, 3).import_pets(frame, name="spring", reserve=1, baseline=False)
-    rejects = tmp_path / "spring.sandbox.rejected.csv"
-    before = rejects.read_text()
-
-    resumed = CliRunner().invoke(cli, ["imports", "resume", begun.journal, "--yes"])
-
-    assert rejects.read_text() == before
-    assert "8 rows: 4 created now, 3 before, 1 rejected" in resumed.output
-    assert existing_names(fast).total() == 7
-
-
 @pytest.mark.case("P34")
 def test_a_decision_needs_one_row_of_that_number(fast: Sandbox, tmp_path: Path) -> None:
     """Two unknown rows bear it, one of them in the file: that one is meant."""
@@ -293,17 +188,3 @@ def test_skipped_rows_are_good_ones(fast: Sandbox, tmp_path: Path) -> None:
     result = fast.store.import_pets(path, existing="skip")
 
     assert (result.created, result.rejected, result.skipped) == (0, 2, 2)
-
-
-def test_a_file_without_sheets_has_not_all(
-    fast: Sandbox, sheets: Callable[..., Result], tmp_path: Path
-) -> None:
-    """One sentence for a CSV file, and for one that is not there."""
-    csv(tmp_path / "pets.csv", "Rex,1")
-    for file, why in (
-        ("pets.csv", "is not a workbook"),
-        ("gone.xlsx", "there is no file gone.xlsx"),
-    ):
-        told = CliRunner().invoke(cli, ["import", file, "--sheet", "all", "--yes"])
-        assert isinstance(told.exception, SheetError)
-        assert why in str(told.exception)

@@ -10,7 +10,6 @@ from inventories import ROWS, existing, expected, through
 from proxy import Fate, FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.errors import SheetError
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.send import Progress
 
@@ -62,35 +61,6 @@ def test_the_only_row_of_a_file_is_sent_again_but_not_for_ever(
     )
     assert (result.stopped is None) == bool(created)
     assert sum(existing(fast).values()) == created
-
-
-@pytest.mark.case("P31")
-@pytest.mark.parametrize("fate", LOST, ids=LOST_IDS)
-def test_without_a_baseline_what_exists_is_for_a_person_to_decide(
-    fast: Sandbox, file: Path, fate: Fate
-) -> None:
-    """It may have existed already: ambiguous, named, never sent again; what does not exist goes."""
-    with FaultProxy(
-        fast.base_url, lambda method, n: fate if (method, n) == ("POST", 10) else "pass"
-    ) as proxy:
-        store = through(fast, proxy)
-        result = store.import_pets(file, baseline=False)
-        again = store.import_pets(file, baseline=False)
-
-    committed = fate == "drop after"
-    assert (result.created, result.ambiguous) == (ROWS - committed, int(committed))
-    assert (again.created_now, again.requests) == (0, 0)
-    assert existing(fast) == expected()
-    if committed:
-        unknown = next(path for path in result.files if "unknown" in path.name)
-        (lost,) = result.frame.query("outcome == 'unknown'").to_dict("records")
-        assert f"it may be id {lost['candidates']}" in unknown.read_text()
-        listed = fast.store.list_pets().set_index(
-            "id"
-        )  # which id it has depends on the connections' order
-        assert listed.loc[int(lost["candidates"]), "name"] == lost["name"]
-        with pytest.raises(SheetError, match="lists unknown rows"):
-            store.import_pets(unknown)
 
 
 @pytest.mark.case("P33")

@@ -105,16 +105,15 @@ def test_a_service_that_answers_500_to_all_costs_a_handful_of_rows(
 
 
 @pytest.mark.case("P39a")
-@pytest.mark.parametrize("baseline", [True, False])
 @pytest.mark.parametrize("status", [404, 405])
 def test_a_service_without_the_operation_stops_after_the_first_request(
-    fast: Sandbox, file: Path, status: int, baseline: bool
+    fast: Sandbox, file: Path, status: int
 ) -> None:
     """The request is wrong, not the row: nothing is unknown."""
     with FaultProxy(fast.base_url, lambda method, n: reply(status)) as proxy:
         store = through(fast, proxy)
         with pytest.raises(ApiError):
-            store.import_pets(file, baseline=baseline)
+            store.import_pets(file)
         assert sum(proxy.counts.values()) == 1
 
     preview = store.preview_import(file)

@@ -24,23 +24,6 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
         assert f"\n    {name}: " in inspect.getdoc(method)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("mapping", "columns"),
-        ("drop_twins", "drop_duplicates"),
-        ("known", "existing"),
-        ("leave", "reserve"),
-    ],
-)
-def test_an_option_of_0_1_is_refused_with_its_new_name(
-    sandbox: Sandbox, old: str, new: str
-) -> None:
-    """Whoever upgrades reads what to type."""
-    call: Any = sandbox.store.import_pets
-
-    with pytest.raises(ArgumentError, match=f"{old}= is called {new}= since version 0.2"):
-        call("animals.csv", **{old: None})
 
 
 def test_a_slip_in_existing_does_not_send_what_exists() -> None:

@@ -27,7 +27,7 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
             "utf-8-sig"
         )
     )
-    first = fast.store.import_pets(path, allow_bad=True)
+    first = fast.store.import_pets(path)
     rejects = tmp_path / "pets.sandbox.rejected.csv"
     content = rejects.read_bytes()
     assert content.startswith(b"\xef\xbb\xbfname;categoryId;status;note;petstore_row")
@@ -35,7 +35,7 @@ def test_the_rejects_file_imports_only_what_was_fixed(fast: Sandbox, tmp_path: P
     assert (first.created, first.rejected) == (1, 2)
 
     rejects.write_bytes(content.replace(b";cats;", b";5;", 1))
-    second = fast.store.import_pets(rejects, allow_bad=True)
+    second = fast.store.import_pets(rejects)
     assert (second.created, second.created_now, second.rejected) == (1, 1, 1)
 
     path.write_bytes(path.read_bytes().replace(b";cats;", b";5;").replace(b";gone;", b";sold;"))
@@ -90,7 +90,7 @@ def test_an_untouched_rejects_file_sends_nothing(
     first = fast.store.import_pets(path)
     rejects = tmp_path / f"pets.sandbox.rejected.{ending}"
     (line,) = [row for _, row in open_sheets(rejects)[0].records()][1:]
-    again = fast.store.import_pets(rejects, allow_bad=True)
+    again = fast.store.import_pets(rejects)
 
     assert (first.created, first.rejected) == (1, 1)
     assert "row 3, column B (categoryId): 'cats' is a name, not an id" in line[-1]
@@ -126,7 +126,7 @@ def test_a_date_in_a_name_is_no_name_in_the_rejects_file_either(
     fast.store.import_pets("pets.xlsx")
     fast.store.import_pets(frame, name="pets2", existing="send")
     again = [
-        fast.store.import_pets(f"{name}", allow_bad=True)
+        fast.store.import_pets(f"{name}")
         for name in ("pets.sandbox.rejected.xlsx", "pets2.sandbox.rejected.csv")
     ]
 
@@ -142,7 +142,7 @@ def test_a_rounded_number_in_the_last_column_is_none_the_better_for_the_rejects_
     frame.to_excel(tmp_path / "pets.xlsx", index=False, engine="xlsxwriter")
 
     first = fast.store.import_pets(tmp_path / "pets.xlsx")
-    again = fast.store.import_pets(tmp_path / "pets.sandbox.rejected.xlsx", allow_bad=True)
+    again = fast.store.import_pets(tmp_path / "pets.sandbox.rejected.xlsx")
 
     assert (first.created, first.rejected) == (1, 1)
     assert (again.created_now, again.rejected) == (0, 1)

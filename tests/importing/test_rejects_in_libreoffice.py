@@ -31,13 +31,13 @@ def test_an_untouched_rejects_workbook_saved_there_shows_everything_and_sends_no
         ):
             sheet.write_row(row, 0, cells)
         sheet.write_string(2, 0, "=Mia")
-    first = fast.store.import_pets(path, categories=categories, allow_bad=True)
+    first = fast.store.import_pets(path, categories=categories)
     rejects = next(file for file in first.files if "rejected" in file.name)
 
     saved = libreoffice(rejects, "xlsx")
     kept = {cell: note for cell, note in notes(rejects).items() if cell != "A1"}
     shutil.copy(saved, rejects)
-    second = fast.store.import_pets(rejects, categories=categories, allow_bad=True)
+    second = fast.store.import_pets(rejects, categories=categories)
 
     assert (first.created, first.rejected) == (1, 3)
     assert {cell: note for cell, note in notes(saved).items() if cell != "A1"} == kept

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -49,30 +48,6 @@ def test_cells_keep_the_titles_under_which_they_were_read(box: Sandbox, tmp_path
         "Rex,,3,a,b,1",
         "Mia,7,4,e,,2",
         "Max,8,5,f,,3",
-    ]
-
-
-@pytest.mark.case("P70")
-def test_rows_of_version_0_1_without_titles_keep_the_id_in_its_column(
-    box: Sandbox, tmp_path: Path
-) -> None:
-    """Its journals hold cells alone: they stand from the left, and the id under `id`."""
-    path = tmp_path / "pets.csv"
-    path.write_text("name,categoryId\nRex,3\nMia,4\n")
-    box.store.import_pets(path)
-    (journal,) = (box.store.journals).glob("*.db")
-    with sqlite3.connect(journal) as db:
-        db.execute("UPDATE row SET cells = json_array(name, category_id || '')")
-    db.close()
-    path.write_text("name,categoryId,note\nMia,4,new\n")
-
-    result = box.store.import_pets(path)
-
-    assert [
-        (row["name"], row["categoryId"], row["note"], row["id"]) for row in rows_of(result.files[0])
-    ] == [
-        ("Rex", "3", "", "1"),
-        ("Mia", "4", "new", "2"),
     ]
 
 

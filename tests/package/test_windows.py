@@ -195,7 +195,7 @@ def test_no_result_file_replaces_the_input_under_another_spelling(
     content = (tmp_path / "pets.sandbox.rejected.csv").read_text()
     again = (tmp_path / "pets.sandbox.rejected.csv").rename(tmp_path / "pets.sandbox.REJECTED.csv")
 
-    result = box.store.import_pets(again, allow_bad=True, progress=False)
+    result = box.store.import_pets(again, progress=False)
 
     assert again.read_text() == content
     assert again.name in os.listdir(tmp_path)
