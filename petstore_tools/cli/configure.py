@@ -17,7 +17,7 @@ from petstore_tools.cli import exits
 from petstore_tools.cli.quota import show
 from petstore_tools.errors import PetstoreError, SettingsError, UnauthorizedError
 from petstore_tools.http.transport import KeyAuth
-from petstore_tools.importing.categories import read_categories
+from petstore_tools.importing.options import read_categories
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import check_writable, replace_file
 

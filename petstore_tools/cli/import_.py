@@ -27,7 +27,7 @@ from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
 from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
-from petstore_tools.tabular.formats import FORMATS
+from petstore_tools.tabular.workbooks import FORMATS
 from petstore_tools.text import local_text, pluralize, text_table, utc_text
 
 FILE = click.Path(path_type=Path)

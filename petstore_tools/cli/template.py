@@ -9,7 +9,7 @@ import click
 from petstore_tools import settings
 from petstore_tools.cli import exits
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.categories import read_categories
+from petstore_tools.importing.options import read_categories
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.template import template_bytes
 

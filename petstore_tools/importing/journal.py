@@ -26,8 +26,8 @@ from petstore_tools.importing.journal_file import (
 )
 from petstore_tools.importing.matching import Merge
 from petstore_tools.importing.row_states import LOST_REASON, TRANSITIONS, Entry, Outcome
-from petstore_tools.importing.rows import Row
 from petstore_tools.importing.run_lock import Target, run_lock
+from petstore_tools.importing.values import Row
 
 _NOTHING: Final[Mapping[str, str]] = {}
 

@@ -14,8 +14,8 @@ from typing import Final
 from petstore_tools import sqlite
 from petstore_tools.errors import JournalError
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import Target, place_of
+from petstore_tools.importing.values import PetValues
 
 _TABLES: Final = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 
 from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing.journal_file import READ_STATE, reading
-from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import Target, place_of, run_lock, was_made
+from petstore_tools.importing.values import PetValues
 
 BUSY_S: Final = 2.0  # how long a journal may be locked before it counts as one that cannot be read
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.journals import JournalInfo, other_imports
 from petstore_tools.importing.reconcile import LOST_ELSEWHERE, find_outcomes
 from petstore_tools.importing.row_states import Entry, Outcome
-from petstore_tools.importing.rows import PetValues
 from petstore_tools.importing.run_lock import place_lock
+from petstore_tools.importing.values import PetValues
 from petstore_tools.listing.links import ListQuery
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.text import pluralize

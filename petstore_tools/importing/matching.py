@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from petstore_tools.importing.row_states import Entry, State
-from petstore_tools.importing.rows import PetValues, Row
+from petstore_tools.importing.values import PetValues, Row
 
 MOST_SHARED: Final = (
     0.1  # of its rows, and of the journal's, that another file under the same name may share

@@ -42,7 +42,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from petstore_tools.importing.row_states import Entry, Outcome
-from petstore_tools.importing.rows import PetValues
+from petstore_tools.importing.values import PetValues
 from petstore_tools.text import pluralize
 
 OTHER_VALUES: Final = "the service answered with this animal, which has other values than the row"

@@ -21,8 +21,8 @@ from petstore_tools.importing.sheet import (
 )
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.cells import column_letter
-from petstore_tools.tabular.formats import FORMATS
 from petstore_tools.tabular.template import LONGEST_CELL
+from petstore_tools.tabular.workbooks import FORMATS
 
 _REJECTED: Final = re.compile(r"\.rejected(\.\d+)?$", re.IGNORECASE)
 _NO_FILE_NAME: Final = re.compile(

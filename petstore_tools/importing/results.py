@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools import spec
 from petstore_tools.importing.matching import Held
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.rows import BadRow, RowProblem
 from petstore_tools.importing.send import Stopped
+from petstore_tools.importing.values import BadRow, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.frames import labels
 from petstore_tools.text import html_table, pluralize, utc_text

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from petstore_tools.importing.rows import PetValues
+from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
 
 State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]

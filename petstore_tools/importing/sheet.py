@@ -14,12 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import BadRow, Row, count_matches, read_rows
 from petstore_tools.importing.titles import Titles, columns_option, read_titles
-from petstore_tools.importing.values import Match, Matcher, ValueRules
+from petstore_tools.importing.values import (
+    BadRow,
+    Match,
+    Matcher,
+    Row,
+    ValueRules,
+    count_matches,
+    read_rows,
+)
 from petstore_tools.tabular.cells import Record, Sheet, column_letter
-from petstore_tools.tabular.formats import open_sheets
 from petstore_tools.tabular.frames import FrameSource
+from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option
 
 if TYPE_CHECKING:
@@ -110,7 +117,7 @@ def read_table(
     Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
 
     Args:
-        source: A file, whose ending is one of `tabular.formats.FORMATS`, or a DataFrame, whose
+        source: A file, whose ending is one of `tabular.workbooks.FORMATS`, or a DataFrame, whose
             index names the rows.
         columns: Field by column title, or by letter.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.

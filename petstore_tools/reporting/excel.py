@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from petstore_tools.reporting.tables import DAYS, IDS, TITLES, TOTAL, WORDS, colour
-from petstore_tools.tabular.excel import excel_writer, sheet_cells
+from petstore_tools.tabular.frames import excel_writer, sheet_cells
 
 FORMATS: Final = {
     "share": "0.0%",

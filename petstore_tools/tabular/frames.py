@@ -1,11 +1,15 @@
-"""DataFrames as sheets: row 2 is the first, as in the file that the frame would be."""
+"""
+DataFrames as sheets: row 2 is the first, as in the file that the frame would be; and as a workbook.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, tzinfo
 from decimal import Decimal
+from io import BytesIO
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +22,8 @@ from petstore_tools.tabular.cells import (
     escape_formula,
     label_of,
 )
-from petstore_tools.tabular.csv_files import csv_bytes
+from petstore_tools.tabular.template import LONGEST_CELL, WRITER_OPTIONS
+from petstore_tools.tabular.text_files import csv_bytes
 from petstore_tools.tabular.workbooks import text_of
 
 if TYPE_CHECKING:
@@ -98,3 +103,49 @@ def labels(numbers: Sequence[int]) -> pd.Series[Any]:
 
     framed = any(isinstance(number, FrameRow) for number in numbers)
     return pd.Series([label_of(number) for number in numbers], dtype=None if framed else "int64")
+
+
+MOST_ROWS: Final = 1_048_000  # of a sheet
+
+
+def excel_writer(sink: BytesIO) -> pd.ExcelWriter[Any]:
+    """Open a workbook for frames; text in it is never a formula, a number or a link."""
+    import pandas as pd
+
+    return pd.ExcelWriter(
+        sink,
+        engine="xlsxwriter",
+        datetime_format="yyyy-mm-dd hh:mm:ss",
+        engine_kwargs={"options": WRITER_OPTIONS},
+    )
+
+
+def sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
+    """
+    Return a table as a sheet can hold it: times in the zone, long texts cut, huge numbers as text.
+
+    Args:
+        table: At most `MOST_ROWS` of its rows are taken.
+        zone: Of the times, None for that of this machine; Excel knows no zones, so the titles name
+            it.
+    """
+    import pandas as pd
+
+    cells = table.head(MOST_ROWS).copy()
+    for name in list(cells):
+        column = cells[name]
+        if isinstance(column.dtype, pd.DatetimeTZDtype):
+            local = [None if pd.isna(at) else at.to_pydatetime().astimezone(zone) for at in column]
+            plain = [None if at is None else at.replace(tzinfo=None) for at in local]
+            cells[name] = pd.to_datetime(pd.Series(plain, index=cells.index))
+            zones = sorted({str((at or datetime.now().astimezone(zone)).tzname()) for at in local})
+            cells = cells.rename(columns={name: f"{name} ({', '.join(zones)})"})
+        elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
+            cells[name] = [
+                value if abs(value) <= EXACT else str(value) for value in column.tolist()
+            ]
+        elif not pd.api.types.is_numeric_dtype(column):
+            cells[name] = [
+                value[:LONGEST_CELL] if isinstance(value, str) else value for value in column
+            ]
+    return cells

@@ -1,23 +1,28 @@
-"""Workbooks in, .xlsx out; every cell is text, and what was no text says what it was."""
+"""
+Spreadsheets opened, workbooks in and .xlsx out: every cell is text, and says what it was if it
+was none.
+"""
 
 from __future__ import annotations
 
 import io
+import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
+from xml.etree import ElementTree
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import EXACT, NonTextCell, Record, Sheet, column_letter
-from petstore_tools.tabular.ooxml import SheetMarks, read_marks
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
+from petstore_tools.tabular.text_files import read_csv
 from petstore_tools.text import option, pluralize
 
 _BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
@@ -57,7 +62,7 @@ class Worksheet(Sheet):
 def text_of(value: Any, exact: int = EXACT) -> str:
     """
     Return a cell's value as text; one that was no text keeps what it was
-    (`importing.rows.NonTextCell`).
+    (`importing.values.NonTextCell`).
 
     Args:
         value: As the reader gave it.
@@ -190,3 +195,144 @@ def write_xlsx(
 ) -> None:
     """Write a workbook, whole or not at all; `template.rejects_bytes` says what it raises."""
     replace_file(path, rejects_bytes(header, rows, note=note))
+
+
+_ROWS: Final = {
+    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}row",
+    "{http://purl.oclc.org/ooxml/spreadsheetml/main}row",
+}
+_LARGEST_INDEX: Final = 1 << 24  # bytes of the list of sheets: no person has more
+_BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ElementTree.ParseError)
+
+
+@dataclass(frozen=True, slots=True)
+class SheetMarks:
+    """
+    What the cells of a sheet do not show; rows count from 1, columns from 0
+    (`tabular.cells.column_letter`).
+
+    Attributes:
+        hidden: Rows that a person or a filter hides; empty ones at the end may be left out.
+        formulas: Rows with a formula, by column.
+        unsaved: Cells (row, column) whose formula has no saved value: they read as empty.
+        errors: What an error cell (row, column) shows, such as `#N/A`.
+    """
+
+    hidden: set[int] = field(default_factory=set)
+    formulas: dict[int, list[int]] = field(default_factory=dict)
+    unsaved: set[tuple[int, int]] = field(default_factory=set)
+    errors: dict[tuple[int, int], str] = field(default_factory=dict)
+
+
+def read_marks(path: Path, sheet: str) -> SheetMarks | None:
+    """
+    Read the XML of a sheet once, row by row; nothing outside the file is loaded.
+
+    Args:
+        path: Of the workbook.
+        sheet: Its name.
+
+    Returns:
+        The marks, or None where there is no such XML: then nobody knows whether there are any.
+    """
+    marks = SheetMarks()
+    try:
+        with zipfile.ZipFile(path) as book, book.open(_part(book, sheet)) as xml:
+            for _, element in ElementTree.iterparse(xml):
+                if element.tag in _ROWS:
+                    _mark_row(marks, element, element.tag.removesuffix("row"))
+                    element.clear()
+    except (*_BROKEN, OSError, LookupError, ValueError):
+        return None
+    return marks
+
+
+def _part(book: zipfile.ZipFile, sheet: str) -> str:
+    """Return where in the file a sheet lies; raises LookupError."""
+    parts = (book.open(name) for name in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels"))
+    index, links = (ElementTree.fromstring(part.read(_LARGEST_INDEX)) for part in parts)
+    targets = {link.get("Id"): link.get("Target", "") for link in links}
+    for entry in index.iterfind(".//{*}sheet"):
+        if entry.get("name") == sheet:
+            link = next((value for key, value in entry.items() if key.endswith("}id")), None)
+            return posixpath.normpath(posixpath.join("/xl", targets[link])).lstrip("/")
+    raise LookupError(sheet)
+
+
+def _mark_row(marks: SheetMarks, row: ElementTree.Element, space: str) -> None:
+    number = int(row.attrib["r"])
+    if row.get("hidden") in ("1", "true"):
+        marks.hidden.add(number)
+    for cell in row:
+        formula, error = cell.find(space + "f") is not None, cell.get("t") == "e"
+        if formula or error:
+            column, value = _column(cell.attrib["r"]), cell.findtext(space + "v", "")
+            if error:
+                marks.errors[number, column] = value
+            if formula:
+                marks.formulas.setdefault(column, []).append(number)
+                if not value and cell.get("t") != "str":
+                    marks.unsaved.add((number, column))
+
+
+def _column(reference: str) -> int:
+    column = 0
+    for letter in reference.rstrip("0123456789"):
+        column = 26 * column + ord(letter) - ord("A") + 1
+    return column - 1
+
+
+# by ending: a function of the path, and the sheet and the encoding that are asked for, which gives
+# each sheet that may be meant
+FORMATS: Final[Mapping[str, Callable[[Path, str | None, str | None], Sequence[Sheet]]]] = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".xlsx": read_workbook,
+    ".xlsm": read_workbook,
+    ".xlsb": read_workbook,
+    ".xls": read_workbook,
+    ".ods": read_workbook,
+}
+_WORKBOOKS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what their files begin with
+
+
+def open_sheets(
+    path: Path, sheet: str | None = None, encoding: str | None = None
+) -> Sequence[Sheet]:
+    """
+    Open a spreadsheet.
+
+    Args:
+        path: Its ending is one of `FORMATS`; whether it is a text or a workbook, its content tells.
+        sheet: Which sheet of a workbook; None: all that are visible.
+        encoding: Of a text file; None: it is found.
+
+    Returns:
+        Each sheet of a workbook that may be meant; the one of a text.
+
+    Raises:
+        SheetError: It is not there, has another format, or cannot be read.
+    """
+    read = FORMATS.get(path.suffix.casefold())
+    if read is None:
+        endings = ", ".join(FORMATS)
+        raise SheetError(
+            f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}"
+        )
+    try:
+        with path.open("rb") as file:  # programs call texts .xls, and people rename files
+            is_workbook = file.read(4).startswith(_WORKBOOKS)
+        if read is read_workbook and not is_workbook:
+            return [replace(found, suffix=".csv") for found in read_csv(path, sheet, encoding)]
+        return (read_workbook if is_workbook and read is read_csv else read)(path, sheet, encoding)
+    except FileNotFoundError as error:
+        raise SheetError(
+            f"there is no file {path.name} in the folder {path.absolute().parent}"
+        ) from error
+    except PermissionError as error:
+        raise SheetError(
+            f"{path.name} cannot be read: close it in Excel, or check its permissions"
+        ) from error
+    except OSError as error:
+        raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error

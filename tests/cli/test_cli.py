@@ -116,9 +116,7 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
 
     assert done.returncode == 4
     last = done.stderr.splitlines()[-1]
-    assert last.startswith(
-        "Continue with: petstore-tools import good.csv --yes   # from 20"
-    )
+    assert last.startswith("Continue with: petstore-tools import good.csv --yes   # from 20")
 
 
 @pytest.mark.case("P55")

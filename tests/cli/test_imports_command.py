@@ -75,5 +75,3 @@ def test_a_short_name_that_several_imports_begin_with_is_refused(
 def test_a_service_without_keys_says_so(tmp_path: Path) -> None:
     """As `imports` does, in place of an empty table."""
     assert run("keys", "list", "--database", str(tmp_path / "new.db")).stdout == "No keys yet.\n"
-
-

@@ -11,7 +11,7 @@ import pytest
 import xlsxwriter
 
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.importing.categories import read_categories
+from petstore_tools.importing.options import read_categories
 
 WANTED = {3: "Dogs", 4: "Cats"}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from petstore_tools.importing.fixes import LINES, group, lines
-from petstore_tools.importing.rows import RowProblem
+from petstore_tools.importing.preview import LINES, group, lines
+from petstore_tools.importing.values import RowProblem
 from petstore_tools.tabular.cells import FrameRow
 
 

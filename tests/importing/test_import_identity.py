@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +19,6 @@ from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import list_journals
 from petstore_tools.importing.row_states import Entry
-from petstore_tools.plans import Plan
 
 Command = Callable[..., Result]
 DOGS = [("Rex", 3), ("Max", 3), ("Mia", 4)]
@@ -167,8 +165,6 @@ def test_the_same_cells_under_other_options_are_held_and_named(
     assert (other.created_now, other.held) == (0, 20)
     assert existing_names(fast).total() == 20
     assert "row 2 exists as id 1" in other.frame["detail"][0]
-
-
 
 
 def test_imports_lists_what_is(fast: Sandbox, tmp_path: Path, command: Command) -> None:

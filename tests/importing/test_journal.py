@@ -4,7 +4,7 @@ import pytest
 
 from petstore_tools.importing.matching import is_another_file, merge
 from petstore_tools.importing.row_states import Entry, Outcome, State, judge
-from petstore_tools.importing.rows import Row
+from petstore_tools.importing.values import Row
 
 REX = ("Rex", 3, "sold")
 PET = b'{"id":17,"name":"Rex","categoryId":3,"status":"sold"}'

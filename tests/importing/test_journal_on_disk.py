@@ -12,8 +12,8 @@ from petstore_tools.errors import JournalError
 from petstore_tools.importing.journal import Journal, open_journal, read_entries
 from petstore_tools.importing.matching import merge
 from petstore_tools.importing.row_states import Outcome
-from petstore_tools.importing.rows import Row
 from petstore_tools.importing.run_lock import Target
+from petstore_tools.importing.values import Row
 
 ROWS = [Row(2, ("Rex", 3, None), ("Rex", "3")), Row(3, ("Mia", 4, None), ("Mia", "4"))]
 

@@ -16,9 +16,9 @@ from petstore_tools.importing.journal import open_journal
 from petstore_tools.importing.matching import merge
 from petstore_tools.importing.reconcile import find_outcomes
 from petstore_tools.importing.row_states import Outcome
-from petstore_tools.importing.rows import PetValues, Row
 from petstore_tools.importing.run_lock import Target
-from petstore_tools.tabular.csv_files import records, write_csv
+from petstore_tools.importing.values import PetValues, Row
+from petstore_tools.tabular.text_files import records, write_csv
 
 NAMES = st.sampled_from(["Rex", "Mia", "Max"])
 CONTENTS = st.lists(

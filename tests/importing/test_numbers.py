@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 import xlsxwriter
 
-from petstore_tools.importing.rows import BadRow, Row, read_rows
 from petstore_tools.importing.sheet import Table, read_table
 from petstore_tools.importing.titles import read_titles
-from petstore_tools.importing.values import Matcher, ValueRules
+from petstore_tools.importing.values import BadRow, Matcher, Row, ValueRules, read_rows
 
 ROUNDED = "is a number that may have been rounded"
 TYPED = ["9007199254740992", "9007199254740993", "-9007199254740993", "1e300"]

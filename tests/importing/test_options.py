@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import PetStore
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.options import ImportOptions
 
@@ -22,8 +22,6 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
     assert "together" not in parameters
     for name in parameters[1:]:
         assert f"\n    {name}: " in inspect.getdoc(method)
-
-
 
 
 def test_a_slip_in_existing_does_not_send_what_exists() -> None:

@@ -13,9 +13,8 @@ from inventories import existing
 from python_calamine import CalamineWorkbook
 
 from petstore_tools import Sandbox
-from petstore_tools.tabular.csv_files import write_csv
-from petstore_tools.tabular.formats import open_sheets
-from petstore_tools.tabular.workbooks import write_xlsx
+from petstore_tools.tabular.text_files import write_csv
+from petstore_tools.tabular.workbooks import open_sheets, write_xlsx
 
 
 @pytest.mark.case("P41")

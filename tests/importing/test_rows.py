@@ -2,9 +2,17 @@
 
 import pytest
 
-from petstore_tools.importing.rows import BadRow, Row, RowProblem, count_matches, read_rows
 from petstore_tools.importing.titles import read_titles
-from petstore_tools.importing.values import Match, Matcher, ValueRules
+from petstore_tools.importing.values import (
+    BadRow,
+    Match,
+    Matcher,
+    Row,
+    RowProblem,
+    ValueRules,
+    count_matches,
+    read_rows,
+)
 from petstore_tools.tabular.cells import column_letter
 
 COLUMNS = read_titles(["name", "categoryId", "status"])

@@ -6,11 +6,11 @@ import pytest
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing import sheet as sheets
-from petstore_tools.importing.rows import BadRow, Row
 from petstore_tools.importing.sheet import read_table
+from petstore_tools.importing.values import BadRow, Row
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import MalformedLine, escape_formula, unescape_formula
-from petstore_tools.tabular.csv_files import CsvSource, read_csv, records, write_csv
+from petstore_tools.tabular.text_files import CsvSource, read_csv, records, write_csv
 
 
 def table(tmp_path: Path, content: bytes, name: str = "pets.csv") -> sheets.Table:

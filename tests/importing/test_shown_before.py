@@ -12,9 +12,9 @@ import xlsxwriter
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.names import hidden_in_names
-from petstore_tools.importing.rows import PetValues, Row
+from petstore_tools.importing.check import hidden_in_names
 from petstore_tools.importing.sheet import read_table
+from petstore_tools.importing.values import PetValues, Row
 
 
 @pytest.mark.case("P47")

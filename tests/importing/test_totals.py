@@ -8,8 +8,8 @@ import pytest
 import xlsxwriter
 
 from petstore_tools import Sandbox
-from petstore_tools.importing.rows import BadRow, Row
 from petstore_tools.importing.sheet import read_table
+from petstore_tools.importing.values import BadRow, Row
 
 WORDS = ["Total", "SUMME", " gesamt ", "Subtotal:", "Grand total", "Zwischensumme :"]
 

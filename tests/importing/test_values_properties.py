@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from petstore_tools import spec
-from petstore_tools.importing.rows import Row, count_matches, read_rows
 from petstore_tools.importing.titles import FIELDS, read_titles
-from petstore_tools.importing.values import Matcher, ValueRules, fold
+from petstore_tools.importing.values import Matcher, Row, ValueRules, count_matches, fold, read_rows
 from petstore_tools.tabular.cells import NonTextCell
 
 NAMES = (

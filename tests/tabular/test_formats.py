@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from petstore_tools import Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.csv_files import read_csv
-from petstore_tools.tabular.formats import FORMATS, open_sheets
+from petstore_tools.tabular.text_files import read_csv
+from petstore_tools.tabular.workbooks import FORMATS, open_sheets
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus" / "files"
 

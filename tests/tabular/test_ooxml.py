@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from petstore_tools.tabular.ooxml import SheetMarks, read_marks
+from petstore_tools.tabular.workbooks import SheetMarks, read_marks
 
 SHEET = "xl/worksheets/sheet1.xml"
 

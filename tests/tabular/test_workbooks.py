@@ -16,8 +16,8 @@ import pytest
 import xlsxwriter
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.rows import BadRow, Row, RowProblem
 from petstore_tools.importing.sheet import Table, read_table
+from petstore_tools.importing.values import BadRow, Row, RowProblem
 from petstore_tools.tabular.workbooks import write_xlsx
 
 Cells = list[list[Any]]

@@ -37,9 +37,8 @@ def parse_only(path: Path) -> int:
 
 def ours(path: Path) -> int:
     """Read, check and name every problem with row and column."""
-    from petstore_tools.importing.rows import Row
     from petstore_tools.importing.sheet import read_table
-    from petstore_tools.importing.values import ValueRules
+    from petstore_tools.importing.values import Row, ValueRules
 
     statuses = {word: status for word, status in WORDS.items() if word and status}
     rules = ValueRules({id_: name for name, id_ in IDS.items()}, statuses)
