@@ -57,7 +57,7 @@ class Fix:
 
     def numbers(self) -> str:
         """Return the first rows as people find them."""
-        return first_of([label_of(row) for row in self.rows], _ROWS)
+        return first_of(self.rows, _ROWS)
 
     def cells(self, most: int) -> str:
         """

@@ -14,9 +14,9 @@ from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import escape_formula
-from petstore_tools.tabular.csv_files import write_csv
 from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.template import LAST_ROW
+from petstore_tools.tabular.text_files import write_csv
 from petstore_tools.tabular.workbooks import write_xlsx
 
 if TYPE_CHECKING:

@@ -86,6 +86,12 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
     text, sample = found.text, found.text[:_SAMPLE]
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
+    if "\0" in text[:2]:
+        name = "utf-16-be" if text[0] == "\0" else "utf-16-le"
+        raise SheetError(
+            f"{path.name} seems to be UTF-16 without a byte order mark; name its encoding: "
+            + option(f'encoding="{name}"')
+        )
     if text.lstrip().casefold().startswith(("<html", "<!doctype", "<table", "<?xml")):
         raise SheetError(
             f"{path.name} is a web page or XML: open it in a spreadsheet program, and save it "

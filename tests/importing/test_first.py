@@ -26,7 +26,7 @@ def test_five_rows_go_first_and_the_others_later(fast: Sandbox, file: Path) -> N
 
     first = store.import_pets(file, first=5)
     assert (first.created, first.unsent, first.created_now) == (5, ROWS - 5, 5)
-    assert "run it again without first=5 to send the rest" in str(first)
+    assert "run it again without first=5 (--first 5) to send the rest" in str(first)
     assert exits.of_result(first) == exits.DONE
     assert [entry.number for entry in first.entries if entry.state == "created"] == [2, 3, 4, 5, 6]
 

@@ -114,7 +114,7 @@ import itertools, os, sys
 from petstore_tools import PetStore
 from petstore_tools.http import transport
 from petstore_tools.importing import journal, lookup
-from petstore_tools.tabular import atomic, csv_files
+from petstore_tools.tabular import atomic, text_files
 from petstore_tools.plans import Plan
 
 def dying(call, at, when):
@@ -154,7 +154,7 @@ BOUNDARIES = [
     ("lookup", "list_inventory", 2),  # the listing after
     ("journal.Journal", "transition", 41),
     ("journal.Journal", "mark_lost", 2),
-    ("csv_files", "csv_bytes", 1),  # the created file
+    ("text_files", "csv_bytes", 1),  # the created file
     ("atomic.os", "replace", 1),
 ]
 

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import SheetError
 from petstore_tools.listing.frames import text_dtype
 
 
@@ -45,13 +44,10 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
         'categories="FILE"'
     )
     assert preview.problems_frame["row"].tolist() == labels[1:2]
-    assert f">{escape(str(labels[1]))}</td>" in preview._repr_html_()
+    assert f">{escape(named.removeprefix('row '))}</td>" in preview._repr_html_()
     assert result.frame["row"].tolist() == labels
     assert result.frame["outcome"].tolist() == ["created", "rejected", "created", "created"]
-    assert [note.partition(": ")[0] for note in preview.notes[-2:]] == [
-        "1 name with blanks around, sent as typed",
-        "duplicates",
-    ]
+    assert preview.notes[-1].startswith("duplicates: ")
     again = sandbox.store.import_pets(frame, name="spring", progress=False)
     assert (again.created_now, again.created, again.frame["row"].tolist()) == (0, 3, labels)
 
@@ -106,10 +102,3 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
         "row 1, column A (name): 'a�b' is a text with a broken character; put text or an integer there"
     ]
     assert (result.created, result.rejected, result.not_written) == (2, 1, ())
-
-
-@pytest.mark.parametrize("name", ["..", ".", "a/b", ""])
-def test_a_name_that_is_a_folder_is_no_name(sandbox: Sandbox, name: str) -> None:
-    """The result files bear it."""
-    with pytest.raises(SheetError, match="data that is not a file needs a name"):
-        sandbox.store.import_pets(pd.DataFrame({"name": ["Rex"], "categoryId": [1]}), name=name)

@@ -66,7 +66,7 @@ def test_a_frame_goes_by_its_name(
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})
 
-    with pytest.raises(SheetError, match="data that is not a file needs a name"):
+    with pytest.raises(SheetError, match="a DataFrame needs a name"):
         fast.store.import_pets(frame)
     first = fast.store.import_pets(frame, name="spring.2026")
     more = pd.concat([frame, pd.DataFrame({"name": ["Max"], "categoryId": [5]})])

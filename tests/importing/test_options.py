@@ -3,37 +3,101 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+import xlsxwriter
 
-from petstore_tools import PetStore
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.importing.options import ImportOptions
+from petstore_tools.importing.options import ImportOptions, read_categories
+
+FRAME = pd.DataFrame({"id": [3, 4], "name": ["Dogs", "Cats"]})
 
 
 @pytest.mark.parametrize("method", [PetStore.import_pets, PetStore.preview_import])
 def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None:
-    """As if they were spelled there; what the toolkit sets itself is not shown."""
+    """As if they were spelled there."""
     parameters = list(inspect.signature(method).parameters)
 
     assert parameters[:4] == ["self", "source", "name", "sheet"]
-    assert "together" not in parameters
     for name in parameters[1:]:
         assert f"\n    {name}: " in inspect.getdoc(method)
 
 
-def test_a_slip_in_existing_does_not_send_what_exists() -> None:
-    """`Skip` is none of the three."""
-    with pytest.raises(ArgumentError, match="existing must be 'ask', 'skip' or 'send', not 'Skip'"):
-        ImportOptions("animals.csv", existing="Skip")  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ({"source": "animals.csv", "existing": "Skip"}, "existing must be .* not 'Skip'"),
+        ({"source": "animals.csv", "first": 0}, "first must be at least 1, not 0"),
+        ({"source": "animals.csv", "status": {}}, "no option 'status'; did you mean 'statuses'"),
+        ({"source": 7}, "a path or a DataFrame can be imported, not int"),
+        ({"source": b"name"}, "a path or a DataFrame can be imported, not bytes"),
+        ({"source": "a.csv", "name": "spring"}, "is for a DataFrame; a.csv has a name already"),
+        ({"source": "a\ud800.csv"}, "characters that are no text: rename it"),
+        *(({"source": FRAME, "name": name}, "needs a name") for name in (None, "", "..", "a/b")),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_a_sentence(
+    sandbox: Sandbox, arguments: dict[str, Any], why: str
+) -> None:
+    """Before anything is read."""
+    with pytest.raises((ArgumentError, SheetError), match=why):
+        sandbox.store.preview_import(**arguments)
+    assert ImportOptions(FRAME, name="spring").path.name == "spring"
 
 
-def test_what_is_imported_is_a_file_or_a_frame_with_a_name() -> None:
-    """One sentence for each other thing."""
-    with pytest.raises(SheetError, match="an open file or a DataFrame can be imported, not int"):
-        ImportOptions(7)  # type: ignore[arg-type]
-    with pytest.raises(SheetError, match="name= is for data that is not a file; a.csv has a name"):
-        ImportOptions("a.csv", name="spring")
-    assert ImportOptions(pd.DataFrame(), name="spring").path.name == "spring"
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ({3: "Dogs", 4: " Cats "}, ""),
+        ({"Dogs": 3, "Cats": 4}, ""),
+        ({"3": "Dogs", "4": "Cats"}, ""),
+        ({np.int64(3): "Dogs", np.int64(4): "Cats"}, ""),
+        (pd.Series({3: "Dogs", 4: "Cats"}), ""),
+        (pd.Series({"Dogs": 3.0, "Cats": 4.0}), ""),
+        (FRAME.assign(more=1), ""),
+        (pd.DataFrame({"ID": [3.0, 4.0], "Name": ["Dogs", "Cats"]}), ""),
+        ("\ufeffOur categories;;\n\nName;x;ID\nDogs;;3\n;;\nCats;;4\n", ""),
+        ([("id", "name"), (3, "Dogs"), (4, "Cats")], ""),
+        ({"Dogs": "Cats"}, "either all keys or all values must be ids.*neither are"),
+        ({3: 4}, "both are"),
+        ({True: "Dogs"}, "neither are"),
+        ({3.5: "Dogs"}, "neither are"),
+        ({}, "lists no category"),
+        ({"Dogs": 3, "Hunde": 3}, "3 is called 'Dogs' and 'Hunde'; give each id one name"),
+        ({2**63: "Dogs"}, "not an id"),
+        (7, "give a dict, a Series"),
+        (pd.DataFrame({"id": [3], "label": ["Dogs"]}), "has no columns id and name"),
+        (FRAME.assign(id=[3, None]), "the DataFrame row 1: '' is not an id"),
+        ("id,label\n3,Dogs\n", "c.csv has no columns id and name"),
+        ("id,name\n3,Dogs\nx,Cats\n", "c.csv row 3: 'x' is not an id"),
+        ("id,name\n3,Dogs\n3,Cats\n", "c.csv row 3: 3 is called 'Dogs' and 'Cats'"),
+        ('id,name\n3,Dogs\n4,"Cats\n', "c.csv row 3: '4,\"Cats' is not an id"),
+        ("id,name\n", "lists no category"),
+    ],
+)
+def test_categories_come_from_whatever_people_keep_them_in(
+    tmp_path: Path, source: Any, why: str
+) -> None:
+    """Keys or values, of any kind of whole number; else a sentence says where it is wrong."""
+    given = source
+    if isinstance(source, str):
+        given = tmp_path / "c.csv"
+        given.write_text(source, encoding="utf-8")
+    elif isinstance(source, list):
+        given = tmp_path / "c.xlsx"
+        with xlsxwriter.Workbook(given) as book:
+            book.add_worksheet("notes").write_row(0, 0, ["name", "phone"])
+            sheet = book.add_worksheet("categories")
+            for number, row in enumerate(source):
+                sheet.write_row(number, 0, row)
+
+    if why:
+        with pytest.raises(ArgumentError, match=why):
+            read_categories(given)
+    else:
+        assert read_categories(given) == {3: "Dogs", 4: "Cats"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from petstore_tools import PetStore, Plan
-from petstore_tools.errors import ArgumentError, SettingsError
+from petstore_tools.errors import SettingsError
 from petstore_tools.plans import parse
 from petstore_tools.throttle.rate_headers import read
 
@@ -131,22 +131,3 @@ def test_a_key_pasted_in_the_place_of_a_plan_is_not_repeated(pasted: str) -> Non
     assert refused(parse, {"plan": "twenty letters, gold"}).startswith(
         "unknown plan 'twenty letters, gold'"
     )
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("mapping", "columns"),
-        ("known", "existing"),
-        ("drop_twins", "drop_duplicates"),
-        ("leave", "reserve"),
-    ],
-)
-@pytest.mark.parametrize("call", ["import_pets", "preview_import"])
-def test_an_old_argument_is_refused_with_the_new_one_named(call: str, old: str, new: str) -> None:
-    """Before the file is read; a word that is none of them is no option."""
-    with PetStore(base_url="https://host/v1", api_key="k", ledger="memory") as store:
-        with pytest.raises(ArgumentError, match=f"{old}= is called {new}= since version 0.2"):
-            getattr(store, call)("none.csv", **{old: None})
-        with pytest.raises(TypeError, match="colour"):
-            getattr(store, call)("none.csv", colour="red")

@@ -1,0 +1,127 @@
+"""What is shown before anything is sent: problems by what fixes them, and what nobody sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from petstore_tools import Sandbox
+from petstore_tools.importing.check import hidden_in_names
+from petstore_tools.importing.preview import LINES, fix_lines, group
+from petstore_tools.importing.values import PetValues, Row, RowProblem
+from petstore_tools.tabular.cells import FrameRow
+
+
+def problem(
+    row: int, value: str, rule: str = "is a name, not an id", help_: str = "--categories FILE"
+) -> RowProblem:
+    """Return a problem in column B."""
+    return RowProblem(row, "B", "categoryId", value, rule, help_)
+
+
+def test_problems_with_one_fix_are_one_line() -> None:
+    """The largest group first; values by how often they are met, cut where they are long."""
+    names = [
+        problem(row, ["Dogs", "Cats", "Dogs", "Fish", "Cats", "Birds", "Mice"][row % 7])
+        for row in range(100, 1000)
+    ]
+    typo = RowProblem(
+        14, "C", "status", "avialable", "is not a status", "did you mean 'available'?"
+    )
+    whole = [RowProblem(n, "", "", "Rex,3", "has 2 cells", "check it") for n in (4, 5, 6, 9)]
+    long = [problem(row, "x" * 50, "is not a known category", "add it") for row in (12, 13)]
+    labels = [problem(FrameRow(row, f"x{row}"), " ", "is empty", "give one") for row in (1, 2, 3)]
+
+    assert fix_lines(group([typo, *long, *names, *whole, *labels])) == [
+        "900 rows (100, 101, 102, 103, 104, and 895 more): column B 'Dogs', 'Cats', 3 more "
+        "is a name, not an id → --categories FILE",
+        "4 rows (4, 5, 6, 9): has 2 cells → check it",
+        "3 rows ('x1', 'x2', 'x3'): column B is empty → give one",
+        f"2 rows (12, 13): column B '{'x' * 40}…' is not a known category → add it",
+        "1 row (14): column C 'avialable' is not a status → did you mean 'available'?",
+    ]
+
+
+def test_each_bad_row_counts_under_its_first_problem() -> None:
+    """So the counts add up to the bad rows; a group is a row of a table."""
+    second = RowProblem(2, "C", "status", "x", "is not a status", "use sold")
+
+    (fix,) = group([problem(2, "Dogs"), second, problem(3, "Cats"), problem(4, "Dogs")])
+
+    assert fix.record() == {
+        "rows": 3,
+        "row": 2,
+        "column": "B",
+        "field": "categoryId",
+        "values": "'Dogs', 'Cats'",
+        "rule": "is a name, not an id",
+        "help": "--categories FILE",
+    }
+
+
+def test_ten_thousand_bad_rows_print_at_most_fifteen_lines() -> None:
+    """The last line holds the rest, and every row counts in one of them."""
+    fixes = group(problem(row, "x", help_=f"help {row % 100}") for row in range(0, 20_000, 2))
+
+    assert len(fix_lines(fixes)) == LINES
+    assert fix_lines(fixes)[-1].startswith("7,200 rows: 36 more problems → ")
+    assert len(fix_lines(fixes[:LINES])) == LINES
+
+
+@pytest.mark.case("P47")
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("To\nm", "with a line break, sent as typed: row 2 'To\\nm'"),
+        ("Zo\u2028e", "with a line break"),
+        ("Max\u00a0II", "with a tab or a special blank"),
+        ("Rex\u200d", "with invisible characters"),
+        ("\ufeffRex", "with invisible characters"),
+        ("Mu\u00adtz", "with invisible characters"),
+        ("می\u200cروم", ""),
+        ("👩\u200d🔬 Żabka", ""),
+    ],
+)
+def test_names_with_something_that_nobody_sees_are_named(name: str, kind: str) -> None:
+    """Joiners of emoji and of Persian words belong there; of many some are shown."""
+    said = hidden_in_names(Row(n, PetValues(name, 3, None), ()) for n in range(2, 1_002))
+
+    assert [f"1,000 names {kind}" in line for line in said] == [True] * bool(kind)
+    assert all(line.endswith(", and 995 more") for line in said)
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, drop: bool) -> None:
+    """Whether they are sent or dropped; also in the notebook."""
+    path = tmp_path / "pets.csv"
+    path.write_text(
+        "name,categoryId,status\nMia,4,\nRex,3,sold\nMia,4,\nRex,3,sold\nMia ,4,\nTom,5,\n"
+    )
+
+    preview = sandbox.store.preview_import(path, drop_duplicates=drop)
+
+    said = "duplicates: rows 2, 4, 6 ('Mia', 4, no status); rows 3, 5 ('Rex', 3, sold)"
+    assert preview.notes[-1] == said
+    assert said in str(preview)
+    assert "duplicates: rows 2, 4, 6" in preview._repr_html_()
+    assert (preview.duplicates, preview.to_send) == (3, 3 if drop else 6)
+
+
+def test_a_small_import_that_is_not_compared_with_many_animals_says_so(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """How many there are; nothing is spent in vain, and the result says it again."""
+    fast.add([(f"Old {n}", 1, None) for n in range(1_200)])
+    path = tmp_path / "pets.csv"
+    path.write_text("name,categoryId\nOld 1,1\nNew,1\n")
+
+    first = fast.store.preview_import(path)
+    fast.store.list_pets()
+    then = fast.store.preview_import(path)
+    sent = fast.store.import_pets(path, progress=False)
+
+    assert "that exist already, if there are at most 1,000 of them" in str(first)
+    assert "the rows are not compared with the 1,200 animals that exist" in str(then)
+    assert (first.forecast.baseline, then.forecast.baseline) == (10, 0)
+    assert (sent.created, sent.requests, sent.not_compared) == (2, 2, True)

@@ -1,0 +1,61 @@
+"""Files that are written whole or not at all, and the rights they get."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from petstore_tools.tabular.atomic import replace_file
+
+posix = pytest.mark.skipif(os.name != "posix", reason="rights of files as POSIX has them")
+
+
+def rights(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@posix
+def test_a_new_file_has_the_rights_of_any_new_file_and_the_umask_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread that makes a file at that instant would make it writable for everybody."""
+    (tmp_path / "plain").write_bytes(b"")
+
+    def changed(mask: int) -> int:
+        raise AssertionError("the umask belongs to all threads")
+
+    monkeypatch.setattr(os, "umask", changed)
+    replace_file(tmp_path / "report.html", b"new")
+
+    assert rights(tmp_path / "report.html") == rights(tmp_path / "plain")
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path, mode: int) -> None:
+    """Settings with a key in them stay closed, and what was opened for a group stays open."""
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+
+    replace_file(path, b"new")
+
+    assert (path.read_bytes(), rights(path)) == (b"new", mode)
+    assert [file.name for file in tmp_path.iterdir()] == ["config.toml"]
+
+
+@posix
+@pytest.mark.case("P54")
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    """What cannot be moved to its place leaves the old one there, and no other file."""
+    path = tmp_path / "report.html"
+    (path / "old").mkdir(parents=True)
+
+    with pytest.raises(OSError, match="Is a directory"):
+        replace_file(path, b"new")
+
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    assert [file.name for file in path.iterdir()] == ["old"]

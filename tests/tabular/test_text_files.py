@@ -1,0 +1,76 @@
+"""Texts in and out: the delimiter that is found, lines that cannot be split, formulas harmless."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from petstore_tools.tabular.cells import (
+    MalformedLine,
+    column_letter,
+    escape_formula,
+    unescape_formula,
+)
+from petstore_tools.tabular.text_files import read_csv, records, write_csv
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "delimiter"),
+    [
+        ("pets.csv", "Bez., kurz;Sorte\nRex, gross;3\nMia;4\n", ";"),  # a comma is in fewer rows
+        ("pets.csv", "Sorte;kurz, klein;x\n3;Rex, der;y\n", ";"),  # as many rows, but more cells
+        ("pets.csv", "Sorte|Tier;alt\n3|Rex;1\n", ";"),  # the first of those that are as good
+        ("pets.csv", "Sorte,Tier;alt\n3,Rex;1\n", ","),
+        ("pets.csv", "Notes of spring\n,,\nTier;Sorte;Alter\nRex;3;1\nMia;4;2\n", ";"),
+        ("pets.csv", "Tier\nRex\n", ","),  # no sign at all: the usual one
+        ("pets.tsv", "Tier,Sorte\tx\nRex,3\ty\n", ","),  # whatever its name says
+    ],
+)
+def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
+    tmp_path: Path, name: str, text: str, delimiter: str
+) -> None:
+    """No title is known, so the number of cells alone tells."""
+    (tmp_path / name).write_text(text)
+
+    assert read_csv(tmp_path / name, None)[0].delimiter == delimiter
+
+
+def test_a_line_that_cannot_be_split_costs_one_row() -> None:
+    """It is named as it stands, and the lines behind it are read."""
+    found = list(records('name\n"Bo" the dog,2\n"Rex,1\nMia,3\n', ","))
+
+    bad = [
+        (number, cells.line, cells.why) for number, cells in found if type(cells) is MalformedLine
+    ]
+    assert bad == [
+        (2, '"Bo" the dog,2', "cannot be split"),
+        (3, '"Rex,1', "has a quotation mark that is never closed"),
+    ]
+    assert found[3] == (4, ["Mia", "3"])
+
+
+@pytest.mark.case("P43")
+@pytest.mark.parametrize("cell", ["=1+1", "+7", "-7", "@x", "\tx", "'=1", "'plain", "plain", ""])
+def test_an_escaped_cell_runs_nothing_and_comes_back(cell: str) -> None:
+    """Escaping is undone exactly."""
+    assert not escape_formula(cell).startswith(("=", "+", "-", "@", "\t"))
+    assert unescape_formula(escape_formula(cell)) == cell
+
+
+@pytest.mark.case("P40")
+def test_every_written_cell_reads_back_to_the_same_text(tmp_path: Path) -> None:
+    """Newlines, quotes, delimiters, tabs and U+2028 included."""
+    cells = ["a\nb", 'say "hi"', "x;y,z", "tab\t", "\u2028", " spaced ", "", "a\r\nb", "0012"]
+    path = tmp_path / "out.csv"
+
+    write_csv(path, [*"abcdefghi"], [cells], delimiter=";", line_ending="\r\n")
+
+    assert list(records(path.read_bytes().decode(), ";"))[1][1] == cells
+
+
+def test_columns_are_lettered_as_spreadsheets_do() -> None:
+    """A, Z, AA, and so on."""
+    letters = [column_letter(at) for at in (0, 25, 26, 51, 52, 701, 702)]
+
+    assert letters == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
