@@ -19,7 +19,7 @@ from petstore_tools.listing.frames import text_dtype
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.cells import escape_formula
-from petstore_tools.tabular.excel import excel_writer, sheet_cells
+from petstore_tools.tabular.frames import excel_writer, sheet_cells
 from petstore_tools.text import pluralize, text_table
 
 if TYPE_CHECKING:
