@@ -1,12 +1,12 @@
-"""Live progress: a bar on a terminal and in Jupyter, text in marimo, elsewhere a line a minute."""
+"""Live progress: a bar on a terminal and in Jupyter, elsewhere a line a minute."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_tools.text import utc_text
 
@@ -14,17 +14,14 @@ if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
 
 Show: TypeAlias = "Callable[[Progress], None]"
-Draw = Callable[[int, int | None, Mapping[str, object], tuple[str, str]], None]
-Surface = Literal["bar", "marimo", "lines", "none"]
 LINES: Final = {  # of tqdm: the first line after a minute, so that short runs write none
     "delay": 60.0,
     "mininterval": 60.0,
     "miniters": 0,
     "bar_format": "{l_bar}{bar}{r_bar}\n",
 }
-
 WAITING: Final = (
-    "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"  # of a bar: no speed, so that it stays long
+    "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"  # no speed, so that the bar stays long
 )
 
 
@@ -37,120 +34,85 @@ def show_text(shown: object) -> None:
     print(str(shown).encode(encoding, "backslashreplace").decode(encoding))
 
 
-def surface(progress: bool | None) -> Surface:
-    """
-    Say how progress is shown: as given, else as `PETSTORE_PROGRESS` and the place of output allow.
-    """
-    if progress is False or (progress is None and os.environ.get("PETSTORE_PROGRESS") == "0"):
-        return "none"
-    marimo = sys.modules.get("marimo")
-    if marimo is not None and marimo.running_in_notebook():
-        return "marimo"
-    return "bar" if progress or sys.stderr.isatty() or "ipykernel" in sys.modules else "lines"
-
-
 @contextmanager
 def import_progress(progress: bool | Show | None) -> Iterator[Show]:
-    """
-    Give a function that shows how far an import is: on a surface, or by the caller's own function.
-    """
+    """Give a function that shows how far an import is, which may be the caller's own."""
     if callable(progress):
         yield progress
         return
-    with _progress("import", "row", progress) as draw:
+    with closing(_Display("import", " row", progress)) as display:
 
         def show(now: Progress) -> None:
-            notes: dict[str, object] = {"created": now.created}
-            notes |= {k: v for k, v in (("rejected", now.rejected), ("unknown", now.unknown)) if v}
+            counts = {"rejected": now.rejected, "unknown": now.unknown}
+            notes = {"created": now.created} | {name: n for name, n in counts.items() if n}
             until = "" if now.waits_until is None else utc_text(now.waits_until)
-            draw(now.done, now.total, notes, (until, now.waits_for))
+            display.draw(now.done, now.total, notes, until, now.waits_for)
 
         yield show
 
 
 @contextmanager
 def page_progress(progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
-    """
-    Give a function that takes each page's number of animals, and how many there may be, and shows
-    them.
-    """
+    """Give a function that takes each page's number of animals, and how many there may be."""
     read = 0
-    with _progress("list", "animal", progress) as draw:
+    with closing(_Display("list", " animal", progress)) as display:
 
         def show(animals: int, total: int | None) -> None:
             nonlocal read
             read += animals
             if animals:
-                draw(read, total, {}, ("", ""))
+                display.draw(read, total)
 
         yield show
 
 
-@contextmanager
-def _progress(what: str, unit: str, progress: bool | None) -> Iterator[Draw]:
-    """
-    Give a function that shows how many of how many are done, notes, and until when and why it
-    waits.
+class _Display:
+    """A bar, or lines in its place, drawn from the first report on."""
 
-    It draws from its first call. On a terminal, each reason to wait is a line above the bar, once.
-    """
-    kind, bars, reasons = surface(progress), list[Any](), set[str]()
-    on_a_terminal = kind == "bar" and sys.stderr.isatty()
-    with ExitStack() as stack:
+    def __init__(self, title: str, unit: str, progress: bool | None) -> None:
+        wanted = os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
+        self._title, self._unit, self._wanted = title, unit, wanted
+        self._on_a_terminal = sys.stderr.isatty()
+        self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
+        self._reasons = set[str]()
+        self._bar: Any = None
 
-        def begin(done: int, total: int | None) -> Any:
-            from tqdm.auto import tqdm
+    def draw(
+        self,
+        done: int,
+        total: int | None,
+        notes: Mapping[str, int] | None = None,
+        until: str = "",
+        why: str = "",
+    ) -> None:
+        """Show how many of how many are done, notes, and until when and why it waits."""
+        if not self._wanted:
+            return
+        if self._bar is None:
+            self._bar = self._begin(done, total)
+        self._bar.total = total
+        if self._as_bar:
+            self._bar.bar_format = WAITING if until else None
+        if not until:
+            self._bar.set_postfix(notes, refresh=False)
+        elif self._on_a_terminal:
+            self._bar.set_postfix_str(f"waits until {until}", refresh=False)
+            if why not in self._reasons:  # a line above the bar, once
+                self._reasons.add(why)
+                self._bar.write(f"Waiting until {until}: {why}.", file=sys.stderr)
+        else:
+            self._bar.set_postfix_str(f"waits until {until}: {why}", refresh=False)
+        self._bar.update(done - self._bar.n)
+        if until and self._as_bar:
+            self._bar.refresh()
 
-            class Bar(tqdm):  # type: ignore[type-arg]
-                # no Python runs there, where Python loses a Ctrl-C
-                __del__ = object.__hash__  # type: ignore[assignment]
+    def _begin(self, done: int, total: int | None) -> Any:
+        from tqdm.auto import tqdm
 
-            options: dict[str, Any] = LINES if kind == "lines" else {}
-            if kind == "marimo":
-                spinner = sys.modules["marimo"].status.spinner(title=what, remove_on_exit=True)
-                options = {"file": _Subtitle(stack.enter_context(spinner))}
-            return stack.enter_context(
-                closing(Bar(total=total, initial=done, unit=unit, desc=what, **options))
-            )
+        options: dict[str, Any] = {} if self._as_bar else LINES
+        return tqdm(total=total, initial=done, unit=self._unit, desc=self._title, **options)
 
-        def draw(
-            done: int, total: int | None, notes: Mapping[str, object], wait: tuple[str, str]
-        ) -> None:
-            if kind == "none":
-                return
-            if not bars:
-                bars.append(begin(done, total))
-            bar = bars[0]
-            bar.total = total
-            until, why = wait
-            if kind != "lines":
-                bar.bar_format = WAITING if until else None
-            if not until:
-                bar.set_postfix(notes, refresh=False)
-            elif not on_a_terminal:
-                bar.set_postfix_str(f"waits until {until}: {why}", refresh=False)
-            else:
-                bar.set_postfix_str(f"waits until {until}", refresh=False)
-                if why not in reasons:
-                    reasons.add(why)
-                    bar.write(f"Waiting until {until}: {why}.", file=sys.stderr)
-            bar.update(done - bar.n)
-            if until and kind != "lines":
-                bar.refresh()
-
-        yield draw
-
-
-class _Subtitle:
-    """A file whose text is shown below the title of a spinner of marimo."""
-
-    def __init__(self, spinner: Any) -> None:
-        self._spinner = spinner
-
-    def write(self, text: str) -> None:
-        """Show a text in place of the last one."""
-        if text.strip():
-            self._spinner.update(subtitle=text.strip())
-
-    def flush(self) -> None:
-        """Do nothing: what is written is shown."""
+    def close(self) -> None:
+        """Leave the bar as it is."""
+        if self._bar is not None:
+            self._bar.close()

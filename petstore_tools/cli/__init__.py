@@ -8,8 +8,7 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 
 import click
@@ -34,47 +33,27 @@ COMMANDS = {
 MODULES = {"doctor": "quota", "history": "report", "import": "import_", "imports": "import_"}
 
 
-@contextmanager
-def _logging(level: int) -> Iterator[None]:
+def _show_log(ctx: click.Context, _: click.Parameter, times: int) -> None:
     """Write what the client does to stderr: on a terminal above the progress bar."""
-    from tqdm.contrib.logging import logging_redirect_tqdm
-
-    logger, lines = logging.getLogger("petstore_tools"), logging.StreamHandler()
-    lines.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    before = logger.level
-    logger.addHandler(lines)
-    logger.setLevel(level)
-    try:
-        with logging_redirect_tqdm([logger]):
-            yield
-    finally:
-        logger.removeHandler(lines)
-        logger.setLevel(before)
-
-
-def _begin_logging(ctx: click.Context, _: click.Parameter, times: int) -> None:
     if times:
-        ctx.with_resource(_logging(logging.INFO if times == 1 else logging.DEBUG))
+        from tqdm.contrib.logging import logging_redirect_tqdm
+
+        logger = logging.getLogger("petstore_tools")
+        logger.setLevel(logging.INFO if times == 1 else logging.DEBUG)
+        ctx.with_resource(logging_redirect_tqdm([logger]))
+        logger.handlers[-1].setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
 
 
 VERBOSE = click.Option(
     ["-v", "--verbose"],
     count=True,
     expose_value=False,
-    callback=_begin_logging,
+    callback=_show_log,
     help="Show waits, retries and refusals; -vv shows each request, too.",
 )
 
 
-def _with_verbose(command: click.Command) -> None:
-    """Give a command the option `-v`, and those below it."""
-    for below in getattr(command, "commands", {}).values():
-        _with_verbose(below)
-    if VERBOSE not in command.params:
-        command.params.append(VERBOSE)
-
-
-class Lazy(click.Group):
+class Commands(click.Group):
     """Commands whose modules load when they are called, so that help is quick."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -83,18 +62,19 @@ class Lazy(click.Group):
             formatter.write_dl([*COMMANDS.items()])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
-        """Load a command."""
+        """Load a command, and give it and those below it the option `-v`."""
         if name not in COMMANDS:
             return None
         module = import_module(f"{__name__}.{MODULES.get(name, name)}")
         command: click.Command = getattr(module, f"{name}_")
-        if name != "serve":  # which shows its own faults, and answers with --access-log
-            _with_verbose(command)
+        for each in (command, *getattr(command, "commands", {}).values()):
+            if VERBOSE not in each.params:
+                each.params.append(VERBOSE)
         return command
 
 
 @click.group(
-    cls=Lazy,
+    cls=Commands,
     commands=dict.fromkeys(COMMANDS),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -104,8 +84,7 @@ def cli() -> None:
     Work with the inventory of an Animal Store Service.
 
     The settings are the variables PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN, or the
-    file that
-    `petstore-tools configure` writes.
+    file that `petstore-tools configure` writes.
 
     \b
     Start here:
@@ -145,22 +124,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         code = exits.INTERRUPTED
-    except PetstoreError as error:
-        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
-        code = exits.of_error(error)
-        if code == exits.KEY_REFUSED:
-            click.echo("To find out what is wrong with the key: petstore-tools doctor", err=True)
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and sys.stdout is stdout:
             raise
         # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
-    except OSError as error:
-        click.echo(
-            f"Error: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
-        )
-        code = exits.USAGE
+    except (PetstoreError, OSError) as error:
+        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
+        code = exits.of_error(error)
     sys.exit(code if isinstance(code, int) else exits.DONE)
 
 

@@ -20,7 +20,7 @@ ROWS = 1_000
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     default=Path("petstore-report.html"),
     show_default=True,
     help="Where the report is written.",
@@ -37,18 +37,15 @@ def demo_(output: Path) -> int:
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, Sandbox(plan="pro", animals=0) as sandbox:
         path = Path(folder) / "animals.csv"
-        path.write_bytes(samples.animals_csv(ROWS).encode())
+        path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
         begins_at = sandbox.clock.now()
         result = sandbox.store.import_pets(path, wait=True)
         plan_s = sandbox.clock.now() - begins_at
-        click.echo(str(result))
         report = status_report(sandbox.store.list_pets(), categories=samples.CATEGORIES)
     report.to_html(output)
-    click.echo(f"\n{report.to_text()}\n")
     took_s = time.perf_counter() - started
     click.echo(
-        f"With a real clock the import takes {plan_s / 60:.1f} minutes; here it took "
-        f"{took_s:.1f} s."
+        f"{result}\n\n{report.to_text()}\n\nWith a real clock the import takes {plan_s / 60:.1f} "
+        f"minutes; here it took {took_s:.1f} s.\nReport: {output.resolve()}"
     )
-    click.echo(f"Report: {output.resolve()}")
     return exits.of_result(result)

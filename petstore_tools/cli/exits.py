@@ -17,7 +17,7 @@ AT_A_LIMIT: Final = 4  # stopped at a quota or by a block; the same command cont
 SERVICE: Final = 5  # cannot be reached, fails, or contradicts the interface document
 INTERRUPTED: Final = 130
 
-_OF_ERRORS: Final = {
+_OF_ERRORS: Final[dict[type[Exception], int]] = {  # the nearest kind first
     errors.IncompleteListingError: PARTLY,
     errors.UnauthorizedError: KEY_REFUSED,
     errors.KeyBannedError: AT_A_LIMIT,
@@ -37,19 +37,13 @@ _OF_STOPS: Final = {
 }
 
 
-def of_error(error: errors.PetstoreError) -> int:
+def of_error(error: Exception) -> int:
     """Return the exit code of an error: that of its nearest kind in the table."""
-    return next((_OF_ERRORS[kind] for kind in type(error).__mro__ if kind in _OF_ERRORS), USAGE)
+    return next((code for kind, code in _OF_ERRORS.items() if isinstance(error, kind)), USAGE)
 
 
 def of_result(result: ImportResult) -> int:
     """Return the exit code of an import."""
-    if result.stopped is not None and result.stopped.kind == "first rows":
-        return (
-            PARTLY
-            if any(entry.state in ("rejected", "unknown") for entry in result.entries)
-            else DONE
-        )
-    if result.stopped is not None:
-        return _OF_STOPS[result.stopped.kind]
-    return DONE if result.complete else PARTLY
+    kind = result.stopped.kind if result.stopped else ""
+    partly = result.rejected or result.unknown or result.held
+    return _OF_STOPS.get(kind, PARTLY if partly else DONE)

@@ -67,8 +67,7 @@ def list_(
                 tuple(shown.columns), shown.where(shown.notna(), "").astype(str).to_numpy().tolist()
             )
         )
-        if len(frame) > options.SHOWN_ROWS:
-            click.echo(f"... {len(frame) - options.SHOWN_ROWS:,} more", err=True)
+        options.say_more(len(frame), "-o FILE writes all of them")
         counts = frame["status"].astype("object").fillna("unset").value_counts(sort=False)
         parts = [f"{count:,} {status}" for status, count in counts.items()]
         click.echo(f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True)

@@ -1,10 +1,4 @@
-"""
-Options and questions that several commands share.
-
-A new option of an import touches three files: `importing/options.py`, where it is a field of
-`ImportOptions` (the calls in Python take it from there), `cli/import_.py`, where it is a row with
-the name of that field, and a test.
-"""
+"""Options and questions that several commands share."""
 
 from __future__ import annotations
 
@@ -38,8 +32,7 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as
 NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Show no progress.")
 STATUS = click.option(
     "--status",
-    type=str.casefold,
-    metavar="|".join(spec.STATUSES),
+    type=click.Choice(spec.STATUSES, case_sensitive=False),
     help="Only animals with this status.",
 )
 WAIT = click.option(
@@ -48,30 +41,28 @@ WAIT = click.option(
 YES = click.option("--yes", is_flag=True, help="Go ahead without asking.")
 
 
-def output(*endings: str) -> Callable[[Command], Command]:
+def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command]:
     """
     Return the option `-o` for files of these kinds; the folder is checked before the first request.
     """
 
-    def check(_: click.Context, __: click.Parameter, path: Path | None) -> Path | None:
+    def check(path: str) -> Path:
         from petstore_tools.listing.parquet import load_parquet
         from petstore_tools.tabular.atomic import check_writable
 
-        if path is None:
-            return None
-        ending = path.suffix.casefold()
+        place = Path(path)
+        ending = place.suffix.casefold()
         if ending not in endings:
-            raise click.BadParameter(f"{str(path)!r} cannot be written: use {', '.join(endings)}")
+            raise click.UsageError(f"{path!r} cannot be written: use {', '.join(endings)}")
         if ending == ".parquet":
             load_parquet()
-        check_writable(path)
-        return path
+        check_writable(place)
+        return place
 
-    kinds = f"{', '.join(endings[:-1])} or {endings[-1]}"
-    path = click.Path(path_type=Path)
-    return click.option(
-        "-o", "--output", type=path, metavar="FILE", callback=check, help=f"Write a file: {kinds}."
-    )
+    help_ = f"Write a file that ends in {', '.join(endings)}."
+    if multiple:
+        help_ += " Repeat the option for more."
+    return click.option("-o", "--output", type=check, metavar="FILE", multiple=multiple, help=help_)
 
 
 def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was sent") -> bool:
@@ -86,12 +77,20 @@ def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was
     Raises:
         SettingsError: There is no terminal, and no `--yes`.
     """
-    if not yes and not sys.stdin.isatty():
-        raise SettingsError(f"{otherwise}: there is no terminal to ask in. Pass --yes to go ahead")
-    if yes or click.confirm(question, default=False, err=True):
+    if yes:
         return True
-    click.echo(f"{otherwise}.", err=True)
-    return False
+    if not sys.stdin.isatty():
+        raise SettingsError(f"{otherwise}: there is no terminal to ask in. Pass --yes to go ahead")
+    agreed = click.confirm(question, err=True)
+    if not agreed:
+        click.echo(f"{otherwise}.", err=True)
+    return agreed
+
+
+def say_more(rows: int, help: str) -> None:  # noqa: A002
+    """Say how many rows are not shown, where there are more."""
+    if rows > SHOWN_ROWS:
+        click.echo(f"... {rows - SHOWN_ROWS:,} more; {help}", err=True)
 
 
 def confirm_cost(needed: int, left: int) -> None:
@@ -110,18 +109,21 @@ def confirm_cost(needed: int, left: int) -> None:
         raise click.exceptions.Exit(exits.DONE)
 
 
-def pairs(flag: str, what: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
-    """
-    Return an option that may be given again and again, such as `TITLE=FIELD`: a mapping, None for
-    none.
-    """
+def pairs(flag: str, form: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
+    """Return an option such as `TITLE=FIELD` that may be repeated: a mapping, None for none."""
 
-    def read(
-        _: click.Context, param: click.Parameter, given: tuple[str, ...]
-    ) -> dict[str, str] | None:
-        for pair in given:
-            if not pair.rpartition("=")[0]:
-                raise click.BadParameter(f'{pair!r} must be written as "{what}"', param=param)
-        return {pair.rpartition("=")[0]: pair.rpartition("=")[2] for pair in given} or None
+    def read(pair: str) -> tuple[str, str]:
+        left, sign, right = pair.rpartition("=")
+        if not (left and sign):
+            raise click.UsageError(f'{pair!r} must be written as "{form}"')
+        return left, right
 
-    return click.option(flag, *name, multiple=True, callback=read, metavar=f'"{what}"', help=help)
+    return click.option(
+        flag,
+        *name,
+        type=read,
+        multiple=True,
+        callback=lambda _, __, given: dict(given) or None,
+        metavar=f'"{form}"',
+        help=help,
+    )

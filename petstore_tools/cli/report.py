@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from petstore_tools import settings
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
-from petstore_tools.history import History
 from petstore_tools.importing.options import category_names
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.store import PetStore
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MINUTE = "%Y-%m-%d %H:%M"
-
 WRITERS = {
     ".html": "to_html",
     ".xlsx": "to_excel",
@@ -38,7 +35,7 @@ WRITERS = {
 
 @click.command("report")
 @options.STATUS
-@options.output(*WRITERS)
+@options.output(*WRITERS, multiple=True)
 @click.option(
     "--since",
     metavar="last|AGE|DATE",
@@ -64,7 +61,7 @@ WRITERS = {
 @options.ENVIRONMENT
 @options.WAIT
 def report_(
-    output: Path | None,
+    output: tuple[Path, ...],
     environment: str | None,
     to: tuple[str, ...],
     subject: str,
@@ -81,12 +78,10 @@ def report_(
     \b
     Examples:
       petstore-tools report
-      petstore-tools report -o report.html --since last
-      petstore-tools report -o report.xlsx --since 7d
-      petstore-tools report -o report.eml --to ann@example.org --since last
+      petstore-tools report -o report.html -o report.xlsx --since last
+      petstore-tools report -o report.eml --to ann@example.org --since 7d
     """
-    mailed = output is not None and output.suffix.casefold() == ".eml"
-    if (to or subject) and not mailed:
+    if (to or subject) and not any(path.suffix.casefold() == ".eml" for path in output):
         raise click.UsageError("--to and --subject are for -o FILE.eml")
     with PetStore(environment=environment) as store:
         try:
@@ -94,18 +89,19 @@ def report_(
         except IncompleteListingError as error:
             error.add_note("--partial reports on it anyway")
             raise
-    if output is None:
+    if not output:
         click.echo(report.to_text())
-    else:
+    for path in output:
+        ending = path.suffix.casefold()
+        headers = {"to": to, "subject": subject} if ending == ".eml" else {}
         try:
-            headers = {"to": to, "subject": subject} if mailed else {}
-            getattr(report, WRITERS[output.suffix.casefold()])(output, **headers)
+            getattr(report, WRITERS[ending])(path, **headers)
         except OSError:
             click.echo(report.to_text())  # its requests are spent, so it is shown at least
             raise
-        click.echo(f"{report.headline}; report in {output}", err=True)
-        for note in report.notes:
-            click.echo(f"Note: {note}", err=True)
+        click.echo(f"{report.headline}; report in {path}", err=True)
+    for note in report.notes if output else ():
+        click.echo(f"Note: {note}", err=True)
     return exits.DONE if report.listing.complete else exits.PARTLY
 
 
@@ -116,7 +112,7 @@ def report_(
     metavar="AGE|DATE",
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
-@options.output(".csv", ".xlsx", ".json", ".parquet")
+@options.output(".csv", ".xlsx", ".json")
 @options.ENVIRONMENT
 @click.pass_context
 def history_(
@@ -138,11 +134,14 @@ def history_(
       petstore-tools history --since 90d -o history.xlsx
       petstore-tools history forget --before 2026-01-01
     """
-    kept = context.obj = _kept(environment)
+    context.obj = environment
     if context.invoked_subcommand is not None:
         return exits.DONE
-    history = kept.history(pet_id=pet_id, since=since, now=time.time())
-    if names := category_names(None, settings.category_file()):
+    with PetStore(environment=environment) as store:
+        history = store.history(id=pet_id, since=since)
+        names = category_names(None, store.settings.categories)
+        kept = store.snapshots()
+    if names is not None:
         history.insert(3, "category", history["categoryId"].map(names).astype(text_dtype()))
     if output is not None:
         write_output(output, _file_content(history, output.suffix.casefold()))
@@ -159,9 +158,8 @@ def history_(
     ]
     titles = (*shown.columns[:-2], "first seen (UTC)", "ended between (UTC)")
     click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
-    if len(history) > len(shown):
-        click.echo(f"... {len(history) - len(shown):,} more; -o FILE writes all of them", err=True)
-    click.echo(str(kept.snapshots()), err=True)
+    options.say_more(len(history), "-o FILE writes all of them")
+    click.echo(str(kept), err=True)
     return exits.DONE
 
 
@@ -174,12 +172,13 @@ def history_(
 )
 @options.YES
 @click.pass_obj
-def forget(kept: History, before: str, *, yes: bool) -> int:
+def forget(environment: str | None, before: str, *, yes: bool) -> int:
     """Delete the listings that ended before a date; animals that are there since then stay."""
     question = f"Forget the listings that ended before {before}?"
     if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
-        forgotten = kept.forget(before, now=time.time())
-        click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {kept.snapshots()}")
+        with PetStore(environment=environment) as store:
+            forgotten = store.kept.forget(before, now=time.time())
+            click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}")
     return exits.DONE
 
 
@@ -199,8 +198,6 @@ def _file_content(history: pd.DataFrame, ending: str) -> bytes:
             flat.to_csv(sink, index=False)
         case ".json":
             flat.to_json(sink, orient="records", date_format="iso", force_ascii=False, indent=1)
-        case ".parquet":
-            flat.to_parquet(sink, index=False)
         case _:
             with excel_writer(sink) as writer:
                 cells = sheet_cells(flat, UTC)
@@ -209,14 +206,3 @@ def _file_content(history: pd.DataFrame, ending: str) -> bytes:
                 sheet.autofilter(0, 0, max(len(cells), 1), len(cells.columns) - 1)
                 sheet.autofit()
     return sink.getvalue()
-
-
-def _kept(environment: str | None) -> History:
-    """
-    Return the kept listings of the service of the settings; without a base address, of the only
-    one.
-    """
-    name, address = settings.address_of(environment)
-    if address is None:
-        return History.only(settings.state_folder(), environment)
-    return History.of(settings.state_folder(), name, settings.check_base_url(address))

@@ -8,7 +8,6 @@ import click
 
 from petstore_tools import settings
 from petstore_tools.cli import exits
-from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import read_categories
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.template import template_bytes
@@ -20,10 +19,8 @@ from petstore_tools.tabular.template import template_bytes
     "--categories",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help=(
-        "A file with the columns id and name: a cell offers their names.  [default: as the "
-        "settings say]"
-    ),
+    help="A file with the columns id and name: a cell offers their names.  [default: as the "
+    "settings say]",
 )
 def template_(file: Path, categories: Path | None) -> int:
     """
@@ -37,13 +34,10 @@ def template_(file: Path, categories: Path | None) -> int:
       petstore-tools template animals.xlsx
       petstore-tools template animals.xlsx --categories categories.csv
     """
-    if file.suffix.casefold() != ".xlsx":
-        raise SheetError(f"{file.name} cannot be written: the name of a template ends in .xlsx")
+    if file.suffix.casefold() != ".xlsx" or file.exists():
+        raise click.BadParameter(f"{file.name!r} must be a new file that ends in .xlsx")
     categories = categories or settings.category_file()
-    content = template_bytes(None if categories is None else read_categories(categories))
-    if file.exists():
-        raise SheetError(f"{file.name} exists already and is not replaced: choose another name")
-    write_output(file, content)
+    write_output(file, template_bytes(None if categories is None else read_categories(categories)))
     click.echo(
         f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}"
     )

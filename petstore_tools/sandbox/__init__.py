@@ -47,7 +47,7 @@ class Sandbox:
         clock: `manual`: time moves only with `advance`, and by itself when all wait for it;
             `system`: the machine's.
         animals: How many sample animals it has at first.
-        faults: What goes wrong (`petstore_tools.testing.Fault`).
+        faults: What goes wrong (`petstore_tools.sandbox.faults.Fault`).
         database: `postgresql://` address, None for SQLite in a temporary folder; the sample animals
             are added where it has no animals.
 

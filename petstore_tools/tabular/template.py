@@ -1,12 +1,10 @@
-"""
-Workbooks that help people to fill them in: drop-downs, examples, and bad cells with the reason.
-"""
+"""Workbooks that help people to fill them in: examples, drop-downs, and bad cells in colour."""
 
 from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
@@ -17,25 +15,19 @@ from petstore_tools.tabular.cells import EXACT
 
 CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never read as animals
 LONGEST_CELL: Final = 32_767  # characters that Excel keeps
-MOST_NOTES: Final = (
-    2_000  # with more, a spreadsheet opens slowly; every bad cell is coloured all the same
-)
-_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
-_EXACT: Final = 10**15 - 1  # a spreadsheet keeps 15 digits of a number
-_WIDTH: Final = 24  # of a column of the template, in characters
-_EXAMPLES: Final = {
-    "name": "The animal's name; it must not be empty.\nExample: Rex",
-    "categoryId": (
-        "The id of the animal's category: a whole number; it must not be empty.\nExample: 3"
-    ),
-    "status": f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available",
-}
 WRITER_OPTIONS: Final = {  # text is never a formula or a link
     "in_memory": True,
     "default_date_format": "yyyy-mm-dd",
     "strings_to_formulas": False,
     "strings_to_urls": False,
+}
+_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
+_CUT: Final = -2  # XlsxWriter's answer where a text is longer than Excel keeps
+_EXAMPLES: Final = {
+    "name": "The animal's name; it must not be empty.\nExample: Rex",
+    "categoryId": "The category's id, or its name where one can be chosen.\nExample: 3",
+    "status": f"One of {', '.join(spec.STATUSES)}; it may be empty.\nExample: available",
 }
 _BAD: Final = {"bg_color": "#FFC7CE", "font_color": "#9C0006"}  # what spreadsheets call bad
 _TEXT: Final = {"num_format": "@"}  # so that 007 stays 007
@@ -48,15 +40,9 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     Args:
         categories: Name by id: with it, a category is chosen by its name.
     """
-    examples = dict(_EXAMPLES)
-    if categories:
-        chosen, _ = next(_choices(categories))
-        examples["categoryId"] = (
-            f"The animal's category: choose it from the list.\nExample: {chosen}"
-        )
     fields = {field: at for at, field in enumerate(spec.NEW_PET_FIELDS)}
     return rejects_bytes(
-        spec.NEW_PET_FIELDS, [], fields=fields, categories=categories, examples=examples
+        spec.NEW_PET_FIELDS, [], fields=fields, categories=categories, examples=_EXAMPLES
     )
 
 
@@ -64,10 +50,10 @@ def rejects_bytes(
     titles: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
-    bad: Mapping[tuple[int, int], str] = _NOTHING,
+    bad: Collection[tuple[int, int]] = (),
     fields: Mapping[str, int] = _NOTHING,
     categories: Mapping[int, str] | None = None,
-    examples: Mapping[str, str] | None = None,
+    examples: Mapping[str, str] = _NOTHING,
     note: str = "",
 ) -> bytes:
     """
@@ -76,7 +62,7 @@ def rejects_bytes(
     Args:
         titles: Of the columns.
         rows: Cells as text; what was no text (`NonTextCell`) is written as what it was.
-        bad: The reason, by position of the row and of the bad cell in it, both from 0.
+        bad: Positions of the row and of the cell in it that are coloured, both from 0.
         fields: Which column holds which field, from 0.
         categories: Name by id, for the drop-down.
         examples: Notes on the titles of fields.
@@ -87,32 +73,24 @@ def rejects_bytes(
     """
     import xlsxwriter
 
-    memory, lines = io.BytesIO(), list(rows)
+    memory = io.BytesIO()
     with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
         book.set_properties({"comments": note})
-        sheet, red, text = (
-            book.add_worksheet("animals"),
-            book.add_format(_BAD),
-            book.add_format(_TEXT),
-        )
+        sheet, red = book.add_worksheet("animals"), book.add_format(_BAD)
         sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
-        for row, cells in enumerate(lines, start=1):
-            if (longest := max(map(len, cells), default=0)) > LONGEST_CELL:
-                raise SheetError(
-                    f"a cell of {longest:,} characters is too long for a workbook: use CSV"
-                )
-            sheet.write_row(row, 0, map(_native, cells))
-        for count, (row, at) in enumerate(sorted(bad)):
-            sheet.write(row + 1, at, _native(lines[row][at]) if at < len(lines[row]) else "", red)
-            if count < MOST_NOTES:
-                sheet.write_comment(row + 1, at, bad[row, at][:LONGEST_CELL], {"x_scale": 2})
+        for row, cells in enumerate(rows):
+            for at, cell in enumerate(cells):
+                colour = red if (row, at) in bad else None
+                if sheet.write(row + 1, at, _native(cell), colour) == _CUT:
+                    raise SheetError(
+                        f"a cell of {len(cell):,} characters is too long for a workbook: use CSV"
+                    )
         sheet.freeze_panes(1, 0)
         sheet.autofit()
-        for field, example in (examples or {}).items():
-            at = fields[field]
-            sheet.set_column(at, at, _WIDTH, None if field == "categoryId" else text)
-            sheet.write_comment(0, at, example, {"x_scale": 2})
-        _add_drop_downs(book, sheet, fields, categories)
+        for field, example in examples.items():
+            sheet.set_column(fields[field], fields[field], 24, book.add_format(_TEXT))
+            sheet.write_comment(0, fields[field], example, {"x_scale": 2})
+        _add_drop_downs(book, sheet, fields, categories or {})
     return memory.getvalue()
 
 
@@ -133,49 +111,27 @@ def _native(cell: str) -> object:
 
 
 def _add_drop_downs(
-    book: Any, sheet: Any, fields: Mapping[str, int], categories: Mapping[int, str] | None
+    book: Any, sheet: Any, fields: Mapping[str, int], categories: Mapping[int, str]
 ) -> None:
     """
     Let a spreadsheet offer statuses and categories; it warns, since words and ids are accepted too.
     """
-    rules: dict[str, dict[str, Any]] = {
-        "status": {
-            "validate": "list",
-            "source": list(spec.STATUSES),
-            "error_type": "warning",
-            "error_message": f"Choose {', '.join(spec.STATUSES)}, or leave the cell empty.",
-        },
-        "categoryId": {
-            "validate": "integer",
-            "criteria": "between",
-            "minimum": -_EXACT,
-            "maximum": _EXACT,
-            "error_message": "Type the id of the category: a whole number.",
-        },
-    }
+    sources: dict[str, Any] = {"status": list(spec.STATUSES)}
     if categories:
-        choices = list(_choices(categories))
         hidden = book.add_worksheet(CATEGORY_SHEET)
-        for row, cells in enumerate([("category", "id"), *choices]):
-            hidden.write_row(row, 0, cells)
+        hidden.write_column(0, 0, _choices(categories))
         hidden.hide()
-        rules["categoryId"] = {
-            "validate": "list",
-            "source": f"={CATEGORY_SHEET}!$A$2:$A${len(choices) + 1}",
-            "error_type": "warning",
-            "error_message": "Choose a category from the list.",
-        }
-    for field, rule in rules.items():
-        if (at := fields.get(field)) is not None:
-            sheet.data_validation(1, at, LAST_ROW, at, rule)
+        sources["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(categories)}"
+    for field in sources.keys() & fields.keys():
+        rule = {"validate": "list", "source": sources[field], "error_type": "warning"}
+        sheet.data_validation(1, fields[field], LAST_ROW, fields[field], rule)
 
 
-def _choices(categories: Mapping[int, str]) -> Iterator[tuple[str | int, int]]:
-    """
-    Yield what a category is chosen by, and its id: by the id itself where its name is not clear.
-    """
-    same = Counter(name.strip().casefold() for name in categories.values())
-    for id_, name in sorted(categories.items(), key=lambda category: category[1].casefold()):
-        bare = name.strip()
-        clear = bare and same[bare.casefold()] == 1 and not bare.lstrip("-").isdecimal()
-        yield (bare if clear else id_), id_
+def _choices(categories: Mapping[int, str]) -> list[str | int]:
+    """Return what each category is chosen by: its id where its name is not clear."""
+    names = sorted((name.strip(), number) for number, name in categories.items())
+    same = Counter(name.casefold() for name, _ in names)
+    return [
+        number if same[name.casefold()] > 1 or name.lstrip("-").isdecimal() else name
+        for name, number in names
+    ]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,45 +91,3 @@ def test_without_a_kept_listing_it_says_so() -> None:
 
     assert "The kept listings show no such animal." in done.stdout
     assert "no snapshots yet" in done.stderr
-
-
-def test_without_a_base_address_the_only_service_with_kept_listings_is_shown(box: Sandbox) -> None:
-    """Nothing is sent, so no key is needed either; with none or several it says which to name."""
-    state = box.store.settings.state_dir
-    nobody = {"PETSTORE_BASE_URL": "", "PETSTORE_API_KEY": ""}
-    (kept,) = Path(os.environ["PETSTORE_STATE_DIR"], "history").glob("production-*")
-
-    only = run("history", "--id", "2", **nobody)
-    shutil.copy(kept, kept.with_name("staging-0123456789ab.db"))
-    several = run("history", **nobody)
-    named = run("history", "--id", "2", "--environment", "staging", **nobody)
-    none = run("history", **nobody, PETSTORE_STATE_DIR=str(state / "elsewhere"))
-
-    assert (only.returncode, named.returncode, only.stdout) == (0, 0, named.stdout)
-    assert (several.returncode, none.returncode) == (2, 2)
-    assert "(production, staging): name the service with --environment" in several.stderr
-    assert "listings of 0 services are kept in" in none.stderr
-
-
-def test_listings_are_forgotten_once_it_was_asked_for(box: Sandbox) -> None:
-    """Without a terminal and without `--yes` nothing goes."""
-    refused = run("history", "forget", "--before", "0s", box=box)
-    done = run("history", "forget", "--before", "0s", "--yes", box=box)
-
-    assert (refused.returncode, done.returncode) == (2, 0)
-    assert "Nothing was forgotten" in refused.stderr
-    assert "2 listings forgotten; no snapshots yet" in done.stdout
-
-
-def test_no_spreadsheet_runs_a_name_of_a_history_as_a_formula(tmp_path: Path) -> None:
-    """In a workbook it is text; numbers that Excel would round are text, too."""
-    with Sandbox(plan="pro", animals=0, clock="system") as sandbox, store_of(sandbox) as store:
-        sandbox.add([("=1+1", 2**53 + 1, "sold")])
-        store.snapshot()
-        for name in ("a.csv", "a.xlsx"):
-            run("history", "-o", name, box=sandbox, cwd=tmp_path)
-
-    frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
-    assert "1,'=1+1,9007199254740993,sold," in (tmp_path / "a.csv").read_text()
-    assert frame.iloc[0, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
-    assert frame["ended_before (UTC)"].isna().all()

@@ -63,9 +63,6 @@ def test_a_file_that_exists_is_not_replaced(tmp_path: Path) -> None:
     assert run("template", "animals.xlsx", cwd=tmp_path).returncode == 0
     before = (tmp_path / "animals.xlsx").read_bytes()
     again = run("template", "animals.xlsx", cwd=tmp_path)
-    assert (again.returncode, "exists already and is not replaced" in again.stderr) == (2, True)
+    assert (again.returncode, "must be a new file" in again.stderr) == (2, True)
     assert (tmp_path / "animals.xlsx").read_bytes() == before
-    assert (
-        "the name of a template ends in .xlsx"
-        in run("template", "animals.csv", cwd=tmp_path).stderr
-    )
+    assert "ends in .xlsx" in run("template", "animals.csv", cwd=tmp_path).stderr

@@ -54,4 +54,4 @@ def test_on_a_terminal_each_line_stands_above_the_bar(tmp_path: Path) -> None:
     (said,) = [line for line in lines if "Attempt" in line]
     assert code == 0
     assert re.fullmatch(RETRY, said)
-    assert any(line.startswith("list: 300animal") for line in lines)
+    assert any(line.startswith("list: 300 animal") for line in lines)

@@ -15,7 +15,7 @@ from commands import run
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ApiError, PetstoreError, ProtocolError, TransportError
-from petstore_tools.testing import Fault
+from petstore_tools.sandbox.faults import Fault
 
 PAGE = b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"  # what a TLS server says to plain HTTP

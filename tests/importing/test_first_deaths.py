@@ -16,7 +16,7 @@ from inventories import existing
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.plans import Plan
-from petstore_tools.testing import Fault
+from petstore_tools.sandbox.faults import Fault
 
 ROWS, FIRST = 40, 5
 STATUSES = ("available", "pending", "sold", "")

@@ -19,7 +19,7 @@ from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.send import Progress
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
-from petstore_tools.testing import Fault
+from petstore_tools.sandbox.faults import Fault
 
 ROWS = 1_500
 posix = pytest.mark.skipif(os.name != "posix", reason="SIGINT to another process is POSIX")

@@ -12,7 +12,7 @@ import pytest
 from commands import on_a_terminal, run
 
 from petstore_tools import Sandbox
-from petstore_tools.testing import Fault
+from petstore_tools.sandbox.faults import Fault
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
 

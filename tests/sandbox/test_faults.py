@@ -14,7 +14,7 @@ import requests
 from petstore_tools import Sandbox
 from petstore_tools.errors import ApiError, ProtocolError, TransportError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.testing import Fault
+from petstore_tools.sandbox.faults import Fault
 
 EXISTS = {"drop_before": 0, "drop_after": 1, "error_before": 0, "error_after": 1, "garbage": 1}
 
@@ -82,7 +82,7 @@ def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
         textwrap.dedent(
             """
             import pytest, requests
-            from petstore_tools.testing import Fault
+            from petstore_tools.sandbox.faults import Fault
 
             def test_one(petstore_sandbox):
                 headers = {"Authorization": f"Bearer {petstore_sandbox.api_key}"}

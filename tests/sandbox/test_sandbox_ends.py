@@ -21,7 +21,7 @@ import requests
 from serving import wait_until
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.testing import Fault
+from petstore_tools.sandbox.faults import Fault
 from petstore_tools.throttle.gate import Gate
 
 
