@@ -1,17 +1,16 @@
-"""
-A service with 25 animals, and the command line in a process of its own, in a folder of its own.
-"""
+"""A service with 25 animals, and the command line in this process, in a folder of its own."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
-import commands
 import pytest
 
 from petstore_tools import Sandbox
+from petstore_tools.cli import main
 from petstore_tools.plans import Plan
 
 
@@ -22,6 +21,30 @@ def box() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def run(box: Sandbox, tmp_path: Path) -> Callable[..., object]:
-    """Run a command, or `code=`, with the sandbox as its service."""
-    return partial(commands.run, box=box, cwd=tmp_path, PETSTORE_PLAN="10000/100000")
+def run(
+    box: Sandbox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command with the sandbox as its service; it never shows a traceback or the key."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PETSTORE_BASE_URL", box.base_url)
+    monkeypatch.setenv("PETSTORE_API_KEY", box.api_key)
+    monkeypatch.setenv("PETSTORE_PLAN", "10000/100000")
+
+    def run(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["petstore-tools", *arguments])
+            for name, value in env.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        shown = capsys.readouterr()
+        assert "Traceback" not in shown.err
+        assert box.api_key not in shown.out + shown.err
+        code = ended.value.code
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, shown.out, shown.err)
+
+    return run

@@ -20,27 +20,6 @@ from petstore_tools.sandbox import samples
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def test_list_shows_twenty_rows_and_their_completeness(run: Run) -> None:
-    """Data on stdout, talk on stderr."""
-    done = run("list")
-
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 22
-    assert "5 more" in done.stderr
-    assert "complete: 25 animals" in done.stderr
-
-
-def test_list_writes_a_file_that_import_reads(run: Run, tmp_path: Path) -> None:
-    """CSV with the document's names."""
-    assert run("list", "-o", "pets.csv").returncode == 0
-    assert (tmp_path / "pets.csv").read_text().splitlines()[0] == "id,name,categoryId,status"
-    again = run("import", "pets.csv", "--yes")
-    assert (again.returncode, "'id'" in again.stderr) == (2, True)
-    assert "25 to send" in run("import", "pets.csv", "--dry-run", "--existing", "send").stdout
-    assert run("list", "--status", "sold", "-o", "pets.json").returncode == 0
-    assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
-
-
 def test_import_asks_and_without_a_terminal_sends_nothing(
     run: Run, box: Sandbox, tmp_path: Path
 ) -> None:
@@ -72,30 +51,6 @@ def test_import_asks_and_without_a_terminal_sends_nothing(
     assert len(box.store.list_pets()) == 30
 
 
-@pytest.mark.case("P55")
-def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -> None:
-    """0, 1, 2, 3, 4 and 5, each from a real cause."""
-    (tmp_path / "good.csv").write_text(samples.animals_csv(3, seed=5), encoding="utf-8")
-    (tmp_path / "bad.csv").write_text("name,categoryId\nRex,3\nMia,4\nMax,cats\n")
-
-    assert run("quota").returncode == 0
-    assert run("import", "bad.csv", "--yes").returncode == 1
-    assert run("import", "bad.csv", "--yes", "--strict").returncode == 2
-    assert run("import", "bad.csv", "--dry-run", "--strict").returncode == 2
-    assert run("import", "bad.csv", "--dry-run").returncode == 1
-    assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
-    assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
-    assert run("import", "good.csv", "--yes", PETSTORE_PLAN="5/2").returncode == 4
-    assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
-    with FaultProxy(
-        box.base_url, lambda method, n: reply(302, Location="https://x.example/")
-    ) as proxy:
-        assert run("report", PETSTORE_BASE_URL=proxy.base_url).returncode == 5
-    with FaultProxy(box.base_url, lambda method, n: reply(429, Retry_After="7200")) as proxy:
-        stopped = run("list", PETSTORE_BASE_URL=proxy.base_url)
-    assert stopped.returncode == 4
-
-
 def test_a_copy_is_refused_before_anybody_is_asked(run: Run, tmp_path: Path) -> None:
     """And the message says what to say."""
     for name in ("a.csv", "b.csv"):
@@ -118,63 +73,6 @@ def test_a_stopped_import_ends_with_the_command_that_goes_on(run: Run, tmp_path:
     assert done.returncode == 4
     last = done.stderr.splitlines()[-1]
     assert last.startswith("Continue with: petstore-tools import good.csv --yes   # from 20")
-
-
-@pytest.mark.case("P55")
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (("list", "--status", "gone"), "available"),
-        (("list", "--first", "0"), "--first"),
-        (("list", "--colour", "red"), "--colour"),
-        (("list", "-o", "pets.docx"), ".csv"),
-        (("list", "-o", "nowhere/pets.csv"), "no folder"),
-        (("report", "-o", "."), "cannot be written"),
-        (("import", "nothing.csv"), "no file"),
-        (("import", "."), "one of these: .csv"),
-        (("import", "x.csv", "--columns", "name"), "TITLE=FIELD"),
-        (("nothing",), "No such command"),
-        (("keys", "revoke", "zzz", "--database", "k.db"), "no valid key"),
-        (("keys", "create", "--plan", "gold", "--database", "k.db"), "unknown plan"),
-        (("keys", "list", "--database", "."), "--database"),
-    ],
-)
-def test_bad_input_is_one_clear_sentence_and_exit_code_2(
-    run: Run, arguments: tuple[str, ...], word: str
-) -> None:
-    """Never a traceback."""
-    done = run(*arguments)
-
-    assert done.returncode == 2
-    assert word in done.stderr
-    assert done.stdout == ""
-
-
-def test_bad_settings_are_exit_code_2(run: Run) -> None:
-    """The message names what to correct."""
-    done = run("list", PETSTORE_BASE_URL="http://127.0.0.1:1")
-    assert (done.returncode, "did you mean http://127.0.0.1:1/v1" in done.stderr) == (2, True)
-    assert run("list", PETSTORE_PLAN="gold").returncode == 2
-    assert run("list", PETSTORE_API_KEY="").returncode == 2
-
-
-@pytest.mark.parametrize("ending", ["html", "md", "json"])
-def test_report_writes_a_file_and_prints_a_table(run: Run, tmp_path: Path, ending: str) -> None:
-    """The same numbers on the terminal and in the file."""
-    assert "unset" in run("report").stdout
-    assert run("report", "-o", f"r.{ending}").returncode == 0
-    assert "unset" in (tmp_path / f"r.{ending}").read_text(encoding="utf-8")
-
-
-def test_the_demo_does_the_main_job_from_any_folder(run: Run, tmp_path: Path) -> None:
-    """1,000 animals imported, listed and reported; the path of the report on screen."""
-    done = run("demo")
-
-    assert done.returncode == 0
-    assert "1,000 rows: 1,000 created" in done.stdout
-    assert "Complete: 1,000 animals" in done.stdout
-    assert str(tmp_path / "petstore-report.html") in done.stdout
-    assert "1,000" in (tmp_path / "petstore-report.html").read_text(encoding="utf-8")
 
 
 def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) -> None:
@@ -208,49 +106,6 @@ def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) ->
         server.terminate()
         server.communicate(timeout=20)
     assert done.returncode == 0
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        (),
-        ("list",),
-        ("import",),
-        ("report",),
-        ("quota",),
-        ("demo",),
-        ("serve",),
-        ("keys",),
-        ("configure",),
-    ],
-)
-def test_help_is_there_for_every_command(run: Run, command: tuple[str, ...]) -> None:
-    """With examples where there are options to combine."""
-    done = run(*command, "--help")
-
-    assert done.returncode == 0
-    assert "Usage: petstore-tools" in done.stdout
-
-
-def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
-    """`petstore-tools list | head -1` is no error."""
-    given = {**os.environ, "PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "petstore_tools", "list"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=given,
-        cwd=tmp_path,
-        text=True,
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.stderr is not None
-    said = process.stderr.read()
-    process.stderr.close()
-
-    assert "Traceback" not in said
-    assert process.wait(20) == 0
 
 
 @pytest.mark.case("P34")

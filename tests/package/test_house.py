@@ -1,8 +1,9 @@
-"""The house: purposes of modules, READMEs of the rooms, pure modules, and the list of messages."""
+"""The house: purposes, pure modules, cited sections, decided silences, and the list of messages."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
@@ -11,62 +12,75 @@ from pathlib import Path
 
 import pytest
 
+from petstore_tools import spec
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+DOCUMENT = ROOT.parent / "shared" / "INTERFACE.md"
+SILENCES = (ROOT / "tests" / "silences.txt").read_text(encoding="utf-8").splitlines()[1:]
 
 
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def lines_of(path: Path) -> int:
-    return path.read_text(encoding="utf-8").count("\n")
+def purpose(path: Path) -> str:
+    return ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
 
 
 def test_every_module_opens_with_its_purpose() -> None:
     """A sentence comes first, and no module is a collection of odds and ends."""
-    assert [path.name for path in MODULES if not ast.get_docstring(tree_of(path))] == []
+    assert [path.name for path in MODULES if not purpose(path)] == []
     assert not {path.stem for path in MODULES} & {"utils", "helpers", "common", "misc"}
-
-
-def test_a_rooms_readme_has_at_most_100_lines() -> None:
-    """What it guarantees, how it works, its limits, how to extend it."""
-    readmes = sorted(PACKAGE.rglob("README.md"))
-
-    assert PACKAGE / "reporting" / "README.md" in readmes
-    assert {path.parent.name: lines_of(path) for path in readmes if lines_of(path) > 100} == {}
 
 
 def test_pure_modules_say_so() -> None:
     """Those of the contract, and no others."""
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
-    contracts = tools["importlinter"]["contracts"]
-    pure = next(
-        contract["source_modules"] for contract in contracts if contract["name"].startswith("Pure:")
-    )
-    said = [
-        path for path in MODULES if (ast.get_docstring(tree_of(path)) or "").startswith("Pure:")
-    ]
+    contracts = {each["name"]: each for each in tools["importlinter"]["contracts"]}
+    (pure,) = (each for name, each in contracts.items() if name.startswith("Pure:"))
+    said = [path for path in MODULES if purpose(path).startswith("Pure:")]
+    names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in said]
 
-    assert sorted(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in said
-    ) == sorted(pure)
+    assert sorted(names) == sorted(pure["source_modules"])
 
 
-@pytest.fixture(scope="module")
-def messages() -> str:
-    """Every text of the package that a person may read."""
-    command = [sys.executable, ROOT / "tests" / "messages.py"]
-    return subprocess.run(
-        command, capture_output=True, text=True, encoding="utf-8", check=True
-    ).stdout
+def test_each_cited_section_is_in_the_documents_list() -> None:
+    """`spec` opens with the sections; nothing cites one that is not there."""
+    known = set(re.findall(r"^- (\d(?:\.\d)?) ", inspect.getdoc(spec) or "", re.M))
+    cited = {
+        (section, path.name)
+        for path in MODULES
+        for section in re.findall(r"§(\d(?:\.\d)?)", path.read_text(encoding="utf-8"))
+    }
+
+    assert len(known) == 23
+    assert [each for each in sorted(cited) if each[0] not in known] == []
 
 
-def test_the_list_of_messages_holds_every_kind(messages: str) -> None:
+@pytest.mark.parametrize("line", SILENCES)
+def test_each_silence_of_the_document_has_a_row_of_choices(line: str) -> None:
+    """What is not shown or not stated is decided, in the table of the service's README."""
+    said, _, row = line.rpartition(" | ")
+    readme = (PACKAGE / "service" / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("## Where the document is silent")[2].partition("\n## ")[0]
+
+    assert any(row.strip() in line.split(" | ")[0] for line in table.splitlines())
+    if DOCUMENT.exists():
+        assert said.strip() in DOCUMENT.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(not DOCUMENT.exists(), reason="the document is not beside the checkout")
+def test_no_silence_of_the_document_is_forgotten() -> None:
+    """Every line that says so is paired."""
+    said = [line.rpartition(" | ")[0].strip() for line in SILENCES]
+    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
+    silent = [line for line in lines if re.search(r"not shown|not stated|no default is", line)]
+
+    assert [line for line in silent if not any(words in line for words in said)] == []
+
+
+def test_the_list_of_messages_holds_every_kind() -> None:
     """Exceptions, warnings, what is printed, help, reprs, and texts that are raised elsewhere."""
+    command = [sys.executable, ROOT / "tests" / "messages.py"]
+    messages = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     kinds = set(re.findall(r"^ *\d+ (\w+) ", messages, re.M))
 
     assert kinds >= {"raise", "warn", "print", "help", "repr", "text"}
-    assert "cli/import_.py" in messages
-    assert "limit must be a whole number between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}" in messages

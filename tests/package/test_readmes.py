@@ -1,41 +1,103 @@
-"""READMEs: short, and true to what is there."""
+"""READMEs and notebooks: short, and true to what is there."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from petstore_tools import ImportPreview, ImportResult, PetStore, StatusReport
+from petstore_tools.cli import cli
+
 ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROOMS = [
-    *(
-        ROOT / "petstore_tools" / room
-        for room in "importing listing history throttle reporting service".split()
-    ),
-    ROOT / "tests" / "benchmarks",
-    ROOT / "notebooks",
+    *ROOT.glob("petstore_tools/*/README.md"),
+    ROOT / "tests" / "benchmarks" / "README.md",
+    ROOT / "notebooks" / "README.md",
 ]
+ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROOMS))])
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def test_the_readme_is_read_in_one_sitting() -> None:
     """200 lines and 12 kB at most."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-
-    assert text.count("\n") <= 200
-    assert len(text.encode()) <= 12_000
+    assert README.count("\n") <= 200
+    assert len(README.encode()) <= 12_000
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
-def test_each_room_has_a_readme_of_100_lines_at_most(room: Path) -> None:
+@pytest.mark.parametrize("readme", ROOMS, ids=lambda path: path.parent.name)
+def test_a_rooms_readme_has_at_most_100_lines(readme: Path) -> None:
     """At its door: what it guarantees, how it works, its limits, how to extend it."""
-    assert 10 <= (room / "README.md").read_text(encoding="utf-8").count("\n") <= 100
+    assert 10 <= readme.read_text(encoding="utf-8").count("\n") <= 100
 
 
-@pytest.mark.parametrize(
-    "readme", [ROOT / "README.md", *sorted(ROOT.glob("[!.]*/**/README.md"))], ids=str
-)
+@pytest.mark.parametrize("readme", [ROOT / "README.md", *ROOMS], ids=lambda path: path.parent.name)
 def test_links_of_a_readme_lead_somewhere(readme: Path) -> None:
     """Each relative link is a file of the checkout."""
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", readme.read_text(encoding="utf-8")):
-        assert (readme.parent / target).exists(), target
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", readme.read_text(encoding="utf-8"))
+
+    assert [target for target in targets if not (readme.parent / target).exists()] == []
+
+
+def test_the_first_success_prints_what_the_readme_shows() -> None:
+    """The ten lines, run as they stand."""
+    shown = re.search(r"## First success\n\n```python\n(.*?)```\n```text\n(.*?)```", README, re.S)
+    assert shown
+    code, output = shown.groups()
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == (output, "")
+
+
+def test_commands_and_options_of_the_readmes_exist() -> None:
+    """Each `petstore-tools` line parses: the command is there, and so is each option."""
+    lines = re.findall(r"^(?:\.venv/bin/)?petstore-tools ([^#\n]+)", ALL, re.M)
+    assert lines
+    for line in lines:
+        words = [word.strip('"') for word in re.findall(r'"[^"]*"|\S+', line)]
+        command: click.Command | None = cli
+        while words and isinstance(command, click.Group) and not words[0].startswith("-"):
+            command = command.get_command(click.Context(command), words.pop(0))
+        assert command is not None, line
+        command.make_context("x", words)
+
+
+def test_python_calls_of_the_readmes_exist() -> None:
+    """Each method of `store`, `report`, `result` and `preview` that they show is there."""
+    kinds = {
+        "store": PetStore,
+        "report": StatusReport,
+        "result": ImportResult,
+        "preview": ImportPreview,
+    }
+    code = "".join(re.findall(r"```python\n(.*?)```", ALL, re.S))
+    shown = re.findall(r'(?<!")\b(store|report|result|preview)\.(\w+)', code)
+    assert shown
+    for variable, attribute in shown:
+        fields = getattr(kinds[variable], "__dataclass_fields__", {})
+        assert attribute in fields or hasattr(kinds[variable], attribute), (variable, attribute)
+
+
+@pytest.mark.case("P56")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_stored_executed_and_leak_nothing(path: Path) -> None:
+    """Counts 1 to n, short cells, no error, no path, no key, no port in any output."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    outputs = [output for cell in code for output in cell["outputs"]]
+    for output in outputs:
+        output.get("data", {}).pop("image/png", None)
+
+    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
+    assert "parameters" in str([cell["metadata"] for cell in code])
+    assert all(len(cell["source"]) <= 10 and "def " not in "".join(cell["source"]) for cell in code)
+    assert not re.search(
+        r"'output_type': 'error'|psk_|127\.0\.0\.1|localhost|/(home|root|tmp|work)/", str(outputs)
+    )

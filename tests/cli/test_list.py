@@ -1,0 +1,80 @@
+"""`list`: on the screen, in a file, from a snapshot."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from petstore_tools import Sandbox
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+READERS: dict[str, Any] = {
+    ".csv": pd.read_csv,
+    ".xlsx": partial(pd.read_excel, engine="calamine"),
+    ".json": pd.read_json,
+}
+
+
+def test_twenty_rows_are_shown_and_their_completeness(run: Run) -> None:
+    """Data on stdout, talk on stderr."""
+    done = run("list")
+
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 22
+    assert "5 more" in done.stderr
+    assert "complete: 25 animals" in done.stderr
+
+
+def test_a_status_may_be_typed_in_any_case(run: Run, tmp_path: Path) -> None:
+    """`--status Sold` is `sold`."""
+    assert run("list", "--status", "Sold", "-o", "pets.json").returncode == 0
+    assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
+
+
+def test_a_listing_in_a_file_is_read_by_import(run: Run) -> None:
+    """A column of ids is refused, since these animals exist."""
+    assert run("list", "-o", "pets.csv").returncode == 0
+
+    again = run("import", "pets.csv", "--yes")
+
+    assert (again.returncode, "'id'" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_the_names_of_the_categories_stand_beside_their_ids(
+    run: Run, box: Sandbox, tmp_path: Path, ending: str
+) -> None:
+    """None where the file has none; the four columns of the document stay as they are."""
+    (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n", encoding="utf-8")
+    named = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+    box.add([("Rex", 3, "sold"), ("Tom", 99, None)])
+
+    shown = run("list", **named)
+    done = run("list", "-o", f"pets{ending}", **named)
+
+    assert done.returncode == 0, done.stderr
+    found: pd.DataFrame = READERS[ending](tmp_path / f"pets{ending}")
+    assert found.columns[:5].tolist() == ["id", "name", "categoryId", "category", "status"]
+    assert found["category"].fillna("").tolist()[-2:] == ["Dogs", ""]
+    assert found["categoryId"].tolist()[-2:] == [3, 99]
+    assert shown.stdout.split()[:5] == found.columns[:5].tolist()
+
+
+def test_a_listing_from_a_snapshot_says_so(run: Run, box: Sandbox) -> None:
+    """`--max-age`: no request, and of what time; a fresh one does not claim it."""
+    fresh = run("list", "--max-age", "1h")
+    asked = len(box.traffic())
+
+    kept = run("list", "--max-age", "1h")
+
+    assert len(box.traffic()) == asked
+    assert "from the snapshot" not in fresh.stderr
+    assert re.search(r"from the snapshot of 20.* UTC, no request$", kept.stderr, re.M)

@@ -1,0 +1,169 @@
+"""The command line as people and scripts meet it: words, streams, exit codes, few letters."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import commands
+import pytest
+
+from petstore_tools import Sandbox
+from petstore_tools.cli import COMMANDS
+from petstore_tools.sandbox import samples
+from petstore_tools.sandbox.faults import Fault
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
+RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in [0-9.]+ s\."
+
+
+@pytest.mark.case("P55")
+def test_exit_codes_tell_what_happened(run: Run, box: Sandbox, tmp_path: Path) -> None:
+    """0, 1, 2, 3, 4 and 5, each from a real cause."""
+    (tmp_path / "good.csv").write_text(samples.animals_csv(30, seed=5), encoding="utf-8")
+    (tmp_path / "bad.csv").write_text("name,categoryId\nRex,3\nMia,4\nMax,cats\n")
+
+    assert run("quota").returncode == 0
+    assert run("import", "bad.csv", "--yes").returncode == 1
+    assert run("import", "bad.csv", "--yes", "--strict").returncode == 2
+    assert run("import", "bad.csv", "--dry-run").returncode == 1
+    assert run("list", PETSTORE_BASE_URL=box.base_url[:-3]).returncode == 2
+    assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
+    assert run("import", "good.csv", "--yes", PETSTORE_API_KEY="wrong").returncode == 3
+    assert run("import", "good.csv", "--yes", PETSTORE_PLAN="100/25").returncode == 4
+    assert run("list", PETSTORE_BASE_URL="http://127.0.0.1:1/v1").returncode == 5
+    box.faults.append(Fault("garbage"))
+    assert run("report").returncode == 5
+
+
+@pytest.mark.case("P55")
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("list", "--status", "gone"), "available"),
+        (("list", "--first", "0"), "--first"),
+        (("list", "--colour", "red"), "No such option"),
+        (("list", "--sttaus", "sold"), "--status"),
+        (("list", "-o", "pets.docx"), ".csv"),
+        (("list", "-o", "nowhere/pets.csv"), "no folder"),
+        (("list", "--environment", "Żabka"), "production"),
+        (("report", "-o", "."), "cannot be written"),
+        (("report", "--to", "ann@example.org"), "-o FILE.eml"),
+        (("import", "nothing.csv"), "no file"),
+        (("import", "."), "one of these: .csv"),
+        (("import", "x.csv", "--columns", "name"), "TITLE=FIELD"),
+        (("import", "x.csv", "--known", "skip"), "No such option"),
+        (("nothing",), "No such command"),
+        (("keys", "revoke", "zzz", "--database", "k.db"), "no valid key"),
+        (("keys", "create", "--plan", "gold", "--database", "k.db"), "unknown plan"),
+        (("keys", "list", "--database", "."), "--database"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence_and_exit_code_2(
+    run: Run, box: Sandbox, arguments: tuple[str, ...], word: str
+) -> None:
+    """Never a traceback, and no request."""
+    done = run(*arguments)
+
+    assert done.returncode == 2
+    assert word in done.stderr
+    assert done.stdout == ""
+    assert len(box.traffic()) == 0
+
+
+def test_every_help_names_its_command(run: Run) -> None:
+    """With the table of exit codes in the first one, and `-v` in all."""
+    for name in COMMANDS:
+        done = run(name, "--help")
+        assert done.returncode == 0
+        assert f"Usage: petstore-tools {name}" in done.stdout
+        assert "-v, --verbose" in done.stdout
+    assert "130  interrupted" in run("--help").stdout
+    assert "-v, --verbose" in run("keys", "list", "--help").stdout
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_a_console_with_few_letters_gets_every_message(
+    box: Sandbox, tmp_path: Path, encoding: str
+) -> None:
+    """Polish names, arrows and frogs; the output of ours is UTF-8 wherever it goes."""
+    pets = "name,categoryId,status\nŻabka 🐸,3,\nŁódź,4,sold\nRex → Max,4,weg…\n"
+    (tmp_path / "pets.csv").write_text(pets, encoding="utf-8")
+    few = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+
+    for arguments, code in (
+        (("import", "pets.csv", "--dry-run"), 1),
+        (("import", "pets.csv", "--yes"), 1),
+        (("list", "-o", "Żabka.csv"), 0),
+        (("report", "-o", "übersicht→.html"), 0),
+        (("template", "…/Ż.xlsx"), 2),
+    ):
+        done = commands.run(*arguments, box=box, cwd=tmp_path, **few)
+        assert done.returncode == code, done.stderr
+        assert "UnicodeEncodeError" not in done.stderr
+    assert "Żabka" in commands.run("list", box=box, cwd=tmp_path, **few).stdout
+
+
+def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
+    """`petstore-tools list | head -1` is no error."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "petstore_tools", "list"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key},
+        cwd=tmp_path,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+
+    assert (process.wait(), "Traceback" in said) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("flags", "retries", "answers"), [((), 0, 0), (("-v",), 1, 0), (("-vv",), 1, 4)]
+)
+def test_v_writes_retries_and_vv_each_request_to_stderr(
+    tmp_path: Path, flags: tuple[str, ...], retries: int, answers: int
+) -> None:
+    """The second of four requests fails; data stays alone on stdout."""
+    with Sandbox(animals=300, clock="system", faults=[Fault("error_before", at=(2,))]) as box:
+        done = commands.run("list", *flags, box=box)
+        quiet = commands.run("list", box=box)
+
+    answered = rf"^{TIME} GET /v1/pets: the service answered [0-9]+\.$"
+    assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
+    assert len(re.findall(answered, done.stderr, re.M)) == answers
+    assert (done.returncode, done.stdout) == (0, quiet.stdout)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+def test_on_a_terminal_each_line_of_the_log_stands_above_the_bar(tmp_path: Path) -> None:
+    """The bar is taken away, the line is written, and the bar is drawn again."""
+    with Sandbox(animals=300, clock="system", faults=[Fault("error_before", at=(2,))]) as box:
+        code, shown = commands.on_a_terminal("list", "-v", box=box, cwd=tmp_path)
+
+    lines = [line.rpartition("\r")[2] for line in shown.split("\r\n")]
+    (said,) = [line for line in lines if "Attempt" in line]
+    assert code == 0
+    assert re.fullmatch(RETRY, said)
+    assert any(line.startswith("list: 300 animal") for line in lines)
+
+
+def test_the_demo_does_the_main_job_from_any_folder(run: Run, tmp_path: Path) -> None:
+    """1,000 animals imported, listed and reported; the path of the report on screen."""
+    done = run("demo")
+
+    assert done.returncode == 0
+    assert "1,000 rows: 1,000 created" in done.stdout
+    assert "Complete: 1,000 animals" in done.stdout
+    assert str(tmp_path / "petstore-report.html") in done.stdout
+    assert "1,000" in (tmp_path / "petstore-report.html").read_text(encoding="utf-8")

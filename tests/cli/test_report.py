@@ -1,0 +1,123 @@
+"""`report` and `history`: on the screen and in files."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from petstore_tools import Sandbox
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def twice(run: Run, box: Sandbox, tmp_path: Path) -> Run:
+    """Two kept listings; animal 2 was sold in between; category 1 has a name."""
+    assert run("report").returncode == 0
+    box.change(2, status="sold")
+    assert run("report").returncode == 0
+    (tmp_path / "names.csv").write_text("id,name\n1,Dogs\n", encoding="utf-8")
+    return run
+
+
+@pytest.mark.case("P90")
+def test_several_files_of_one_report_cost_one_listing(
+    run: Run, box: Sandbox, tmp_path: Path
+) -> None:
+    """The same numbers on the terminal and in each file."""
+    shown = run("report").stdout
+    asked = len(box.traffic())
+
+    done = run("report", "-o", "r.html", "-o", "r.md", "-o", "r.json", "--since", "last")
+
+    assert done.returncode == 0, done.stderr
+    assert len(box.traffic()) == 2 * asked
+    for ending in ("html", "md", "json"):
+        text = (tmp_path / f"r.{ending}").read_text(encoding="utf-8")
+        assert "unset" in text
+    assert "unset" in shown
+
+
+def test_a_report_names_the_categories_of_the_settings(twice: Run, tmp_path: Path) -> None:
+    """As a listing does."""
+    twice("report", "-o", "r.md", PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
+
+    assert "Dogs" in (tmp_path / "r.md").read_text(encoding="utf-8")
+
+
+def test_the_history_of_one_animal_is_a_table(twice: Run, box: Sandbox) -> None:
+    """With the two listings between which it changed; no request is sent."""
+    asked = len(box.traffic())
+
+    done = twice("history", "--id", "2")
+
+    first, second = done.stdout.splitlines()[-2:]
+    assert re.search(r"available .*20\d\d-\d\d-\d\d \d\d:\d\d and 20\d\d", first)
+    assert "sold" in second
+    assert "2 snapshots" in done.stderr
+    assert (done.returncode, len(box.traffic())) == (0, asked)
+
+
+def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
+    run: Run, box: Sandbox
+) -> None:
+    """No separators, and no nan."""
+    box.add([("Rex", 1_234_567, None)])
+    run("report")
+
+    assert re.search(r"^26 +Rex +1234567 +20", run("history", "--id", "26").stdout, re.M)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".json"])
+def test_the_history_is_written_to_a_file(twice: Run, tmp_path: Path, ending: str) -> None:
+    """The same rows in each format, with the names of the categories; an interval is two columns."""
+    path = tmp_path / f"history{ending}"
+
+    done = twice("history", "-o", str(path), PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
+
+    read = {".csv": pd.read_csv, ".json": pd.read_json}
+    frame = read[ending](path) if ending in read else pd.read_excel(path, engine="calamine")
+    assert done.returncode == 0, done.stderr
+    assert len(frame) == 26
+    assert frame["id"].tolist().count(2) == 2
+    assert set(frame.loc[frame["categoryId"] == 1, "category"]) == {"Dogs"}
+    names = [name.removesuffix(" (UTC)") for name in frame.columns]
+    assert names[-2:] == ["ended_after", "ended_before"]
+
+
+def test_without_a_kept_listing_it_says_so(run: Run) -> None:
+    """And how many there are."""
+    done = run("history")
+
+    assert "The kept listings show no such animal." in done.stdout
+    assert "no snapshots yet" in done.stderr
+
+
+def test_listings_are_forgotten_once_it_was_asked_for(twice: Run) -> None:
+    """Without a terminal and without `--yes` nothing goes."""
+    refused = twice("history", "forget", "--before", "0s")
+    done = twice("history", "forget", "--before", "0s", "--yes")
+
+    assert (refused.returncode, done.returncode) == (2, 0)
+    assert "Nothing was forgotten" in refused.stderr
+    assert "2 listings forgotten; no snapshots yet" in done.stdout
+
+
+def test_no_spreadsheet_runs_a_name_of_a_history_as_a_formula(
+    run: Run, box: Sandbox, tmp_path: Path
+) -> None:
+    """In a workbook it is text; numbers that Excel would round are text, too."""
+    box.add([("=1+1", 2**53 + 1, "sold")])
+    run("report")
+    for name in ("a.csv", "a.xlsx"):
+        run("history", "--id", "26", "-o", name)
+
+    frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
+    assert "26,'=1+1,9007199254740993,sold," in (tmp_path / "a.csv").read_text()
+    assert frame.iloc[0, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
+    assert frame["ended_before (UTC)"].isna().all()

@@ -1,0 +1,39 @@
+"""`template`: a workbook that people fill in."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from python_calamine import CalamineWorkbook
+
+from petstore_tools.tabular.template import CATEGORY_SHEET
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_template_offers_the_categories(run: Run, tmp_path: Path) -> None:
+    """Those of the settings; `--categories` counts more; the command that imports it is shown."""
+    (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n")
+    (tmp_path / "others.csv").write_text("id,name\n4,Cats\n")
+    named = {"PETSTORE_CATEGORIES": str(tmp_path / "names.csv")}
+
+    done = run("template", "told.xlsx", **named)
+    run("template", "given.xlsx", "--categories", "others.csv", **named)
+
+    assert "petstore-tools import told.xlsx" in done.stdout
+    for name, choices in (("told", [["Dogs"]]), ("given", [["Cats"]])):
+        book = CalamineWorkbook.from_path(tmp_path / f"{name}.xlsx")
+        assert book.get_sheet_by_name(CATEGORY_SHEET).to_python() == choices
+
+
+def test_a_file_that_exists_is_not_replaced(run: Run, tmp_path: Path) -> None:
+    """It may be filled in already; and only .xlsx can be written."""
+    assert run("template", "animals.xlsx").returncode == 0
+    before = (tmp_path / "animals.xlsx").read_bytes()
+
+    for name in ("animals.xlsx", "animals.csv"):
+        again = run("template", name)
+        assert (again.returncode, "must be a new file" in again.stderr) == (2, True)
+    assert (tmp_path / "animals.xlsx").read_bytes() == before

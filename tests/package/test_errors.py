@@ -1,0 +1,83 @@
+"""The tree of errors: drawn, one line in a notebook, and whole after a trip to another process."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from petstore_tools import Listing, Sandbox, errors
+from petstore_tools.errors import ArgumentError, Interrupted, PetstoreError
+
+
+def test_every_error_hangs_in_the_drawn_tree() -> None:
+    """One root; the docstring of the module draws all of them."""
+    for name, thing in vars(errors).items():
+        if isinstance(thing, type) and issubclass(thing, Exception):
+            assert issubclass(thing, PetstoreError)
+            assert f"- {name}" in (errors.__doc__ or "")
+
+
+def test_errors_are_caught_as_what_they_are() -> None:
+    """An argument is a ValueError, an interrupt a KeyboardInterrupt."""
+    assert issubclass(ArgumentError, (PetstoreError, ValueError))
+    assert issubclass(Interrupted, KeyboardInterrupt)
+    assert not issubclass(Interrupted, Exception)
+
+
+def test_what_is_expected_is_one_line_in_a_notebook_and_the_rest_a_traceback() -> None:
+    """Settings that are missing; a fault of the reader's own is shown whole."""
+    cells = [
+        "from petstore_tools import PetStore\nPetStore(base_url='https://a/v2', api_key='k')",
+        "raise __import__('petstore_tools').Interrupted('3 rows')",
+        "{}['colour']",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, kernel_name="python3", allow_errors=True).execute()
+    refused, interrupted, unexpected = [cell.outputs[-1].traceback for cell in notebook.cells]
+
+    assert refused == [
+        "SettingsError: the base address must end in /v1; did you mean https://a/v1 ?"
+    ]
+    assert interrupted == ["Interrupted: 3 rows"]
+    assert len(unexpected) > 1
+
+
+def test_errors_and_results_come_back_from_another_process() -> None:
+    """A pool of processes breaks at an error that cannot be pickled, and tells nobody which."""
+    with Sandbox(animals=3) as box:
+        frame = box.store.list_pets()
+        results = [box.store.quota(), box.store.status_report(), Listing.of(frame)]
+    found = [
+        errors.TransportError("cut", may_have_left=False),
+        errors.ApiError(500, "oops", "no", "GET /pets"),
+        errors.KeyBannedError(429, "key_banned", "no", "GET /pets", retry_at=5.0),
+        errors.QuotaError("the day is used up", plan="free", resumes_at=4.0),
+        errors.Interrupted("stopped", result=1),
+        errors.SheetError("no column"),
+        errors.MissingExtraError("plot", "a chart"),
+        errors.OutputError("no folder"),
+    ]
+
+    for error in found:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+    for made in results:
+        assert repr(pickle.loads(pickle.dumps(made))) == repr(made)
+    assert Listing.of(pickle.loads(pickle.dumps(frame))) == results[-1]
+
+
+def test_a_missing_extra_names_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, with the place this toolkit came from, and the Python that runs it."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with Sandbox(animals=3) as box, pytest.raises(errors.MissingExtraError) as raised:
+        box.store.status_report().figure()
+
+    assert str(raised.value).startswith("a figure needs the extra 'plot': ")
+    assert sys.executable in str(raised.value)
+    assert "petstore-tools[plot]" in str(raised.value)
+    assert "\n" not in str(raised.value)
