@@ -25,7 +25,6 @@ from petstore_tools.errors import (
     ArgumentError,
     FrameError,
     IncompleteListingError,
-    SettingsError,
 )
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, count, text_dtype
@@ -175,24 +174,6 @@ class History:
         """Return the history of a service; the address ends in `/v1`."""
         place = sha256(base_url.encode()).hexdigest()[:12]
         return cls(state_dir / "history" / f"{environment}-{place}.db")
-
-    @classmethod
-    def only(cls, state_dir: Path, environment: str | None) -> Self:
-        """
-        Return the history of the one service that has one, for who names no base address.
-
-        Raises:
-            SettingsError: There is none, or more than one.
-        """
-        found = sorted((state_dir / "history").glob(f"{environment or '*'}-*.db"))
-        if len(found) != 1:
-            names = ", ".join(path.name.rpartition("-")[0] for path in found) or "none"
-            raise SettingsError(
-                f"listings of {pluralize(len(found), 'service')} are kept in {state_dir} "
-                f"({names}): name the service with --environment, or with its base address in "
-                "PETSTORE_BASE_URL; petstore-tools report keeps the first listing"
-            )
-        return cls(found[0])
 
     @contextmanager
     def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:

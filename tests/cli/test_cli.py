@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from proxy import FaultProxy, reply
+from proxy import FaultProxy
 from serving import free_port
 
 from petstore_tools import Sandbox

@@ -106,7 +106,8 @@ def test_a_console_with_few_letters_gets_every_message(
         done = commands.run(*arguments, box=box, cwd=tmp_path, **few)
         assert done.returncode == code, done.stderr
         assert "UnicodeEncodeError" not in done.stderr
-    assert "Żabka" in commands.run("list", box=box, cwd=tmp_path, **few).stdout
+        if arguments[0] == "list":
+            assert "animals in Żabka.csv" in done.stderr
 
 
 def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
