@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -14,6 +15,8 @@ def isolate() -> None:
     """Take every setting out of the environment, and name folders of our own; once a process."""
     if os.environ.get(_FOLDER) == str(os.getpid()):
         return
+    # a shell ignores SIGINT in what it starts in the background, and programs inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in [name for name in os.environ if name.startswith("PETSTORE_")]:
         if name != "PETSTORE_REQUIRE_ALL":
             del os.environ[name]
