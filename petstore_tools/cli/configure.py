@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import SecretStr
 
 from petstore_tools import settings
 from petstore_tools.cli import exits
@@ -46,8 +47,6 @@ def configure_() -> int:
     entries = {"plan": "free", "categories": NO_FILE, **stored.model_dump(exclude_unset=True)}
     if stored.categories is not None:
         entries["categories"] = str(path.parent / stored.categories)
-    if stored.api_key is not None:
-        entries["api_key"] = stored.api_key.get_secret_value()
     while True:
         for name, question in QUESTIONS.items():
             entries[name] = _ask(name, question, entries.get(name))
@@ -62,21 +61,30 @@ def configure_() -> int:
     path.touch(mode=0o600)
     path.chmod(0o600)
     # a JSON string is a TOML basic string
-    lines = [f"{name} = {json.dumps(value, default=str)}\n" for name, value in entries.items()]
+    lines = [f"{name} = {json.dumps(value, default=_plain)}\n" for name, value in entries.items()]
     replace_file(path, "".join(lines).encode())
     click.echo(f"The settings are in {path}. Try them: petstore-tools list --first 5", err=True)
     return exits.DONE
 
 
-def _ask(name: str, question: str, kept: Any) -> str:
+def _ask(name: str, question: str, kept: object) -> str | SecretStr:
     """Ask; Enter gives what is kept, and of a key only that there is one is shown."""
     hide = name == "api_key"
     if hide and kept:
         question += " [****]"
-    answer: str = click.prompt(
-        question, kept, type=str, hide_input=hide, show_default=not hide, err=True
-    )
-    return answer.strip()
+    answer = click.prompt(
+        question,
+        None if kept is None else _plain(kept),
+        type=str,
+        hide_input=hide,
+        show_default=not hide,
+        err=True,
+    ).strip()
+    return settings.hidden(answer) if hide else answer
+
+
+def _plain(value: object) -> str:
+    return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 
 def _works(entries: dict[str, Any]) -> bool:
