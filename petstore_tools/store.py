@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -322,7 +321,9 @@ class PetStore:
         """
         from petstore_tools.importing.check import preview
 
-        return preview(self.inventory, self.journals, self._named(options))
+        return preview(
+            self.inventory, self.journals, options.with_categories(self.settings.categories)
+        )
 
     @takes_options(ImportOptions)
     def import_pets(self, options: ImportOptions) -> ImportResult:
@@ -345,18 +346,13 @@ class PetStore:
         """
         from petstore_tools.importing.run import run
 
-        named, wanted = self._named(options), options.progress
+        named, wanted = options.with_categories(self.settings.categories), options.progress
         prints = self._prints_previews if wanted is None else wanted is not False
         announce = show_text if prints else lambda _: None
         with import_progress(self.progress if wanted is None else wanted) as show:
             result = run(self.inventory, self.journals, named, announce=announce, progress=show)
         assert result is not None
         return result
-
-    def _named(self, options: ImportOptions) -> ImportOptions:
-        """Return options with the categories of the settings, where they name none."""
-        categories = category_names(options.categories, self.settings.categories)
-        return replace(options, categories=categories)
 
     def examine(self) -> Iterator[Finding]:
         """

@@ -21,7 +21,7 @@ from petstore_tools.importing import journals, lookup
 from petstore_tools.importing.check import preview
 from petstore_tools.importing.journal import read_entries
 from petstore_tools.importing.journals import JournalInfo
-from petstore_tools.importing.options import ImportOptions, category_names
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run
@@ -39,6 +39,13 @@ COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 @click.argument("file", type=FILE)
 @options.pairs(
     "--columns", "TITLE=FIELD", help="Which column holds name, categoryId or status; repeat it."
+)
+@click.option(
+    "--no-header",
+    "header",
+    flag_value=False,
+    default=True,
+    help="There is no header: name all columns by letter, such as A=name.",
 )
 @click.option(
     "--categories",
@@ -88,7 +95,6 @@ def import_(
     file: Path,
     environment: str | None,
     *,
-    categories: Path | None,
     dry_run: bool,
     yes: bool,
     as_json: bool,
@@ -111,8 +117,7 @@ def import_(
       petstore-tools import animals.csv --yes --wait --json
     """
     with PetStore(environment=environment, progress=False if no_progress else None) as store:
-        names = category_names(categories, store.settings.categories)
-        wanted = ImportOptions(file, categories=names, **chosen)
+        wanted = ImportOptions(file, **chosen).with_categories(store.settings.categories)
         if not dry_run:
             return _import(store, wanted, yes=yes, as_json=as_json)
         shown = preview(store.inventory, store.journals, wanted)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.errors import JournalError, SheetError
@@ -31,7 +31,7 @@ from petstore_tools.importing.reconcile import Existing
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table, read_table
-from petstore_tools.importing.values import BadRow, PetValues, Row
+from petstore_tools.importing.values import AnyRow, BadRow, LeftOut, PetValues, Row
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
@@ -94,9 +94,6 @@ MIN_BASELINE_REQUESTS: Final = 10  # that the baseline may cost whatever the num
 ROWS_A_BASELINE_REQUEST: Final = 10  # and one more for so many rows
 
 
-_AnyRow = Row | BadRow | None
-
-
 def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
     """Check a file and estimate the cost of its import; sends nothing, writes nothing."""
     opened = open_source(inventory.client, folder, options)
@@ -113,20 +110,14 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         SheetError: It cannot be used, or has no rows.
         JournalError: It is a rejects file whose journal is not here.
     """
-    source: Any = options.path if options.is_file else options.source
-    table = read_table(
-        source,
-        options.columns,
-        sheet=options.sheet,
-        encoding=options.encoding,
-        rules=options.rules,
-    )
+    table = read_table(options)
     path = as_on_disk(options.path) if options.is_file else options.path
     target = Target(client.environment, client.base_url, path, table.source.name)
-    rows, hidden = _by_visibility(table)
+    rows = _by_visibility(table)
     good = tuple(row for row in rows if isinstance(row, Row))
     bad = tuple(row for row in rows if isinstance(row, BadRow))
-    if not good and not bad and not hidden:
+    left_out = tuple(row for row in rows if isinstance(row, LeftOut))
+    if not (good or bad or left_out):
         raise SheetError(f"{options.path.name} has a header and no rows")
     journal = table.rejects_of or _journal(folder, target, table, good)
     if table.rejects_of and not (folder / f"{journal}.lock").exists():
@@ -142,7 +133,7 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         target,
         good,
         bad,
-        hidden=tuple(row for row in hidden if row is not None),
+        left_out=left_out,
         blank=rows.count(None),
         matches=tuple(table.matches(good)),
         journal=following(journal, target) if another_file else journal,
@@ -150,13 +141,14 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     )
 
 
-def _by_visibility(table: Table) -> tuple[list[_AnyRow], list[_AnyRow]]:
-    """Return the rows that are shown, and those that are hidden."""
-    split: tuple[list[_AnyRow], list[_AnyRow]] = ([], [])
+def _by_visibility(table: Table) -> list[AnyRow]:
+    """Return the rows; those above the header and those that are hidden are left out."""
+    rows: list[AnyRow] = [LeftOut(number, "above the header") for number in table.above]
     for number, row in enumerate(table.rows(), start=table.header_row + 1):
         # a row of a rejects file has another number of its own
-        split[number in table.source.hidden].append(row)
-    return split
+        is_hidden = row is not None and number in table.source.hidden
+        rows.append(LeftOut(number, "hidden") if is_hidden else row)
+    return rows
 
 
 def _journal(folder: Path, target: Target, table: Table, rows: Sequence[Row]) -> str:
@@ -234,10 +226,6 @@ def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
         notes.append(
             "another file was imported under this name before: this file is treated as a new import"
         )
-    if opened.hidden:
-        numbers = first_of([row.number for row in opened.hidden])
-        count = pluralize(len(opened.hidden), "row")
-        notes.append(f"{count} hidden on the sheet, not sent: {numbers}; to send them, show them")
     if to_send < unsent:
         without = option(f"first={opened.options.first}")
         notes.append(

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, wraps
 from inspect import cleandoc, signature
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Final, Literal, ParamSpec, TypeVar, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    get_args,
+)
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.values import ValueRules
-from petstore_tools.tabular.cells import MalformedLine, Sheet
+from petstore_tools.tabular.cells import MalformedLine, Sheet, column_position
 from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option, suggest
@@ -105,6 +115,13 @@ def _by_id(pairs: Iterable[tuple[str, str, str]], where: str) -> dict[int, str]:
 
 
 Existing = Literal["ask", "skip", "send"]
+_LETTERS: Final = re.compile("[A-Z]{1,3}")
+_KINDS: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("name", "sheet", "encoding"), str),
+    **dict.fromkeys(("columns", "statuses", "defaults"), Mapping),
+    "first": int,
+}
+_WORDS: Final = {str: "a text", Mapping: "a dict", int: "a whole number"}
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -123,6 +140,7 @@ class ImportOptions:
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not
             tell.
+        header: False: there is none, and all columns are named by letter.
         categories: What the categories are called, so that a cell may hold a name instead of an id:
             a dict, a Series, a DataFrame, or a file with the columns `id` and `name`.
         statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case;
@@ -147,6 +165,7 @@ class ImportOptions:
     name: str | None = None
     sheet: str | None = None
     columns: Mapping[str, str] | None = None
+    header: bool = True
     categories: Categories | None = None
     statuses: Mapping[str, str] | None = None
     defaults: Mapping[str, str | int] | None = None
@@ -160,6 +179,14 @@ class ImportOptions:
     progress: bool | Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            if not isinstance(value := getattr(self, name), kind | None):
+                raise ArgumentError(f"{name} must be {_WORDS[kind]}, not {value!r}")
+        if not self.header and not self.by_letter:
+            columns = option('columns={"A": "name", "B": "categoryId"}', '--columns "A=name" …')
+            raise ArgumentError(
+                f"{option('header=False', '--no-header')} needs all columns by letter: {columns}"
+            )
         if self.existing not in get_args(Existing):
             raise ArgumentError(f"existing must be 'ask', 'skip' or 'send', not {self.existing!r}")
         if self.first is not None and self.first < 1:
@@ -193,6 +220,10 @@ class ImportOptions:
                 "same import"
             )
 
+    def with_categories(self, file: Path | None) -> Self:
+        """Return it with the category file of the settings, where it names no categories."""
+        return replace(self, categories=file) if self.categories is None else self
+
     @property
     def is_file(self) -> bool:
         """Whether it is a file; a DataFrame has a name instead."""
@@ -202,6 +233,18 @@ class ImportOptions:
     def path(self) -> Path:
         """The file; of a DataFrame, its name alone."""
         return Path(self.source if isinstance(self.source, str | Path) else self.name or "")
+
+    @property
+    def by_letter(self) -> bool:
+        """Whether all required columns are named by letter."""
+        given = self.columns or {}
+        needed = {name for name in spec.REQUIRED if name not in (self.defaults or {})}
+        return needed <= {*given.values()} and all(map(_LETTERS.fullmatch, given))
+
+    @property
+    def last_letter(self) -> int:
+        """The position of the last column that is named by letter."""
+        return max(map(column_position, self.columns or ["A"]))
 
     @cached_property
     def rules(self) -> ValueRules:

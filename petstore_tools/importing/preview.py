@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import field as member
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools.importing.matching import Held, Merge
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table
-from petstore_tools.importing.values import BadRow, Match, Row, RowProblem
+from petstore_tools.importing.titles import FIELDS
+from petstore_tools.importing.values import BadRow, LeftOut, Match, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.cells import column_letter, first_of, label_of
 from petstore_tools.tabular.frames import labels
@@ -122,6 +124,9 @@ def fix_lines(fixes: Sequence[Fix], most: int = LINES) -> list[str]:
 
 
 SHOWN: Final = 10  # rows that are held
+COLUMNS: Final = 30  # of the file that are shown
+SAMPLES: Final = 3  # values of each
+LONGEST: Final = 30  # characters of such a value
 MATCHES: Final = 30  # values that were read differently from what was typed
 _COUNTS: Final = (
     *(
@@ -151,7 +156,7 @@ class Opened:
         target: What its import is for.
         good: Rows that can be sent, in the sheet's order.
         bad: Rows that cannot.
-        hidden: Rows that the spreadsheet does not show; they are not sent.
+        left_out: Rows that are not empty and not imported, each with the reason.
         blank: Empty rows, skipped.
         matches: Each distinct cell that is read differently from what was typed, the most frequent
             first.
@@ -164,7 +169,7 @@ class Opened:
     target: Target
     good: tuple[Row, ...]
     bad: tuple[BadRow, ...]
-    hidden: tuple[Row | BadRow, ...]
+    left_out: tuple[LeftOut, ...]
     blank: int
     matches: tuple[Match, ...]
     journal: str
@@ -175,6 +180,35 @@ class Opened:
         """Name of the file, and of the sheet where there are several."""
         name, sheet = self.options.path.name, self.table.source
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
+
+    @property
+    def filled(self) -> list[dict[str, Any]]:
+        """For each column of the file: how often it is filled, and what becomes of it."""
+        used = {at: of for of, at in self.table.columns.columns.items()}
+        rows = [row.cells for row in self.good] + [row.cells for row in self.bad]
+        found = []
+        for at, title in enumerate(self.table.titles[:COLUMNS]):
+            cells = [cells[at] for cells in rows if len(cells) > at and cells[at].strip()]
+            samples = [str(cell) for cell in islice(dict.fromkeys(cells), SAMPLES)]
+            facts = {"column": column_letter(at), "title": str(title), "filled": len(cells)}
+            if title.strip() or cells:
+                found.append({**facts, "values": samples, "becomes": used.get(at, "not sent")})
+        return found
+
+    def _filled_lines(self) -> list[str]:
+        rows = len(self.good) + len(self.bad)
+        return [
+            f"{facts['column']} {facts['title']!r} → {facts['becomes']}; "
+            f"{facts['filled']:,} of {rows:,} filled: "
+            + first_of([repr(value[:LONGEST]) for value in facts["values"]])
+            for facts in self.filled
+        ]
+
+    @cached_property
+    def questions(self) -> str:
+        """The call and the command with everything that needs an answer, "" where nothing does."""
+        asked = {"is a name, not an id", "is not a status"} & {p.rule for p in self.problems}
+        return self.table.questions() if asked or self.table.columns.proposals else ""
 
     @property
     def bad_rows(self) -> int:
@@ -347,6 +381,10 @@ class ImportPreview(Opened):
             "fixes": [fix.record() | {"row": str(fix.record()["row"])} for fix in self.groups],
             "problems": problems,
             "notes": list(self.notes),
+            "header": self.table.header,
+            "filled": self.filled,
+            "left_out": [row._asdict() for row in self.left_out],
+            "questions": self.questions,
             "forecast": asdict(self.forecast),
         }
 
@@ -369,7 +407,9 @@ class ImportPreview(Opened):
         counts = "".join(f" {count}." for count in self._counts()[1:])
         first = f"{self.columns}. {self.refusal or self.forecast}.{counts}"
         rest = fix_lines(self.groups)[-1:] if len(self.groups) > LINES else []
-        note = "\n".join([first, *rest, *self.notes, *_first(self.matches, MATCHES)])
+        answers = [self.questions] if self.questions else []
+        below = [first, *rest, *answers, *self.notes, *_first(self.matches, MATCHES)]
+        note = "\n".join(below)
         header = ("rows", "column", "typed", "problem", "what helps")
         title = f"{self._place()}: {self.rows:,} rows: {self._counts()[0]}"
         return html_table(title, header, rows, note=note)
@@ -387,20 +427,35 @@ class ImportPreview(Opened):
             (self.removed, "created and no longer in the file"),
             (self.duplicates, f"equal to an earlier row, {equal}"),
             (self.existing, "match animals that already exist"),
+            *self._left_out(),
             (self.blank, "blank, skipped"),
         )
         first = f"{self.to_send:,} to send, {self.bad_rows:,} with problems"
         return [first, *(f"{count:,} {what}" for count, what in counts if count)]
 
+    def _first_row(self) -> str:
+        row = self.good[0]
+        values = zip(FIELDS, row.content, strict=True)
+        return f"row {row.number}: " + ", ".join(f"{of} {value!r}" for of, value in values)
+
+    def _left_out(self) -> Iterator[tuple[int, str]]:
+        for why in dict.fromkeys(row.why for row in self.left_out):
+            rows = [row.number for row in self.left_out if row.why == why]
+            yield len(rows), f"left out, {why}: {first_of(rows, SHOWN)}"
+
     def lines(self) -> list[str]:
         """Return the preview as text lines, the problems grouped by what fixes them."""
         parts: list[tuple[str, Sequence[object]]] = [
             ("columns", [self.columns]),
+            ("header", [self.table.header]),
+            ("first", [self._first_row()] if self.good else []),
+            ("column", self._filled_lines()),
             ("rows", [f"{self.rows:,}: {self._counts()[0]}"]),
             ("", self._counts()[1:]),
             ("note", self.notes),
             ("read as", _first(self.matches, MATCHES)),
             ("problem", fix_lines(self.groups)),
+            ("answer", [self.questions] if self.questions else []),
             ("held", _first(self.held, SHOWN)),
             ("forecast", [self.forecast]),
             ("refused", [self.refusal] if self.refusal else []),

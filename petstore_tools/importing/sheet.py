@@ -5,39 +5,42 @@ does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.titles import Titles, columns_option, read_titles
+from petstore_tools.importing.options import ImportOptions
+from petstore_tools.importing.titles import Titles, is_known, read_titles
 from petstore_tools.importing.values import (
-    BadRow,
+    STATUS_WORDS,
+    AnyRow,
+    LeftOut,
     Match,
     Matcher,
     Row,
     ValueRules,
     count_matches,
+    fold,
     read_rows,
 )
-from petstore_tools.tabular.cells import Record, Sheet, column_letter
+from petstore_tools.tabular.cells import Record, Sheet, column_letter, is_blank
 from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 HEADER_WITHIN: Final = 30  # rows in which the header is searched
 SAMPLES: Final = 3  # names shown where the encoding was guessed
+MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
 JOURNAL_COLUMN: Final = "petstore_journal"
-_PLAIN: Final = ValueRules()
+_ENCODINGS: Final = ("cp1250", "iso8859-2", "cp852", "mac_roman", "cp850")
 
 
 @dataclass(frozen=True)
@@ -47,19 +50,17 @@ class Table:
 
     Attributes:
         source: Its cells.
-        header_row: As the spreadsheet counts.
+        header_row: As the spreadsheet counts; where there is no header, the row before the first.
         columns: Which column holds which field.
-        rules: How its cells are read.
-        rejects_of: Journal that wrote it, where it is a rejects file of the toolkit, else "".
-        notes: What was found and should be known.
+        options: How it is read.
+        above: Rows above the header that are not empty.
     """
 
     source: Sheet
     header_row: int
     columns: Titles
-    rules: ValueRules
-    rejects_of: str
-    notes: tuple[str, ...]
+    options: ImportOptions
+    above: tuple[int, ...] = ()
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -67,26 +68,47 @@ class Table:
         header = self.columns.header
         return header[: header.index(ROW_COLUMN)] if self.rejects_of else header
 
+    @property
+    def rules(self) -> ValueRules:
+        """How its cells are read."""
+        return self.options.rules
+
     @cached_property
     def matcher(self) -> Matcher:
         """What decides its cells."""
         in_frame = isinstance(self.source, FrameSource)
-        return Matcher(replace(self.rules, delimiter=self.source.delimiter, in_frame=in_frame))
+        is_text = not (in_frame or self.source.name)
+        delimiter = self.source.delimiter
+        rules = replace(self.rules, delimiter=delimiter, is_text=is_text, in_frame=in_frame)
+        return Matcher(rules)
 
-    def rows(self) -> Iterator[Row | BadRow | None]:
-        """Yield each row below the header: to send, with problems, or None where it is blank."""
+    @property
+    def header(self) -> str:
+        """Where the header is, and its cells."""
+        if self.columns.has_header:
+            return f"row {self.header_row}: {self.columns.shown()}"
+        return f"none: row {self.header_row + 1} is the first animal"
+
+    def rows(self) -> Iterator[AnyRow]:
+        """Yield each row below the header: to send, bad, left out, or None where it is empty."""
         below = islice(self.source.records(), self.header_row, None)
         return (
             self._again(below) if self.rejects_of else read_rows(below, self.columns, self.matcher)
         )
 
-    def _again(self, below: Iterator[Record]) -> Iterator[Row | BadRow | None]:
+    def column(self, at: int) -> Iterator[str]:
+        """Yield the cells of a column below the header."""
+        for _, cells in islice(self.source.records(), self.header_row, None):
+            if len(cells) > at:
+                yield cells[at]
+
+    def _again(self, below: Iterator[Record]) -> Iterator[AnyRow]:
         """Yield rows of a rejects file with their cells, and their numbers, in the first file."""
         width, unescape = len(self.titles), self.source.unescape
         plain = ((number, cells and [*map(unescape, cells)]) for number, cells in below)
         for row in read_rows(plain, self.columns, self.matcher):
-            if row is None:
-                yield None
+            if row is None or isinstance(row, LeftOut):
+                yield row
                 continue
             cells, number = row.cells[:width], _number(row.cells[width : width + 1], row.number)
             if isinstance(row, Row):
@@ -98,6 +120,120 @@ class Table:
         """Count each distinct cell of its rows that was read differently from what was typed."""
         return count_matches(rows, self.columns, self.matcher)
 
+    @cached_property
+    def rejects_of(self) -> str:
+        """The journal that wrote it, where it is a rejects file of the toolkit, else ""."""
+        header = self.columns.header
+        if not {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header):
+            return ""
+        for cell in self.column(header.index(JOURNAL_COLUMN)):
+            if cell.strip():
+                return self.source.unescape(cell)
+        raise SheetError(
+            f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it"
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was found and should be known."""
+        columns = self.columns
+        notes = [*self.source.notes, *self._guessed_names()]
+        hidden = [at for at in columns.columns.values() if at in self.source.hidden_columns]
+        notes += [f"column {columns.place(at)} is hidden, and is read" for at in hidden]
+        if columns.proposals:
+            meant = columns.proposals.items()
+            notes.append(", ".join(f"{title!r} may be {field}" for title, field in meant))
+        if "status" not in columns.columns and "status" not in self.rules.defaults:
+            notes.append(
+                "no column for status: the animals will have none, and it cannot be added later"
+            )
+        return tuple(notes)
+
+    def _guessed_names(self) -> list[str]:
+        """Show names with guessed letters: a wrong guess garbles them for good."""
+        names = self.column(self.columns.columns["name"]) if self.source.is_guessed else ()
+        found = dict.fromkeys(name for name in names if not name.isascii())
+        shown = ", ".join(map(repr, islice(found, SAMPLES)))
+        how = "if a letter is wrong, save the file as CSV UTF-8, or name its encoding: "
+        how += option('encoding="…"', "--encoding NAME")
+        return [f"the encoding was guessed, and names read so: {shown}; {how}"] if found else []
+
+    def answered(self) -> Table:
+        """Return it as it is read where titles mean what they may mean."""
+        given = {**(self.options.columns or {}), **self.columns.proposals}
+        columns = read_titles(self.columns.header, given, defaults=self.rules.defaults)
+        columns = replace(columns, has_header=self.columns.has_header)
+        return replace(self, columns=columns, options=replace(self.options, columns=given))
+
+    def questions(self) -> str:
+        """
+        Return the one call, and the one command, that asks for each title, category and status word
+        which needs an answer; what is proposed stands there, the rest is left open.
+        """
+        read = self.answered()
+        options, columns = read.options, dict(read.options.columns or {})
+        blanks = [("…", field) for field in read.columns.missing]
+        words: dict[str, list[str]] = {"is a name, not an id": [], "is not a status": []}
+        for of in ("categoryId", "status"):
+            at = read.columns.columns.get(of)
+            title = "" if at is None else read.columns.header[at]
+            cells = {} if at is None else {fold(cell): cell for cell in read.column(at)}
+            for cell in cells.values():
+                problem = read.matcher.decide(of, cell).problem
+                if problem and problem.rule in words and cell != title:
+                    words[problem.rule].append(cell.strip())
+        categories, statuses = (found[:MOST_WORDS] for found in words.values())
+        meant = {**(options.statuses or {}), **{word: _status(word) for word in statuses}}
+        return _call(options, [*columns.items(), *blanks], categories, meant)
+
+
+def _status(word: str) -> str:
+    return STATUS_WORDS.get(fold(word), "…")
+
+
+def _call(
+    options: ImportOptions,
+    columns: Sequence[tuple[str, str]],
+    categories: Sequence[str],
+    statuses: Mapping[str, str],
+) -> str:
+    """Write a call and a command to be copied."""
+    command = ["petstore-tools", "import", str(options.source)]
+    call = [_quoted(options.source) if options.is_file else "frame"]
+    for name in ("name", "sheet", "encoding"):
+        if value := getattr(options, name):
+            call.append(f"{name}={_quoted(value)}")
+            command += [f"--{name}", value]
+    if not options.header:
+        call.append("header=False")
+        command.append("--no-header")
+    if columns:
+        call.append(f"columns={_pairs(columns)}")
+        command += [part for title, of in columns for part in ("--columns", f"{title}={of}")]
+    if options.categories is not None or categories:
+        is_file = isinstance(options.categories, str | Path)
+        file = str(options.categories) if is_file else "FILE"
+        blanks = ", ".join(f"{_quoted(name)}: …" for name in categories)
+        call.append(f"categories={_quoted(file)}" if is_file else f"categories={{{blanks or '…'}}}")
+        command += ["--categories", file]
+    if statuses:
+        call.append(f"statuses={_pairs(statuses.items())}")
+        command += [p for pair in statuses.items() for p in ("--status-word", "=".join(pair))]
+    for of, value in (options.defaults or {}).items():
+        command += ["--default", f"{of}={value}"]
+    if options.defaults:
+        call.append(f"defaults={json.dumps(dict(options.defaults), ensure_ascii=False)}")
+    python = f"store.import_pets({', '.join(call)})"
+    return f"{python} ({shlex.join(command)})" if options.is_file else python
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    return "{" + ", ".join(f"{_quoted(key)}: {_quoted(value)}" for key, value in pairs) + "}"
+
 
 def _number(cells: Sequence[str], otherwise: int) -> int:
     return next(
@@ -105,37 +241,20 @@ def _number(cells: Sequence[str], otherwise: int) -> int:
     )
 
 
-def read_table(
-    source: Path | pd.DataFrame,
-    columns: Mapping[str, str] | None = None,
-    *,
-    sheet: str | None = None,
-    encoding: str | None = None,
-    rules: ValueRules = _PLAIN,
-) -> Table:
+def read_table(options: ImportOptions) -> Table:
     """
     Open a spreadsheet and find its header; of a CSV file encoding and delimiter, too.
 
-    Args:
-        source: A file, whose ending is one of `tabular.workbooks.FORMATS`, or a DataFrame, whose
-            index names the rows.
-        columns: Field by column title, or by letter.
-        sheet: Which sheet of a workbook; None: the visible one that has the columns.
-        encoding: Of a text file; None: it is found.
-        rules: How cells are read.
-
     Raises:
-        SheetError: Not there, of another format, empty, not text, or without the required columns.
+        SheetError: Not there, of another format, empty, not text, or without the required columns:
+            then it shows the call with everything that needs an answer.
     """
-    if isinstance(source, Path):
-        name, sheets = source.name, open_sheets(source, sheet, encoding)
-    else:
-        name, sheets = "the DataFrame", [FrameSource(frame=source)]
-    found = [_understand(sheet, columns, rules) for sheet in sheets]
+    found = [_understand(sheet, options) for sheet in _open(options)]
+    name = options.path.name if options.is_file else "the DataFrame"
     tables = [table for table in found if isinstance(table, Table)]
     if not tables:
-        refused = [refusal for refusal in found if isinstance(refusal, _Refusal)]
-        raise SheetError(f"{name}: {max(refused, key=attrgetter('fields')).why}")
+        best = max((refusal for refusal in found if isinstance(refusal, _Refusal)), key=_likelihood)
+        raise SheetError(f"{name}: {best.why}")
     if len(tables) > 1:
         which = option('sheet="…"')
         listed = ", ".join(repr(table.source.name) for table in tables)
@@ -143,90 +262,89 @@ def read_table(
     return tables[0]
 
 
+def _open(options: ImportOptions) -> Sequence[Sheet]:
+    if options.is_file:
+        return open_sheets(options.path, options.sheet, options.encoding)
+    frame: Any = options.source
+    return [FrameSource(frame=frame)]
+
+
 class _Refusal(NamedTuple):
-    """Why a row is no header: how many fields it may name, how many cells it has, and the rest."""
+    """A row that is no header: how many fields it may name, how many cells it has, and why."""
 
-    fields: int
-    cells: int
-    why: str
+    fields: int = -1
+    cells: int = -1
+    table: Table | None = None
+    wrong: str = "there is no header row"
+
+    @property
+    def why(self) -> str:
+        """What is missing, and the call with everything that needs an answer."""
+        if self.table is None:
+            return self.wrong
+        table, options = self.table, self.table.options
+        said = table.columns.refusal()
+        for encoding in _ENCODINGS if table.source.is_guessed else ():
+            for cell in table.columns.header:
+                other = cell.encode("cp1252").decode(encoding, errors="replace")
+                if other != cell and is_known(other):
+                    again = _understand(*_reopened(options, encoding))
+                    table = again if isinstance(again, Table) else again.table or table
+                    said += f". The title {cell!r} is {other!r} in the encoding {encoding}"
+                    return f"{said}. To read it: {table.questions()}"
+        return f"{said}. To read it: {table.questions()}"
 
 
-def _understand(
-    source: Sheet, given: Mapping[str, str] | None, rules: ValueRules
-) -> Table | _Refusal:
+def _likelihood(refusal: _Refusal) -> tuple[int, int]:
+    return refusal.fields, refusal.cells
+
+
+def _reopened(options: ImportOptions, encoding: str) -> tuple[Sheet, ImportOptions]:
+    told = replace(options, encoding=encoding)
+    return _open(told)[0], told
+
+
+def _understand(source: Sheet, options: ImportOptions) -> Table | _Refusal:
     """
-    Take the first row that names all required fields; else say of the likeliest one what it lacks.
+    Find the header: the first row that names all required fields; where they are named by letter,
+    the first row that is not empty, or none where that row is data. Else say what is missing.
     """
-    best = _Refusal(-1, -1, "there is no header row")
+    best = _Refusal()
+    above: list[int] = []
     for number, cells in islice(source.records(), HEADER_WITHIN):
-        filled = [at for at, cell in enumerate(cells) if cell.strip()]
+        filled = [at for at, cell in enumerate(cells) if not is_blank(cell)]
         if not filled:
             continue
-        if source.name:  # a workbook's rows are all equally wide
-            cells = cells[: filled[-1] + 1]
+        cells = cells[: filled[-1] + 1] if source.name else cells
         try:
-            titles = read_titles(cells, given, defaults=rules.defaults)
+            if options.by_letter:
+                return _by_letter(source, number, cells, options)
+            titles = read_titles(cells, options.columns, defaults=options.rules.defaults)
+            table = Table(source, number, titles, options, tuple(above))
             if not titles.missing:
-                return _table(source, number, titles, rules)
+                return table
             fields = len(titles.columns) + len(titles.proposals)
-            refused = _Refusal(fields, len(filled), titles.refusal())
+            refused = _Refusal(fields, len(filled), table)
         except SheetError as wrong:
-            refused = _Refusal(1, len(filled), str(wrong))
-        if refused[:2] > best[:2]:
+            refused = _Refusal(1, len(filled), None, str(wrong))
+        if _likelihood(refused) > _likelihood(best):
             best = refused
+        above.append(number)
     return best
 
 
-def _table(source: Sheet, header_row: int, columns: Titles, rules: ValueRules) -> Table:
-    ours = {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(columns.header)
-    journal = _first_journal(source, header_row, columns) if ours else ""
-    notes = (
-        *source.notes,
-        *_guessed_names(source, header_row, columns),
-        *_notes(header_row, columns, rules, ours=ours),
-    )
-    return Table(source, header_row, columns, rules, journal, notes)
-
-
-def _column(source: Sheet, header_row: int, at: int) -> Iterator[str]:
-    """Yield the cells of a column below the header."""
-    for _, cells in islice(source.records(), header_row, None):
-        if len(cells) > at:
-            yield cells[at]
-
-
-def _first_journal(source: Sheet, header_row: int, columns: Titles) -> str:
-    for cell in _column(source, header_row, columns.header.index(JOURNAL_COLUMN)):
-        if cell.strip():
-            return source.unescape(cell)
-    raise SheetError(
-        f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it"
-    )
-
-
-def _guessed_names(source: Sheet, header_row: int, columns: Titles) -> list[str]:
-    """Show names with guessed letters: a wrong guess garbles them for good."""
-    names = _column(source, header_row, columns.columns["name"]) if source.is_guessed else ()
-    found = dict.fromkeys(name for name in names if not name.isascii())
-    shown = ", ".join(map(repr, islice(found, SAMPLES)))
-    how = "if a letter is wrong, save the file as CSV UTF-8, or name its encoding: "
-    how += option('encoding="…"', "--encoding NAME")
-    return [f"the encoding was guessed, and names read so: {shown}; {how}"] if found else []
-
-
-def _notes(header_row: int, columns: Titles, rules: ValueRules, *, ours: bool) -> list[str]:
-    """Say what the file holds that is not sent, and what is sent that it does not hold."""
-    used = columns.columns.values()
-    titles = [(at, title) for at, title in enumerate(columns.header) if title.strip()]
-    unused = [f"{column_letter(at)} {title!r}" for at, title in titles if at not in used]
-    notes = [f"the header is in row {header_row}"] if header_row > 1 else []
-    if unused and not ours:
-        notes.append(f"not sent: {', '.join(unused)}")
-    if columns.proposals:
-        meant = ", ".join(f"{title!r} may be {field}" for title, field in columns.proposals.items())
-        notes.append(f"{meant}; if this is meant: {columns_option(columns.proposals)}")
-    if "status" not in columns.columns and "status" not in rules.defaults:
-        notes.append(
-            "no column for status: the animals will have none, and it cannot be added later"
-        )
-    return notes
+def _by_letter(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:
+    """Take a row for the header, or for data where a category or a status stands in its place."""
+    letters = [column_letter(at) for at in range(max(len(cells), options.last_letter + 1))]
+    padded = [*cells, *[""] * (len(letters) - len(cells))]
+    titles = read_titles(padded, options.columns, defaults=options.rules.defaults)
+    plain = Table(source, number, titles, options)
+    decided = [
+        plain.matcher.decide(of, padded[at])
+        for of, at in titles.columns.items()
+        if of != "name" and padded[at].strip()
+    ]
+    if options.header and not any(found.value is not None for found in decided):
+        return plain
+    columns = replace(read_titles(letters, options.columns), has_header=False)
+    return replace(plain, header_row=number - 1, columns=columns)

@@ -10,21 +10,24 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import column_letter
+from petstore_tools.tabular.cells import column_letter, first_of
 from petstore_tools.text import option, suggest
 
 FIELDS: Final = spec.NEW_PET_FIELDS
-# Titles that may mean a field, the likeliest first and without blanks and signs: proposed, never
-# just taken.
+# Titles that may mean a field in English, German, French, Polish, Spanish, Italian and Dutch, the
+# likeliest first and without blanks and signs: proposed, never just taken.
 _PROPOSED: Final = {
-    "name": """name tiername petname animalname nameofanimal namedestieres rufname tier haustier
-        animal pet bezeichnung""",
+    "name": """name nom imię imie nombre nome naam tiername petname animalname nameofanimal
+        namedestieres rufname nomdelanimal imięzwierzęcia nazwa nombredelanimal nomedellanimale
+        naamdier tier haustier animal pet zwierzę animale dier bezeichnung""",
     "categoryId": """categoryid category kategorieid kategorienr kategorienummer kategorie
-        categoryno categorynr categorynumber categoryname tierart art gattung species kind
-        animaltype type typ gruppe group rubrik animalcategory petcategory tierkategorie
-        breed rasse""",
-    "status": """status petstatus animalstatus tierstatus availability verfügbarkeit verfuegbarkeit
-        zustand state verkaufsstatus""",
+        categoryno categorynr categorynumber categoryname catégorie categorie kategoria categoría
+        categoria tierart art gattung espèce espece gatunek especie specie soort species kind
+        animaltype type typ tipo gruppe group rubrik animalcategory petcategory tierkategorie
+        breed rasse race rasa raza razza ras""",
+    "status": """status petstatus animalstatus tierstatus statut stan estado stato availability
+        verfügbarkeit verfuegbarkeit disponibilité dostępność disponibilidad disponibilità
+        beschikbaarheid zustand state état etat toestand verkaufsstatus""",
 }
 _EXACT: Final = {name.casefold(): name for name in FIELDS}
 _SHOWN: Final = 20  # titles
@@ -37,16 +40,21 @@ class Titles:
     The fields that a header names.
 
     Attributes:
-        header: Cells as typed.
+        header: Cells as typed; the letters of the columns where there is no header.
         columns: Position from 0, by field.
         proposals: Field that may be meant, by title, or by letter where two columns have one title.
-        missing: Required fields that have no column and no default.
+        missing: Fields that need an answer: required ones without a column or a default, and those
+            that two columns could be.
+        doubts: Which columns could be the same field, a sentence for each.
+        has_header: Whether the sheet has one.
     """
 
     header: tuple[str, ...]
     columns: Mapping[str, int]
     proposals: Mapping[str, str]
     missing: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
+    has_header: bool = True
 
     @cached_property
     def places(self) -> tuple[int | None, ...]:
@@ -60,27 +68,35 @@ class Titles:
             (self.columns[name] for name in spec.REQUIRED if name in self.columns), default=-1
         )
 
+    def place(self, at: int) -> str:
+        """Return a column as people find it: `A 'Name'`."""
+        letter = column_letter(at)
+        return f"{letter} {self.header[at]!r}" if self.has_header else letter
+
     def describe(self) -> str:
         """Say which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`."""
         return ", ".join(
-            f"{name} ← {column_letter(at)} {self.header[at]!r}"
+            f"{name} ← {self.place(at)}"
             for name, at in zip(FIELDS, self.places, strict=True)
             if at is not None
         )
 
+    def shown(self) -> str:
+        """Return the cells of the header, the first of very many."""
+        cells = [repr(cell) if cell else getattr(cell, "kind", "''") for cell in self.header]
+        return first_of(cells, _SHOWN) or "no cells"
+
     def refusal(self) -> str:
-        """Say what is missing and what to copy."""
-        shown = ", ".join(map(repr, self.header[:_SHOWN])) or "no cells"
-        if self.proposals:
-            helps = f"If this is the right column, pass: {columns_option(self.proposals)}"
-        elif len(self.header) < len(self.missing):
-            helps = (
-                "If it should be several columns, put commas, semicolons or tabs between the cells"
-            )
-        else:
-            choice = columns_option({"TITLE": self.missing[0]})
-            helps = f"Rename a column, or say which one it is: {choice}"
-        return f"no column for {' and '.join(self.missing)}; the header has {shown}. {helps}"
+        """Say what is missing."""
+        missing = [name for name in self.missing if not any(name in doubt for doubt in self.doubts)]
+        said = [f"no column for {' and '.join(missing)}"] if missing else []
+        return f"{'; '.join([*said, *self.doubts])}; the header has {self.shown()}"
+
+
+def is_known(title: str) -> bool:
+    """Say whether a title is one that may mean a field."""
+    bare = re.sub(r"\W|_", "", title).casefold()
+    return any(bare in words.split() for words in _PROPOSED.values())
 
 
 def columns_option(given: Mapping[str, str]) -> str:
@@ -104,8 +120,7 @@ def read_titles(
         defaults: Fields that have a default: they need no column.
 
     Raises:
-        SheetError: `given` names a column or a field that is not there, or two columns can be one
-            field.
+        SheetError: `given` names a column or a field that is not there.
 
     Spec: §2.1, required fields.
     """
@@ -114,28 +129,31 @@ def read_titles(
     exact = [_EXACT.get(re.sub(r"[\s_-]", "", title).casefold()) for title in titles]
     named = {at: name for at, name in enumerate(exact) if name not in chosen.values()} | chosen
     found = {name: [at for at in named if named[at] == name] for name in FIELDS}
-    for name, places in found.items():
-        if len(places) > 1:
-            listed = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)
-            choice = columns_option({column_letter(places[0]): name})
-            raise SheetError(
-                f"columns {listed} could both be {name}; say which one is, such as {choice}"
-            )
-    columns = {name: places[0] for name, places in found.items() if places}
+    columns = {name: places[0] for name, places in found.items() if len(places) == 1}
+    doubts = tuple(
+        f"columns {' and '.join(f'{column_letter(at)} {titles[at]!r}' for at in places)} could "
+        f"both be {name}"
+        for name, places in found.items()
+        if len(places) > 1
+    )
+    proposals = {column_letter(found[name][0]): name for name in FIELDS if len(found[name]) > 1}
     free = {
         re.sub(r"\W|_", "", title).casefold(): at
         for at, title in reversed(list(enumerate(titles)))
         if at not in columns.values()
     }
-    proposals = {}
     for name in FIELDS:
         word = next((word for word in _PROPOSED[name].split() if word in free), None)
-        if word and name not in columns:
+        if word and not found[name]:
             title = titles[free[word]]
             is_clear = titles.count(title) == 1 and title.isprintable() and not _SPECIAL & {*title}
             proposals[title if is_clear else column_letter(free[word])] = name
-    missing = tuple(name for name in spec.REQUIRED if name not in columns and name not in defaults)
-    return Titles(tuple(header), columns, proposals, missing)
+    missing = tuple(
+        name
+        for name in FIELDS
+        if name not in columns and (found[name] or (name in spec.REQUIRED and name not in defaults))
+    )
+    return Titles(tuple(header), columns, proposals, missing, doubts)
 
 
 def _position(key: str, titles: Sequence[str], name: str) -> int:

@@ -17,7 +17,14 @@ from unicodedata import normalize
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.titles import FIELDS, Titles
-from petstore_tools.tabular.cells import EXACT, MalformedLine, NonTextCell, Record, column_letter
+from petstore_tools.tabular.cells import (
+    EXACT,
+    MalformedLine,
+    NonTextCell,
+    Record,
+    column_letter,
+    is_blank,
+)
 from petstore_tools.text import option, pluralize, suggest
 
 _SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three digits
@@ -67,13 +74,41 @@ def whole_number(text: str, delimiter: str) -> int | Problem | None:
     return value if spec.INT64_MIN <= value <= spec.INT64_MAX else too_large
 
 
+_IS_SHORTENED: Final = Problem(
+    "is a number that the spreadsheet shortened", "format the column as text and type it again"
+)
+# words for a status, "" for none, in the languages of the titles: proposed, never just taken
+STATUS_WORDS: Final = {
+    word: status
+    for status, words in {
+        "available": "frei verfügbar disponible libre dostępny dostępna disponibile beschikbaar",
+        "pending": """reserviert vorgemerkt réservé réservée zarezerwowany zarezerwowana reservado
+            reservada prenotato riservato gereserveerd reserved""",
+        "sold": """verkauft vendu vendue sprzedany sprzedana vendido vendida venduto venduta
+            verkocht""",
+        "": "n/a - k.a. none keine keiner aucun brak ninguno nessuno geen unbekannt unknown",
+    }.items()
+    for word in words.split()
+}
 How = Literal["as typed", "matched name", "matched word", "default", "corrected number", "trimmed"]
 
 _COMPARISONS: Final = (
     100_000  # with known words, to find suggestions: difflib takes about 10 µs for each
 )
-_TOTAL_WORDS: Final = "total totals subtotal summe gesamt gesamtsumme zwischensumme".split()
-_TOTALS: Final = {word + end for word in (*_TOTAL_WORDS, "grand total") for end in ("", ":", " :")}
+_TOTAL: Final = (
+    "(?:grand total|suma total|totale generale|total général|(?:sub|sous-|zwischen|eind|gesamt)?"
+    "(?:totals?|totale|totaal|totaux|subtotale|summe|suma|somme|somma|som|sum)|gesamt|insgesamt"
+    "|razem|łącznie|ogółem|podsuma|anzahl)"
+)
+_A_TOTAL: Final = re.compile(rf"{_TOTAL}\s*:?", re.IGNORECASE)
+# what a line without a category is about the table, not an animal: a total, a page, a signature
+_A_NOTE: Final = re.compile(
+    rf".*:|(?:{_TOTAL}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date|datum|data"
+    r"|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis|firma"
+    r"|handtekening)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHORTENED: Final = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
 _ERRORS: Final = frozenset(
     "#n/a #nv #ref! #bezug! #name? #value! #wert! #div/0! #num! #zahl! #null!".split()
 )
@@ -125,6 +160,7 @@ class ValueRules:
         statuses: Status by word, in any case, beside the document's own words; "" is no status.
         defaults: By field, for empty cells and missing columns; never for `name`.
         delimiter: The sign between cells; where it is not a comma, `7,0` is 7.
+        is_text: Whether a row of another width than the header may have lost a quote or comma.
         in_frame: Cells are values of a DataFrame, which nobody types.
 
     Raises:
@@ -135,6 +171,7 @@ class ValueRules:
     statuses: Mapping[str, str] = field(default_factory=dict)
     defaults: Mapping[str, str | int] = field(default_factory=dict)
     delimiter: str = ""
+    is_text: bool = False
     in_frame: bool = False
 
     def __post_init__(self) -> None:
@@ -211,8 +248,10 @@ class Matcher:
             return _problem("is empty", "give a name")
         if "\0" in cell:
             return _problem("holds a NUL character", "retype it")
-        if bare.lower() in _TOTALS:
+        if _A_TOTAL.fullmatch(bare):
             return _problem("is a word for a total", "delete the row")
+        if _SHORTENED.fullmatch(bare):
+            return _problem(*_IS_SHORTENED)
         if is_number:
             return Decided(str(cell), "corrected number")
         return Decided(bare, "as typed" if bare == cell else "trimmed")
@@ -237,6 +276,8 @@ class Matcher:
             return _problem("is the name of several categories", f"give the id: {listed}")
         if isinstance(number, Problem):
             return Decided(problem=number)
+        if _SHORTENED.fullmatch(text):
+            return _problem(*_IS_SHORTENED)
         if categories is not None:
             help_ = "" if number is not None else self._suggestion(text, self._titles)
             return _problem(
@@ -264,6 +305,8 @@ class Matcher:
             help_ = "open the workbook in a spreadsheet program, save it, and import it again"
         elif "error" in kind:
             help_ = "type the value"
+        elif "merged" in kind:
+            help_ = "undo the merging, and type the value into each cell"
         elif self.rules.in_frame:
             help_ = "put text or an integer there"
         else:
@@ -387,11 +430,26 @@ class BadRow(NamedTuple):
         return "; ".join(map(str, self.problems))
 
 
-def read_rows(
-    records: Iterable[Record], titles: Titles, matcher: Matcher
-) -> Iterator[Row | BadRow | None]:
+class LeftOut(NamedTuple):
     """
-    Yield each row: one to send, one with all its problems, or None where every cell is empty.
+    A row that is not empty and is not imported.
+
+    Attributes:
+        number: As the spreadsheet counts, from 1.
+        why: The reason, as the end of a sentence: `hidden`.
+    """
+
+    number: int
+    why: str
+
+
+AnyRow = Row | BadRow | LeftOut | None
+
+
+def read_rows(records: Iterable[Record], titles: Titles, matcher: Matcher) -> Iterator[AnyRow]:
+    """
+    Yield each row: one to send, one with all its problems, one that is left out, or None where
+    every cell is empty.
 
     Args:
         records: Number and cells of each row below the header, as typed; where a row is short, what
@@ -399,33 +457,53 @@ def read_rows(
         titles: Which column holds which field.
         matcher: Decides the cells.
     """
+    header = [cell.strip() for cell in titles.header]
     for number, cells in records:
-        yield _read_row(number, cells, titles, matcher)
+        if isinstance(cells, MalformedLine):
+            yield _bad(number, [cells.line], cells.why, "check its quotation marks")
+        elif all(map(is_blank, cells)):
+            yield None
+        elif matcher.rules.is_text and _is_ragged(cells, titles):
+            rule = f"has {pluralize(len(cells), 'cell')} where the header has {len(header)}"
+            yield _bad(number, cells, rule, "check for a missing quote or comma")
+        elif [cell.strip() for cell in cells[: len(header)]] == header:
+            yield LeftOut(number, "the header again")
+        else:
+            yield _read_row(number, cells, titles, matcher)
 
 
-def _read_row(
-    number: int, cells: list[str], titles: Titles, matcher: Matcher
-) -> Row | BadRow | None:
-    """Decide each cell of a row of any form."""
-    header = titles.header
-    if isinstance(cells, MalformedLine):
-        return _bad(number, [cells.line], cells.why, "check its quotation marks")
-    if _is_blank(cells):
-        return None
-    if len(cells) <= titles.last_required or not _is_blank(cells[len(header) :]):
-        rule = f"has {pluralize(len(cells), 'cell')} where the header has {len(header)}"
-        return _bad(number, cells, rule, "check for a missing quote or comma")
-    whole = [*cells[: len(header)], *[""] * (len(header) - len(cells))]
-    if [cell.strip() for cell in whole] == [title.strip() for title in header]:
-        return _bad(number, cells, "is the header again", "delete the row")
+def _is_ragged(cells: Sequence[str], titles: Titles) -> bool:
+    too_long = not all(map(is_blank, cells[len(titles.header) :]))
+    return too_long or len(cells) <= titles.last_required
+
+
+def _read_row(number: int, cells: Sequence[str], titles: Titles, matcher: Matcher) -> AnyRow:
+    """Decide each cell of a row that is not empty."""
+    width = len(titles.header)
+    whole = [*cells[:width], *[""] * (width - len(cells))]
+    fields = {
+        of: "" if at is None else whole[at] for of, at in zip(FIELDS, titles.places, strict=True)
+    }
+    if all(map(is_blank, fields.values())):
+        return LeftOut(number, "filled only in columns that are not imported")
     values, problems = [], []
     for of, at in zip(FIELDS, titles.places, strict=True):
-        cell = "" if at is None else whole[at]
-        value, _, problem = matcher.decide(of, cell)
+        value, _, problem = matcher.decide(of, fields[of])
         values.append(value)
         if problem:
             letter = "" if at is None else column_letter(at)
-            problems.append(RowProblem(number, letter, of, cell, *problem))
+            problems.append(RowProblem(number, letter, of, fields[of], *problem))
+    name, category = fields["name"], fields["categoryId"]
+    if is_blank(category) and not is_blank(name):
+        filled = sum(not is_blank(cell) for cell in whole)
+        is_alone = filled == 1 and len(titles.columns) > 1
+        if problems and problems[0].field == "name":
+            problems = problems[:1]
+        elif is_alone or _A_NOTE.fullmatch(name.strip()):  # never filled by a default
+            rule = "stands alone in its row" if is_alone else "is a line about the table"
+            help_ = "complete the row, or delete it"
+            letter = column_letter(titles.columns["name"])
+            problems = [RowProblem(number, letter, "name", name, rule, help_)]
     if problems:
         return BadRow(number, number, tuple(cells), problems)
     return Row(number, PetValues(*values), tuple(whole))
@@ -436,11 +514,6 @@ def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
     return BadRow(
         number, number, tuple(cells), [RowProblem(number, "", "", ", ".join(cells), rule, help_)]
     )
-
-
-def _is_blank(cells: Sequence[str]) -> bool:
-    """Say whether nothing is in the cells; a formula without a saved value is something."""
-    return not any(cell.strip() or isinstance(cell, NonTextCell) for cell in cells)
 
 
 def count_matches(rows: Sequence[Row], titles: Titles, matcher: Matcher) -> list[Match]:

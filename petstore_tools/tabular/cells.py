@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 EXACT: Final = (
     2**53
 )  # from here on a double stands for several whole numbers, and nobody can tell which
+MERGED: Final = "part of the merged cell"  # the beginning of the kind of such a cell
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
@@ -89,6 +90,7 @@ class Sheet:
         name: Of a sheet of a workbook, else "".
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
+        hidden_columns: Columns that it does not show, from 0.
     """
 
     suffix: str = ".csv"
@@ -98,6 +100,7 @@ class Sheet:
     name: str = ""
     names: tuple[str, ...] = ()
     hidden: frozenset[int] = frozenset()
+    hidden_columns: frozenset[int] = frozenset()
 
     def records(self) -> Iterator[Record]:
         """Yield each row from the first on, with its number as a spreadsheet shows it."""
@@ -118,6 +121,11 @@ class Sheet:
         return unescape_formula(cell)
 
 
+def is_blank(cell: str) -> bool:
+    """Say whether nothing is in a cell; a formula without a saved value is something."""
+    return not cell.strip() and getattr(cell, "kind", MERGED).startswith(MERGED)
+
+
 def escape_formula(cell: str) -> str:
     """Put `'` before a cell that a spreadsheet would run as a formula."""
     return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell
@@ -132,6 +140,14 @@ def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> s
     """Name some things, and how many more there are: `3, 5, 6, and 1,200 more`."""
     more = [f"and {len(things) - most:,} more"] if len(things) > most else []
     return between.join([*map(str, things[:most]), *more])
+
+
+def column_position(letters: str) -> int:
+    """Return the position of a column from 0: A is 0, AA is 26."""
+    position = 0
+    for letter in letters:
+        position = 26 * position + ord(letter) - ord("A") + 1
+    return position - 1
 
 
 def column_letter(position: int) -> str:

@@ -20,7 +20,14 @@ from xml.etree import ElementTree
 
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import EXACT, NonTextCell, Record, Sheet, column_letter
+from petstore_tools.tabular.cells import (
+    EXACT,
+    NonTextCell,
+    Record,
+    Sheet,
+    column_letter,
+    column_position,
+)
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
 from petstore_tools.text import option, pluralize
@@ -266,20 +273,16 @@ def _mark_row(marks: SheetMarks, row: ElementTree.Element, space: str) -> None:
     for cell in row:
         formula, error = cell.find(space + "f") is not None, cell.get("t") == "e"
         if formula or error:
-            column, value = _column(cell.attrib["r"]), cell.findtext(space + "v", "")
+            column, value = (
+                column_position(cell.attrib["r"].rstrip("0123456789")),
+                cell.findtext(space + "v", ""),
+            )
             if error:
                 marks.errors[number, column] = value
             if formula:
                 marks.formulas.setdefault(column, []).append(number)
                 if not value and cell.get("t") != "str":
                     marks.unsaved.add((number, column))
-
-
-def _column(reference: str) -> int:
-    column = 0
-    for letter in reference.rstrip("0123456789"):
-        column = 26 * column + ord(letter) - ord("A") + 1
-    return column - 1
 
 
 # by ending: a function of the path, and the sheet and the encoding that are asked for, which gives

@@ -80,8 +80,16 @@ def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, command: C
     """Without a terminal the line to copy is shown; nothing is sent."""
     refused = command("import", "tiere.csv", "--yes")
 
-    line = '--columns "Tier=name" --columns "Art=categoryId" --columns "Zustand=status"'
-    assert str(refused.exception).endswith(f"({line})")
+    said = str(refused.exception)
+    assert said.endswith(
+        'To read it: store.import_pets("tiere.csv", '
+        'columns={"Tier": "name", "Art": "categoryId", "Zustand": "status"}, '
+        'categories={"Hunde": …, "Katzen": …}, '
+        'statuses={"verkauft": "sold", "frei": "available"}) '
+        "(petstore-tools import tiere.csv --columns Tier=name --columns Art=categoryId "
+        "--columns Zustand=status --categories FILE "
+        "--status-word verkauft=sold --status-word frei=available)"
+    )
     assert animals(box) == []
 
 

@@ -3,7 +3,8 @@ Spreadsheets as people have them: each reads with at most two arguments, or its 
 helps.
 
 Beside each file of the corpus lies what it must give, as JSON: for each way to read it the options,
-the animals in order, parts of each problem, and parts of the notes; or a part of the refusal.
+the animals in order, parts of each problem, the rows that are left out by reason, and what the
+preview shows; or a part of the refusal.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import pytest
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.titles import FIELDS
-from petstore_tools.tabular.cells import NonTextCell
+from petstore_tools.tabular.cells import MalformedLine, NonTextCell, is_blank
+from petstore_tools.tabular.workbooks import open_sheets
 
 CORPUS = Path(__file__).parent / "corpus"
 TABLES = {"categories.csv", "kategorien.csv"}
@@ -58,10 +60,30 @@ def test_each_file_imports_or_says_what_helps(box: Sandbox, path: Path, case: An
     assert [list(row.content) for row in preview.good] == case["sent"]
     for problem, parts in zip(preview.problems, case.get("problems", []), strict=True):
         assert all(part in str(problem) for part in parts), str(problem)
-    for part in case.get("notes", []):
-        assert any(part in note for note in preview.notes), preview.notes
+    for part in case.get("shown", []):
+        assert part in str(preview), str(preview)
+    left_out = Counter({why: len(rows) for why, rows in case.get("left_out", {}).items()})
+    assert Counter(row.why for row in preview.left_out) == left_out
+    assert [row.number for row in preview.left_out] == sorted(
+        row for rows in case.get("left_out", {}).values() for row in rows
+    )
+    _check_sum(preview, path, options)
     assert preview.fixes["rows"].sum() == preview.bad_rows
     _check_changes(preview)
+
+
+def _check_sum(preview: Any, path: Path, options: dict[str, Any]) -> None:
+    """Check that each row of the sheet that is not empty is sent, bad or left out."""
+    sheets = open_sheets(path, options.get("sheet"), options.get("encoding"))
+    (sheet,) = [sheet for sheet in sheets if sheet.name == preview.table.source.name]
+    filled = {
+        number
+        for number, cells in sheet.records()
+        if isinstance(cells, MalformedLine) or not all(map(is_blank, cells))
+    }
+    header = {preview.table.header_row} if preview.table.columns.has_header else set()
+    counted = [row.number for row in (*preview.good, *preview.bad, *preview.left_out)]
+    assert sorted(counted) == sorted(filled - header)
 
 
 def _check_changes(preview: Any) -> None:

@@ -15,8 +15,9 @@ import xlsxwriter
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import Table, read_table
-from petstore_tools.importing.values import BadRow, Row
+from petstore_tools.importing.values import BadRow, LeftOut, Row
 from petstore_tools.tabular.text_files import CsvSource
 from petstore_tools.tabular.workbooks import write_xlsx
 
@@ -27,13 +28,15 @@ H = "name,categoryId,status\n"
 
 def table(tmp_path: Path, content: str | bytes, name: str = "pets.csv") -> Table:
     (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_table(tmp_path / name)
+    return read_table(ImportOptions(tmp_path / name))
 
 
 def read(table: Table) -> list[object]:
     """Return of each row its values, its first problem, or None."""
     return [
-        row.content if isinstance(row, Row) else row and row.problems[0].rule
+        row.content
+        if isinstance(row, Row)
+        else row and (row.why if isinstance(row, LeftOut) else row.problems[0].rule)
         for row in table.rows()
     ]
 
@@ -82,16 +85,15 @@ def test_names_are_shown_as_they_were_read_where_the_encoding_was_guessed(
 
 @pytest.mark.case("P50")
 def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
-    """A header further down, columns that are not sent, a missing status."""
+    """A header further down, a title that may be the status, and no status."""
     found = table(tmp_path, "Stock list\n\nname,categoryId,State\nRex,3,sold\n")
 
     assert found.notes == (
-        "the header is in row 3",
-        "not sent: C 'State'",
-        "'State' may be status; if this is meant: "
-        'columns={"State": "status"} (--columns "State=status")',
+        "'State' may be status",
         "no column for status: the animals will have none, and it cannot be added later",
     )
+    assert (found.header, found.above) == ("row 3: 'name', 'categoryId', 'State'", (1,))
+    assert 'columns={"State": "status"}' in found.questions()
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_a_refusal_is_about_the_likeliest_header(tmp_path: Path, text: str, said
         (f"{H}NA,3,sold\nNone,3,sold\n", [("NA", 3, "sold"), ("None", 3, "sold")]),
         (" name , categoryId , status \nRex,3,sold\n", [GOOD]),
         ("status,name,categoryId\nsold,Rex,3\n", [GOOD]),
-        (f"{H}Rex,3,sold\n{H}Rex,3,sold\n", [GOOD, "is the header again", GOOD]),
+        (f"{H}Rex,3,sold\n{H}Rex,3,sold\n", [GOOD, "the header again", GOOD]),
         (f"{H}Re\u2028x\x0by,3,sold\n", [("Re\u2028x\x0by", 3, "sold")]),
     ],
 )
@@ -171,7 +173,7 @@ def test_cells_of_a_workbook_that_are_no_text_are_taken_or_named_never_rounded(
     names: list[Any] = ["name", day, True, 2.0**60, "Rex", "Rex", "Rex", "Rex", "Rex", "Rex", 7]
     ids: list[Any] = ["categoryId", 3, 3, 3, day, True, 7.5, 700_001, 700_002, 700_003, 7.0]
 
-    found = read_table(typed(tmp_path / "pets.xlsx", names, ids, xml=huge))
+    found = read_table(ImportOptions(typed(tmp_path / "pets.xlsx", names, ids, xml=huge)))
 
     assert read(found) == [
         *("is a date", "is a boolean", ROUNDED, "is a date", "is a boolean"),
@@ -221,7 +223,7 @@ def test_cells_of_an_ods_file_however_they_were_written(
             "</office:spreadsheet></office:body></office:document-content>",
         )
 
-    assert read(read_table(tmp_path / "p.ods")) == [wanted]
+    assert read(read_table(ImportOptions(tmp_path / "p.ods"))) == [wanted]
 
 
 @pytest.mark.case("P48")
@@ -235,7 +237,7 @@ def test_a_float_column_of_a_frame_is_exact_only_below_its_precision(dtype: str,
     frame = pd.DataFrame({"name": "Rex", "categoryId": pd.array(values, dtype=dtype)})
 
     exact = [("Rex", sign * (2**bits - 1), None) for sign in (1, -1)]
-    assert read(read_table(frame)) == [*exact, ROUNDED, ROUNDED]
+    assert read(read_table(ImportOptions(frame, name="f"))) == [*exact, ROUNDED, ROUNDED]
 
 
 @pytest.mark.case("P48")
@@ -253,11 +255,13 @@ def test_values_of_any_type_in_a_frame_are_exact_or_a_problem() -> None:
         (10**5_000, "is too large"),
         (2**64, "is too large"),
         (b"7", "is of type bytes"),
-        (None, "is empty"),
+        (None, "stands alone in its row"),
     ]
     values = pd.Series([value for value, _ in cells], dtype="object")
 
-    found = read(read_table(pd.DataFrame({"name": "Rex", "categoryId": values})))
+    found = read(
+        read_table(ImportOptions(pd.DataFrame({"name": "Rex", "categoryId": values}), name="f"))
+    )
 
     assert found == [want if isinstance(want, str) else ("Rex", want, None) for _, want in cells]
 
@@ -273,7 +277,7 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
         index=[10, 11, 12, 13, 14],
     )
 
-    found = read_table(frame)
+    found = read_table(ImportOptions(frame, name="f"))
 
     assert read(found)[::2] == [
         ("Rex", 3, "sold"),
@@ -281,7 +285,7 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
         "is a text with a broken character",
     ]
     problems = [row.why for row in found.rows() if isinstance(row, BadRow)]
-    assert problems[0].startswith("row 11, column B (categoryId): is empty; give the id")
+    assert problems[0].startswith("row 11, column A (name): 'Mia' stands alone in its row")
     assert problems[1] == "row 13, column A (name): is empty; give a name"
 
 
@@ -301,16 +305,16 @@ def test_hidden_sheets_are_not_read_unless_named_and_two_are_asked_about(tmp_pat
                     sheet.hide()
 
     write(**sheets)
-    found = read_table(path)
+    found = read_table(ImportOptions(path))
 
     assert read(found) == [("Rex", 3, None)]
     assert found.notes[:2] == ("sheet 'Pets'", "not read: sheet 'Notes', 'old', 'Two'")
-    assert read(read_table(path, sheet="old")) == [("Old", 3, None)]
+    assert read(read_table(ImportOptions(path, sheet="old"))) == [("Old", 3, None)]
     with pytest.raises(SheetError, match="no sheet 'Petz'; it has 'Notes', 'Pets', 'old', 'Two'"):
-        read_table(path, sheet="Petz")
+        read_table(ImportOptions(path, sheet="Petz"))
     write(**sheets | {"Two": ["name", "Bo"]})
     with pytest.raises(SheetError, match="sheets 'Pets', 'Two' all have the columns: name one"):
-        read_table(path)
+        read_table(ImportOptions(path))
 
 
 @pytest.mark.case("P51")
@@ -335,9 +339,9 @@ def test_hidden_rows_stay_and_errors_and_formulas_are_called_what_they_are(
     assert "column B (categoryId): '#N/A' is the error #N/A" in said[0]
     assert "column B (categoryId): is a formula without a saved value" in said[1]
     assert (first.created, first.rejected, again.created_now, again.rejected) == (1, 2, 0, 2)
-    notes = fast.store.preview_import(path).notes
-    assert "1 row hidden on the sheet, not sent: 5; to send them, show them" in notes
-    assert "formulas, whose saved values are read: column B (3 cells)" in notes
+    preview = fast.store.preview_import(path)
+    assert preview.left_out == (LeftOut(5, "hidden"),)
+    assert "formulas, whose saved values are read: column B (3 cells)" in preview.notes
 
 
 @pytest.mark.case("P40")
@@ -346,4 +350,6 @@ def test_every_text_survives_a_workbook_of_ours(tmp_path: Path) -> None:
     cells = ["=1+1", "007", "a\nb", "tab\there", '"q"', "'x", "+7", "@home", "a\u2028b", "http://x"]
     write_xlsx(tmp_path / "o.xlsx", ["name", "categoryId"], [[cell, "1"] for cell in cells])
 
-    assert read(read_table(tmp_path / "o.xlsx")) == [(cell, 1, None) for cell in cells]
+    assert read(read_table(ImportOptions(tmp_path / "o.xlsx"))) == [
+        (cell, 1, None) for cell in cells
+    ]

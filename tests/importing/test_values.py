@@ -14,7 +14,9 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.titles import FIELDS, read_titles
 from petstore_tools.importing.values import (
+    AnyRow,
     BadRow,
+    LeftOut,
     Matcher,
     Row,
     ValueRules,
@@ -38,9 +40,9 @@ def cell(text: str, kind: str) -> NonTextCell:
     return NonTextCell(text, kind)
 
 
-def rows(*cells: Sequence[str], **rules: Any) -> list[Row | BadRow | None]:
+def rows(*cells: Sequence[str], **rules: Any) -> list[AnyRow]:
     records = [(number, [*row]) for number, row in enumerate(cells, start=2)]
-    return list(read_rows(records, TITLES, Matcher(ValueRules(**rules))))
+    return list(read_rows(records, TITLES, Matcher(ValueRules(is_text=True, **rules))))
 
 
 # field, cell, rules, and its value with how it was read, or its problem
@@ -56,8 +58,13 @@ READ: list[tuple[str, str, dict[str, Any], object]] = [
     ("name", "a\0b", {}, "holds a NUL character; retype it"),
     *(
         ("name", word, {}, "is a word for a total; delete the row")
-        for word in ("Total", "SUMME", " gesamt ", "Subtotal:", "Grand total", "Zwischensumme :")
+        for word in (
+            *("Total", "SUMME", " gesamt ", "Subtotal:", "Grand total", "Zwischensumme :"),
+            *("Sous-total", "Razem", "Suma", "Totale:", "Subtotaal", "Total général"),
+        )
     ),
+    ("name", "2,76098E+14", {}, "is a number that the spreadsheet shortened; format"),
+    ("categoryId", "2.76E+14", {}, "is a number that the spreadsheet shortened; format"),
     ("name", " #REF! ", {}, "is the error #REF!; type the value"),
     *(("categoryId", text, {}, (7, "corrected number")) for text in (" 7 ", "\u00a07", "007")),
     *(("categoryId", text, {}, (7, "corrected number")) for text in ("7.0", "7,00")),
@@ -159,23 +166,33 @@ def test_suggestions_end_before_they_take_long() -> None:
     assert second.help.startswith("add it to the categories")
 
 
-@pytest.mark.case("P45", "P46")
+@pytest.mark.case("P45", "P46", "P65", "P88")
 @pytest.mark.parametrize(
-    ("cells", "wanted"),
+    ("cells", "rules", "wanted"),
     [
-        (["Rex"], "has 1 cell where the header has 3"),
-        (["Rex", "3", "", "more"], "has 4 cells where the header has 3"),
-        ([" ", " ", " ", "Rex"], "has 4 cells where the header has 3"),
-        ([" name", "categoryId", "status "], "is the header again"),
-        (["Rex", "3"], ("Rex", 3, None)),
-        (["Rex", "3", "", "", ""], ("Rex", 3, None)),
-        (["", "  ", ""], None),
-        ([], None),
+        (["Rex"], {}, "has 1 cell where the header has 3"),
+        (["Rex", "3", "", "more"], {}, "has 4 cells where the header has 3"),
+        ([" ", " ", " ", "Rex"], {}, "has 4 cells where the header has 3"),
+        ([" name", "categoryId", "status "], {}, LeftOut(2, "the header again")),
+        (["Rex", "3"], {}, ("Rex", 3, None)),
+        (["Rex", "3", "", "", ""], {}, ("Rex", 3, None)),
+        (["", "  ", ""], {}, None),
+        ([], {}, None),
+        (["", cell("", "a formula without a saved value"), ""], {}, "is empty"),
+        (["Rex", "", "sold"], DEFAULTS, ("Rex", 3, "sold")),
+        (["erstellt von Frau Schmidt", "", ""], DEFAULTS, "stands alone in its row; complete"),
+        (["Seite 1", "", "sold"], DEFAULTS, "is a line about the table; complete the row"),
+        (["Total animals", "", "sold"], DEFAULTS, "is a line about the table; complete the row"),
+        (["Datum:", "", "sold"], DEFAULTS, "is a line about the table; complete the row"),
+        (["Razem", "", ""], DEFAULTS, "is a word for a total; delete the row"),
+        (["Total recall", "3", ""], {}, ("Total recall", 3, None)),
     ],
 )
-def test_a_row_of_any_form_is_read_named_or_blank(cells: list[str], wanted: object) -> None:
-    """Nothing is shifted, and only what is required may not be missing."""
-    (row,) = rows(cells)
+def test_a_row_of_any_form_is_read_named_left_out_or_blank(
+    cells: list[str], rules: dict[str, Any], wanted: object
+) -> None:
+    """Nothing is shifted, and no default makes an animal of a line that is none."""
+    (row,) = rows(cells, **rules)
 
     if isinstance(wanted, str):
         assert isinstance(row, BadRow)

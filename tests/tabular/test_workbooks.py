@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from petstore_tools import Sandbox
 from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
+from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import read_table
 from petstore_tools.tabular.workbooks import FORMATS, SheetMarks, open_sheets, read_marks
 
@@ -160,7 +161,7 @@ def grown_by_reading(path: Path) -> tuple[int, int]:
     import python_calamine  # noqa: F401 - loaded before it is measured
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    rows = sum(1 for row in read_table(path).rows())
+    rows = sum(1 for row in read_table(ImportOptions(path)).rows())
     return rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
 
 

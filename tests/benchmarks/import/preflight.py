@@ -37,12 +37,13 @@ def parse_only(path: Path) -> int:
 
 def ours(path: Path) -> int:
     """Read, check and name every problem with row and column."""
+    from petstore_tools.importing.options import ImportOptions
     from petstore_tools.importing.sheet import read_table
-    from petstore_tools.importing.values import Row, ValueRules
+    from petstore_tools.importing.values import Row
 
     statuses = {word: status for word, status in WORDS.items() if word and status}
-    rules = ValueRules({id_: name for name, id_ in IDS.items()}, statuses)
-    return sum(not isinstance(row, Row) for row in read_table(path, rules=rules).rows())
+    options = ImportOptions(path, categories=IDS, statuses=statuses)
+    return sum(not isinstance(row, Row) for row in read_table(options).rows())
 
 
 def csv_and_pydantic(path: Path) -> int:
