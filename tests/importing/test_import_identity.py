@@ -226,6 +226,7 @@ def test_a_frame_is_the_same_import_in_every_folder(
     fast: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By its name alone."""
+    monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame({"Tier": ["Rex", "", "Mia", "Tom"], "categoryId": [3, 1, 4, 5]})
     begun = fast.store.import_pets(frame, name="spring", columns={"Tier": "name"}, first=2)
     (tmp_path / "elsewhere").mkdir()
