@@ -24,19 +24,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--collect-only"):
         return
-    if those := [item for item in items if item.path.name.startswith("05_")]:
-        _give_a_database(those)
+    if any(item.path.name.startswith("05_") for item in items) and not postgres_.absent():
+        os.environ["PETSTORE_DATABASE_URL"] = _OPEN.enter_context(postgres_.running()).database()
     if any(item.path.name.startswith("06_") for item in items):
         _give_settings()
-
-
-def _give_a_database(those: list[pytest.Item]) -> None:
-    """Let the notebook on PostgreSQL find one."""
-    if why := postgres_.absent():
-        for item in those:
-            item.add_marker(pytest.mark.skip(reason=f"no PostgreSQL: {why}"))
-    else:
-        os.environ["PETSTORE_DATABASE_URL"] = _OPEN.enter_context(postgres_.running()).database()
 
 
 def _give_settings() -> None:
