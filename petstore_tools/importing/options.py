@@ -25,7 +25,7 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.values import ValueRules
 from petstore_tools.tabular.cells import MalformedLine, Sheet, column_position
-from petstore_tools.tabular.frames import FrameSource
+from petstore_tools.tabular.frames import FrameSource, to_pandas
 from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option, suggest
 
@@ -210,9 +210,11 @@ class ImportOptions:
             ) from error
 
     def _check_frame(self) -> None:
-        if not hasattr(self.source, "columns"):
+        frame = to_pandas(self.source)
+        if frame is None:
             given = type(self.source).__name__
             raise SheetError(f"a path or a DataFrame can be imported, not {given}")
+        object.__setattr__(self, "source", frame)
         name = self.name
         if not name or Path(name).name != name or not name.strip("."):
             raise SheetError(

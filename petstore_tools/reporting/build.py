@@ -23,6 +23,7 @@ from petstore_tools.reporting import breakdown as counting
 from petstore_tools.reporting import movement
 from petstore_tools.reporting.mail import one_line
 from petstore_tools.reporting.report import StatusReport
+from petstore_tools.tabular.frames import to_pandas
 
 if TYPE_CHECKING:
     from petstore_tools.history import History
@@ -62,6 +63,10 @@ def status_report(
 
     Spec: §2.3, §4.1.
     """
+    frame = to_pandas(pets)
+    if frame is None:
+        raise FrameError(f"a DataFrame can be reported on, not {type(pets).__name__}")
+    pets = frame.infer_objects()
     if partial and "listing" not in pets.attrs:
         pets = _unproven(pets)
     listing = frames.listing_of(pets)

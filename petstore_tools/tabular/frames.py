@@ -36,6 +36,26 @@ _HALF: Final = re.compile(
 _LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
 
 
+_OTHERS: Final = {  # how other frames name their columns, and give their rows
+    "rows": "columns",  # polars
+    "fetchall": "columns",  # a result of duckdb
+    "to_pylist": "column_names",  # pyarrow
+}
+
+
+def to_pandas(frame: Any) -> pd.DataFrame | None:
+    """Return a frame of pandas, polars, pyarrow or duckdb as one of pandas, None for all else."""
+    import pandas as pd
+
+    if isinstance(frame, pd.DataFrame):
+        return frame
+    for rows, names in _OTHERS.items():
+        if hasattr(frame, rows) and hasattr(frame, names):
+            titles = list(getattr(frame, names))
+            return pd.DataFrame(getattr(frame, rows)(), columns=titles, dtype="object")
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class FrameSource(Sheet):
     """
