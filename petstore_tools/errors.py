@@ -12,7 +12,6 @@ Pure: the exception tree; one root, and branches that follow what a caller can d
         - KeyBannedError       429 that names a ban of the key; `retry_at`
     - QuotaError               the plan, a 429 or a 503 asks for a longer wait than allowed;
       `resumes_at`
-    - PagingError              the pages contradict each other
     - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
     - JournalError             the record of an import cannot be trusted, or is in use
@@ -34,12 +33,9 @@ import json
 import shlex
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from petstore_tools.text import option, utc_text
-
-if TYPE_CHECKING:
-    from petstore_tools.listing.completeness import Listing
 
 _E = TypeVar("_E", bound=BaseException)
 
@@ -183,10 +179,6 @@ class QuotaError(PetstoreError):
         self.why, self.plan, self.resumes_at = why, plan, resumes_at
 
 
-class PagingError(PetstoreError):
-    """The pages of one listing contradict each other (§4.1)."""
-
-
 class IncompleteListingError(PetstoreError):
     """
     A listing that had to be complete is not.
@@ -197,8 +189,8 @@ class IncompleteListingError(PetstoreError):
             `last_partial`.
     """
 
-    def __init__(self, listing: Listing) -> None:
-        super().__init__(listing.shortfall)
+    def __init__(self, message: str = "", *, listing: Any = None) -> None:
+        super().__init__(message)
         self.listing = listing
 
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import platformdirs
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from petstore_tools import plans, spec
 from petstore_tools.errors import SettingsError
@@ -55,9 +55,6 @@ class SettingsFile(BaseModel):
         RECONCILE_AFTER_S,
         ge=0,
         strict=True,
-        validation_alias=AliasChoices(
-            "reconcile_after_s", "settle_after_s"
-        ),  # the second: version 0.1
     )
     pagination: str | None = None
     categories: Path | None = None
@@ -142,8 +139,6 @@ def load(
         "pagination": pagination,
     }
     check_texts({name: value for name, value in given.items() if value is not None})
-    if _variable("PETSTORE_SETTLE_AFTER_S", environ):
-        raise SettingsError("PETSTORE_SETTLE_AFTER_S is now called PETSTORE_RECONCILE_AFTER_S")
     stored = _stored(environ)
     name, named = address_of(environment, environ=environ)
     if not (address := base_url or named):

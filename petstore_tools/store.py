@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -12,7 +12,7 @@ from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.importing.options import ImportOptions, category_names, takes_options
-from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.links import ListQuery, check_status, parse_age
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import import_progress, page_progress, show_text
@@ -104,7 +104,6 @@ class PetStore:
     def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
         from petstore_tools.history import History
         from petstore_tools.http.client import Client
-        from petstore_tools.listing.checkpoint import Checkpoints
         from petstore_tools.listing.fetch import Fetcher
         from petstore_tools.listing.pages import Inventory, RememberedServices
 
@@ -114,8 +113,7 @@ class PetStore:
         self.inventory = Inventory(self.client, remembered, settings.pagination)
         self.kept = History.of(settings.state_dir, settings.environment, settings.base_url)
         self.journals = settings.state_dir / "imports"
-        self.checkpoints = Checkpoints(self.kept.path.with_suffix(""))
-        self._fetcher = Fetcher(self.inventory, self.checkpoints)
+        self._fetcher = Fetcher(self.inventory)
 
     def list_pets(
         self,
@@ -124,10 +122,7 @@ class PetStore:
         first: int | None = None,
         require: Literal["complete"] | None = None,
         max_age: str | float | timedelta | None = None,
-        max_requests: int | None = None,
-        resume: bool = True,
         wait: bool = False,
-        confirm: Callable[[int, int], None] | None = None,
     ) -> pd.DataFrame:
         """
         Fetch the inventory as a frame that says whether it is complete (§4.1).
@@ -138,12 +133,7 @@ class PetStore:
             require: `complete`: raise where the listing is not complete.
             max_age: Answer from a kept listing not older than `"1h"`, seconds or a timedelta; else
                 keep one.
-            max_requests: Stop after so many requests.
-            resume: Go on with a listing that stopped within 26 hours; the frame says that there was
-                a pause.
             wait: Wait for the next day's quota instead of raising QuotaError.
-            confirm: Called first where the day leaves too few requests, with needed and left;
-                raises to stop.
 
         Returns:
             Columns `id` (int64), `name` (string), `categoryId` (int64), `status` (ordered category,
@@ -152,19 +142,19 @@ class PetStore:
 
         Raises:
             ArgumentError: An argument is none of these.
-            IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError,
-                PagingError: It ended early, or is not complete as required; what was read is in
+            IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError:
+                It ended early, or is not complete as required; what was read is in
                     `last_partial`.
         """
-        query = ListQuery(status, first=first, max_requests=max_requests, require=require)
+        query = ListQuery(status, first=first, require=require)
         age, now = None if max_age is None else parse_age(max_age, query), self.client.clock.now()
         if age is not None and (kept := self.kept.younger(age, status=status, now=now)) is not None:
             return kept
         with page_progress(self.progress) as show:
-            frame = self._fetcher.fetch(query, wait=wait, resume=resume, confirm=confirm, show=show)
+            frame = self._fetcher.fetch(query, wait=wait, show=show)
         listing = Listing.as_listed(frame)
         notes = [] if listing.complete or first is not None else [listing.shortfall]
-        notes += listing.notes
+        notes += [note for note in listing.notes if note != HOLE]
         if age is not None and listing.complete:
             notes += filter(None, self.kept.try_keep(frame)[1:])
         for note in notes:
@@ -268,7 +258,6 @@ class PetStore:
         note: str = "",
         timezone: str | None = None,
         wait: bool = False,
-        confirm: Callable[[int, int], None] | None = None,
     ) -> StatusReport:
         """
         List the inventory, keep the listing, and report on it (§2.3, §4.1).
@@ -293,7 +282,7 @@ class PetStore:
         kept, now = self.kept, self.client.clock.now()
         old = None if since is None else kept.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
-        pets = self.list_pets(status=status, require=require, wait=wait, confirm=confirm)
+        pets = self.list_pets(status=status, require=require, wait=wait)
         return report_and_keep(
             pets,
             kept,

@@ -23,7 +23,6 @@ _OF_ERRORS: Final[dict[type[Exception], int]] = {  # the nearest kind first
     errors.KeyBannedError: AT_A_LIMIT,
     errors.QuotaError: AT_A_LIMIT,
     errors.ApiError: SERVICE,
-    errors.PagingError: SERVICE,
     errors.ProtocolError: SERVICE,
     errors.TransportError: SERVICE,
 }

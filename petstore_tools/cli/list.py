@@ -30,20 +30,11 @@ from petstore_tools.text import pluralize, text_table, utc_text
 @click.option(
     "--max-age", metavar="AGE", help="Use a snapshot that is not older than AGE, such as 1h or 2d."
 )
-@click.option(
-    "--max-requests", type=click.IntRange(min=1), metavar="N", help="Stop after N requests."
-)
-@options.YES
 @options.ENVIRONMENT
 @options.WAIT
-def list_(
-    output: Path | None, environment: str | None, *, excel: bool, yes: bool, **query: Any
-) -> int:
+def list_(output: Path | None, environment: str | None, *, excel: bool, **query: Any) -> int:
     """
     Show the inventory, or write it to a file.
-
-    An interrupted listing keeps its pages: the same command continues it within 26 hours. When the
-    day has fewer requests left than the listing needs, you are asked first.
 
     \b
     Examples:
@@ -55,7 +46,7 @@ def list_(
         raise click.UsageError("--excel is for -o FILE.csv")
     with PetStore(environment=environment) as store:
         names = category_names(None, store.settings.categories)
-        frame = store.list_pets(confirm=None if yes else options.confirm_cost, **query)
+        frame = store.list_pets(**query)
         from_snapshot = query["max_age"] is not None and not store.client.sent
     listing = Listing.of(frame)
     if names is not None:

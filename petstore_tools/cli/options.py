@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from petstore_tools import spec
-from petstore_tools.cli import exits
-from petstore_tools.errors import SettingsError
-from petstore_tools.text import pluralize
+from petstore_tools.errors import MissingExtraError, SettingsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 SHOWN_ROWS = 20
@@ -47,15 +46,14 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     """
 
     def check(path: str) -> Path:
-        from petstore_tools.listing.parquet import load_parquet
         from petstore_tools.tabular.atomic import check_writable
 
         place = Path(path)
         ending = place.suffix.casefold()
         if ending not in endings:
             raise click.UsageError(f"{path!r} cannot be written: use {', '.join(endings)}")
-        if ending == ".parquet":
-            load_parquet()
+        if ending == ".parquet" and find_spec("pyarrow") is None:
+            raise MissingExtraError("pyarrow", "a Parquet file")
         check_writable(place)
         return place
 
@@ -91,22 +89,6 @@ def say_more(rows: int, help: str) -> None:  # noqa: A002
     """Say how many rows are not shown, where there are more."""
     if rows > SHOWN_ROWS:
         click.echo(f"... {rows - SHOWN_ROWS:,} more; {help}", err=True)
-
-
-def confirm_cost(needed: int, left: int) -> None:
-    """Ask whether a listing is started that needs more requests than the day has left."""
-    cost = f"The listing needs about {pluralize(needed, 'request')}, and {left:,} are left today."
-    if not sys.stdin.isatty():
-        raise SettingsError(
-            f"{cost} Nothing was sent. Choose: --yes starts it (it stops at the quota, and the "
-            "same command "
-            "continues it the next day), --wait waits for the next day's quota"
-        )
-    click.echo(
-        f"{cost} It stops at the quota, and the same command continues it the next day.", err=True
-    )
-    if not confirmed("Use the requests that are left today?"):
-        raise click.exceptions.Exit(exits.DONE)
 
 
 def pairs(flag: str, form: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002

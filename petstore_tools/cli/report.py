@@ -57,7 +57,6 @@ WRITERS = {
     help="With -o FILE.eml: the address of a recipient. Repeat the option for more.",
 )
 @click.option("--subject", default="", help="With -o FILE.eml: the subject.")
-@options.YES
 @options.ENVIRONMENT
 @options.WAIT
 def report_(
@@ -65,15 +64,12 @@ def report_(
     environment: str | None,
     to: tuple[str, ...],
     subject: str,
-    *,
-    yes: bool,
     **query: Any,
 ) -> int:
     """
     Count the animals by status and category.
 
-    Every complete listing is kept as a snapshot. When the day has fewer requests left than the
-    listing needs, you are asked first.
+    Every complete listing is kept as a snapshot.
 
     \b
     Examples:
@@ -85,7 +81,7 @@ def report_(
         raise click.UsageError("--to and --subject are for -o FILE.eml")
     with PetStore(environment=environment) as store:
         try:
-            report = store.status_report(confirm=None if yes else options.confirm_cost, **query)
+            report = store.status_report(**query)
         except IncompleteListingError as error:
             error.add_note("--partial reports on it anyway")
             raise

@@ -241,7 +241,7 @@ class History:
         """
         listing = Listing.as_listed(frame)
         if not listing.complete:
-            raise IncompleteListingError(listing)
+            raise IncompleteListingError(listing.shortfall, listing=listing)
         if listing.status is not None:
             raise ArgumentError(
                 "only a listing of all animals is kept, without a status: store.snapshot()"

@@ -156,7 +156,7 @@ class Client:
                         on_no_effect()
                     failures += 1
                     safe = method == "GET" or not error.may_have_left
-                    if not safe or failures >= ATTEMPTS or not call_options.may_retry():
+                    if not safe or failures >= ATTEMPTS:
                         raise
                     why = str(error)
                 else:
@@ -165,7 +165,7 @@ class Client:
                         continue
                     failures += 1
                     failed = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    if not failed or failures >= ATTEMPTS or not call_options.may_retry():
+                    if not failed or failures >= ATTEMPTS:
                         return reply
                     why = f"{reply.request_line}: the service answered {reply.status}"
                 pause_s = backoff_s(failures, self._rng)

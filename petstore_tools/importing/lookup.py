@@ -42,7 +42,7 @@ def list_inventory(
     Returns:
         Id and values of every animal, None where the listing is not complete.
     """
-    pages = inventory.pages(ListQuery(max_requests=max_requests), call_options=call_options)
+    pages = inventory.pages(ListQuery(), call_options=call_options)
     animals: Animals = []
     try:
         for page in pages:
@@ -50,6 +50,8 @@ def list_inventory(
                 (row["id"], PetValues(row["name"], row["categoryId"], row.get("status")))
                 for row in page.rows
             ]
+            if max_requests is not None and pages.listing.requests >= max_requests:
+                break
     except (ApiError, TransportError):
         if max_requests is None or pages.listing.requests < max_requests:
             raise

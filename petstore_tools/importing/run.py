@@ -4,6 +4,7 @@ One run of an import: check, list the baseline, add the rows, send, reconcile, w
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +21,7 @@ from petstore_tools.importing.preview import ImportPreview, Opened
 from petstore_tools.importing.results import OUTCOMES, ImportResult
 from petstore_tools.importing.row_states import Entry
 from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
-from petstore_tools.listing.pages import Inventory, Tally
+from petstore_tools.listing.pages import Inventory
 from petstore_tools.text import option, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import reserve_per_day
@@ -94,15 +95,18 @@ class _Run:
             result_files.check_folder(preview.options.path)
         self._inventory, self._client, self._folder = inventory, inventory.client, folder
         self._journal, self._preview, self._options = journal, preview, preview.options
-        self._tally, self._sender = (
-            Tally(),
-            Sender(self._client, journal, progress, preview.to_send),
-        )
+        self._requests = 0
+        self._sender = Sender(self._client, journal, progress, preview.to_send)
+        sent = itertools.count(1)
+
+        def count() -> None:
+            self._requests = next(sent)
+
         self._calls = CallOptions(
             bulk=True,
             wait=self._options.wait,
             on_wait=self._sender.show_wait,
-            on_sent=self._tally.count,
+            on_sent=count,
         )
         self._stopped: Stopped | None = None
         self._not_compared = False
@@ -250,7 +254,7 @@ class _Run:
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(bool(entry.candidates) for entry in entries),
             created_now=counts["created"] - preview.created,
-            requests=self._tally.sent,
+            requests=self._requests,
             stopped=self._stopped,
             journal=self._journal.id,
             files=files,

@@ -14,7 +14,7 @@ from petstore_tools.errors import FrameError
 from petstore_tools.text import pluralize, utc_text
 
 Completeness = Literal["complete", "cut", "unproven"]
-_NAMES_OF_0_1: Final = {"verdict": "completeness"}
+HOLE: Final = "an animal that was removed while the listing was read may hide another one"
 
 
 def digest(*columns: Sequence[Any]) -> str:
@@ -40,11 +40,6 @@ def digest(*columns: Sequence[Any]) -> str:
     return content.hexdigest()[:32]
 
 
-def _digest_0_1(ids: Sequence[int]) -> str:
-    """Return the digest that version 0.1 wrote: of the ids alone."""
-    return sha256(array("q", sorted(ids)).tobytes()).hexdigest()[:16]
-
-
 @dataclass(frozen=True)
 class Listing:
     """
@@ -57,8 +52,7 @@ class Listing:
         reason: Why, in words.
         status: The filter asked for, None for all.
         rows: Animals in the frame.
-        digest: Of their four columns, in any order; "" before there is a frame. Version 0.1: of
-            their ids.
+        digest: Of their four columns, in any order; "" before there is a frame.
         requests: Requests spent, retries included.
         pages: Pages read.
         doubles: Animals that came twice and were kept once.
@@ -106,8 +100,6 @@ class Listing:
 
     def _is_of(self, frame: Any) -> bool:
         try:
-            if len(self.digest) == len(_digest_0_1([])):
-                return _digest_0_1(frame["id"].tolist()) == self.digest
             return digest(*[frame[name].tolist() for name in spec.PET_FIELDS]) == self.digest
         except (
             AttributeError,
@@ -145,8 +137,7 @@ class Listing:
         Raises:
             TypeError: A field is missing or unknown.
         """
-        renamed = {_NAMES_OF_0_1.get(name, name): value for name, value in fields.items()}
-        return cls(**{**renamed, "notes": tuple(fields.get("notes", ()))})
+        return cls(**{**fields, "notes": tuple(fields.get("notes", ()))})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the listing as plain JSON values, as frames carry it."""

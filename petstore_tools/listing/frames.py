@@ -168,7 +168,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
             formula (it stays there: such a file is for people to read).
 
     Raises:
-        MissingExtraError: Parquet needs the extra `parquet`.
+        ImportError: Parquet needs pyarrow.
         ArgumentError: Another ending.
         SheetError: A name is too long for a workbook, or there are too many rows.
     """
@@ -191,9 +191,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
                 path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode()
             )
         case ".parquet":
-            from petstore_tools.listing.parquet import parquet_bytes
-
-            replace_file(path, parquet_bytes(frame, Listing.of(frame)))
+            replace_file(path, frame.to_parquet())
         case _:
             raise ArgumentError(
                 f"{path.name!r} cannot be written: its ending must be one of {', '.join(ENDINGS)}"

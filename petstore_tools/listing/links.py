@@ -32,11 +32,13 @@ class Response:
         url: The address that was asked.
         ids: int64 ids in the order they came.
         headers: Found in any case.
+        unfiltered: It holds an animal without the status asked for.
     """
 
     url: str
     ids: tuple[int, ...]
     headers: Mapping[str, str] = field(default_factory=dict)
+    unfiltered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +50,13 @@ class NextPage:
         url: Its address.
         trial: The service may refuse it with a 4xx, which `Pager.refused` takes.
         overlap: How many animals of the page before it repeats if nothing has moved.
+        safe: It asks for what follows the last animal, by its id.
     """
 
     url: str
     trial: bool = False
     overlap: int = 0
+    safe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +75,18 @@ def links(header: str | None) -> dict[str, str]:
             (v for name, v in _EACH.findall(parameters) if name.casefold() == "rel"), ""
         )
         for name in relation.strip('"').split():
-            found.setdefault(name.casefold(), target)
+            found.setdefault(name.casefold(), target.strip())
     return found
 
 
 def with_query(url: str, query: Mapping[str, object]) -> str:
-    """Return an address with further parameters, or other values of those that it has."""
+    """
+    Return an address with further parameters, or other values of those that it has; None is none.
+    """
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(query=urlencode({**dict(parse_qsl(parts.query)), **query})))
+    values = {**dict(parse_qsl(parts.query)), **query}
+    named = {name: value for name, value in values.items() if value is not None}
+    return urlunsplit(parts._replace(query=urlencode(named)))
 
 
 def follow(asked: str, target: str) -> str | End:
@@ -139,7 +147,6 @@ class ListQuery:
         status: The filter, None for all.
         limit: Page size, 1 to 100.
         first: Stop when so many animals came, None for all.
-        max_requests: Stop after so many requests, None for no bound.
         require: `complete`: raise where the listing is not complete.
 
     Integers of numpy and pandas are whole numbers, too.
@@ -151,19 +158,17 @@ class ListQuery:
     status: str | None = None
     limit: int = spec.LIMIT_MAX
     first: int | None = None
-    max_requests: int | None = None
     require: str | None = None
 
     def __post_init__(self) -> None:
         check_status(self.status)
-        for name in ("limit", "first", "max_requests"):
+        for name in ("limit", "first"):
             object.__setattr__(self, name, whole(getattr(self, name)))
         if type(self.limit) is not int or not spec.LIMIT_MIN <= self.limit <= spec.LIMIT_MAX:
             bounds = f"between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}"
             raise ArgumentError(f"limit must be {bounds}, not {self.limit!r}")
-        for name, number in (("first", self.first), ("max_requests", self.max_requests)):
-            if number is not None and (type(number) is not int or number < 1):
-                raise ArgumentError(f"{name} must be a whole number of at least 1, not {number!r}")
+        if self.first is not None and (type(self.first) is not int or self.first < 1):
+            raise ArgumentError(f"first must be a whole number of at least 1, not {self.first!r}")
         if self.require not in (None, "complete"):
             raise ArgumentError(f"require must be 'complete' or None, not {self.require!r}")
 
@@ -190,9 +195,8 @@ def parse_age(given: str | float | timedelta, query: ListQuery) -> timedelta:
     Raises:
         ArgumentError: It is no age, or the listing is limited.
     """
-    if query.first is not None or query.max_requests is not None:
-        left_out = f"{option('first')} and {option('max_requests')}"
-        raise ArgumentError(f"{option('max_age')} cannot be combined with {left_out}")
+    if query.first is not None:
+        raise ArgumentError(f"{option('max_age')} cannot be combined with {option('first')}")
     seconds = parse_duration(given) if isinstance(given, str) else given
     if isinstance(seconds, timedelta):
         seconds = seconds.total_seconds()

@@ -5,6 +5,7 @@ A listing, page by page: the pager decides, the client sends, and `Listing` says
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -15,30 +16,31 @@ from functools import partial
 from http import HTTPStatus
 from math import ceil, inf
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pydantic import BaseModel, Field, RootModel, ValidationError
 
 from petstore_tools import spec
-from petstore_tools.errors import ApiError, SettingsError, TransportError
+from petstore_tools.errors import SettingsError
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
-from petstore_tools.listing.checkpoint import Checkpoint, CheckpointExpired
-from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.links import End, ListQuery, NextPage, Response
-from petstore_tools.listing.pager import Pager
+from petstore_tools.listing.pager import Pager, Proven
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.text import pluralize, utc_text
+from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions
 from petstore_tools.throttle.quota import SLOW_S, connections
 
 _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
-_REFUSED: Final = frozenset(range(400, 500)) - {HTTPStatus.UNAUTHORIZED}
+_REFUSED: Final = frozenset(
+    {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Inventory:
 
     def pages(self, query: ListQuery, *, call_options: CallOptions = ALONE) -> Pages:
         """Return a listing that sends its requests while it is iterated (§4.1)."""
-        return Pages(partial(PageIterator, self, query, call_options, None))
+        return Pages(partial(PageIterator, self, query, call_options))
 
 
 class Pages:
@@ -103,7 +105,7 @@ class Pages:
 
     Raises:
         UnauthorizedError: The key is refused (§5).
-        ProtocolError, PagingError, TransportError, QuotaError: While iterating; what was read until
+        ProtocolError, TransportError, QuotaError: While iterating; what was read until
             then stays in `listing`, labelled as cut.
 
     Spec: §4.1.
@@ -130,43 +132,37 @@ class PageIterator:
         inventory: Whose animals.
         query: Which of them.
         call_options: How its calls wait.
-        checkpoint: An interrupted listing to go on with; its pages do not come again.
-
-    Raises:
-        CheckpointExpired: The service no longer goes on there.
     """
 
-    def __init__(
-        self,
-        inventory: Inventory,
-        query: ListQuery,
-        call_options: CallOptions,
-        checkpoint: Checkpoint | None,
-    ) -> None:
+    def __init__(self, inventory: Inventory, query: ListQuery, call_options: CallOptions) -> None:
         self._inventory, self._client, self._query = inventory, inventory.client, query
         self._learnt = inventory.learnt  # before this listing
         self._closed = False
-        self._tally = Tally(query.max_requests, on_count=call_options.on_sent)
+        self._sent = itertools.count(1)
+        self._requests = 0
+
+        def count() -> None:
+            self._requests = next(self._sent)
+            call_options.on_sent()
+
         self._call_options = replace(
             call_options,
             cancelled=lambda: self._closed or call_options.cancelled(),
-            on_sent=self._tally.count,
-            may_retry=self._tally.may_retry,
+            on_sent=count,
+            more_follow=True,
         )
+        told = inventory.pagination
         self._pager = Pager(
             f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
             limit=query.limit,
             first=query.first,
-            scheme=schemes.parse(inventory.pagination or self._learnt.known_scheme),
-            fixed=inventory.pagination is not None,
+            proven=self._learnt.proven(told),
+            fixed=told is not None,
         )
         self._end = End("cut", "the listing was not read to its end")
         self._started_at = self._ended_at = self._client.clock.now()
         self._notes: dict[str, None] = {}
         self._others = 0  # animals that do not bear the status asked for
-        self._checkpoint, self._requests_before = checkpoint, 0
-        if checkpoint is not None:
-            self._resume(checkpoint)
 
     @property
     def size(self) -> int | None:
@@ -178,96 +174,59 @@ class PageIterator:
     def listing(self) -> Listing:
         """What is known of the listing so far; it is cut until the last page is read."""
         notes, received = list(self._notes), self._pager.received
+        may_have_hole = received.may_have_hole or received.moved or received.doubles > 0
         if self._others:
             others = pluralize(self._others, "animal")
             notes.append(
                 f"the service returned {others} of another status, which are left out here"
             )
+        if may_have_hole:
+            notes.append(HOLE)
         return Listing(
             completeness=self._end.completeness,
             reason=self._end.reason,
             status=self._query.status,
             rows=int(min(self._pager.came, self._query.first or inf)) - self._others,
             digest="",
-            requests=self._requests_before + self._tally.sent,
+            requests=self._requests,
             pages=self._pager.pages,
             doubles=received.doubles,
             started_at=self._started_at,
             ended_at=self._ended_at,
             environment=self._client.environment,
             notes=tuple(notes),
-            may_have_hole=received.may_have_hole or received.moved or received.doubles > 0,
+            may_have_hole=may_have_hole,
         )
-
-    def state(self) -> dict[str, Any] | None:
-        """Return what another listing needs to go on, None where it had better begin anew."""
-        state = None if self._others else self._pager.state()
-        return state and {
-            **state,
-            "listings": self._learnt.listings.get(self._query.status or "", 0),
-        }
 
     def __iter__(self) -> Iterator[Page]:
         try:
             yield from self._pages(Prefetcher(self._call))
-        except (GeneratorExit, CheckpointExpired):
+        except GeneratorExit:
             raise
         except BaseException as error:
             reason = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            if self._tally.refused and isinstance(error, (ApiError, TransportError)):
-                error.add_note(self._tally.refused)
-                reason += f"; {self._tally.refused}"
             self._end = End("cut", reason)
             raise
         finally:
             self._closed = True
+            self._client.gate.flush()
 
     def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
+        status = self._query.status
         while isinstance(step := self._pager.next, NextPage):
-            if self._tally.exhausted:
-                self._end = End(
-                    "cut", f"the listing was limited to {pluralize(self._tally.sent, 'request')}"
-                )
-                return
-            self._tally.pages = ceil(
-                min(self.size or 0, self._query.first or inf) / self._query.limit
-            )
             reply = prefetcher.get(step.url, self._predicted())
             if step.trial and reply.status in _REFUSED:
-                if self._checkpoint is not None:
-                    raise CheckpointExpired
                 self._finish(self._pager.refused())
                 continue
             rows = read_rows(reply)
             self._ended_at = self._client.clock.now()
-            step = self._pager.feed(
-                Response(step.url, tuple([row["id"] for row in rows]), reply.headers)
-            )
-            self._note_pause()
-            self._finish(step)
+            unfiltered = status is not None and any(row.get("status") != status for row in rows)
+            ids = tuple([row["id"] for row in rows])
+            self._finish(self._pager.feed(Response(step.url, ids, reply.headers, unfiltered)))
             yield Page(self._pager.pages, tuple(self._kept(rows)))
 
     def _call(self, url: str) -> Reply:
         return self._client.call("GET", url, call_options=self._call_options)
-
-    def _resume(self, checkpoint: Checkpoint) -> None:
-        try:
-            self._pager.resume(checkpoint.state, checkpoint.frame["id"].tolist())
-        except (KeyError, TypeError, SettingsError) as error:
-            raise CheckpointExpired from error
-        listing = checkpoint.listing
-        self._started_at, self._ended_at = listing.started_at, listing.ended_at
-        self._requests_before, self._notes = listing.requests, dict.fromkeys(listing.notes)
-
-    def _note_pause(self) -> None:
-        """Note the pause behind the first page that an interrupted listing went on with."""
-        if self._checkpoint is None:
-            return
-        if self._pager.received.moved:
-            raise CheckpointExpired
-        pause = f"from {utc_text(self._checkpoint.listing.ended_at)} to {utc_text(self._ended_at)}"
-        self._notes[f"the listing was interrupted and went on after a pause {pause}"] = None
-        self._checkpoint = None
 
     def _finish(self, step: NextPage | End) -> None:
         """Remember what a listing has learnt that has ended."""
@@ -275,10 +234,11 @@ class PageIterator:
             return
         if step.completeness != "complete" and self._query.first is None:
             _log.warning("A listing is %s: %s.", step.completeness, step.reason)
-        self._end, proved = step, None if self._pager.scheme is None else self._pager.scheme.name
+        self._end = step
         self._inventory.remembered.keep(
             self._client.base_url,
-            scheme=self._learnt.scheme if self._inventory.pagination else proved,
+            self._pager.proven,
+            told=self._inventory.pagination is not None,
             status=self._query.status,
             rows=self._pager.rows if step.completeness == "complete" else None,
         )
@@ -289,7 +249,7 @@ class PageIterator:
         """
         rows, end = self._pager.rows, self._query.first or self.size
         latency_s = self._client.transport.fastest_s or 0.0
-        if self._query.max_requests is not None or not rows or latency_s < SLOW_S:
+        if not rows or latency_s < SLOW_S:
             return []
         wide = (
             1 + self._pager.pages // _WIDER_EVERY
@@ -324,24 +284,24 @@ class Learnt(BaseModel):
     Of one base address.
 
     Attributes:
-        scheme: Name of the paging scheme that its answers proved, None where it names the next page
-            itself.
+        scheme: Name of the paging scheme that its answers proved.
+        signals, totals, filters_first: As in `Proven`.
         sizes: Animals in the last complete listing by filter, "" for none.
-        listings: Complete listings so far by filter: an interrupted one goes on while there is none
-            since.
     """
 
     scheme: str | None = None
+    signals: bool = False
+    totals: bool = False
+    filters_first: bool = False
     sizes: dict[str, int] = Field(default_factory=dict)
-    listings: dict[str, int] = Field(default_factory=dict)
 
-    @property
-    def known_scheme(self) -> str | None:
-        """The scheme, where this version knows it: another one may have written the file."""
+    def proven(self, told: str | None) -> Proven:
+        """Return what is proved, with the scheme that the caller named in place of the learnt."""
         try:
-            return self.scheme if schemes.parse(self.scheme) else None
-        except SettingsError:
-            return None
+            scheme = schemes.parse(told or self.scheme)
+        except SettingsError:  # another version wrote the file
+            scheme = None
+        return Proven(scheme, self.signals, self.totals, self.filters_first)
 
 
 _File = RootModel[dict[str, Learnt]]
@@ -366,17 +326,28 @@ class RememberedServices:
         return self._known.get(base_url, Learnt())
 
     def keep(
-        self, base_url: str, *, scheme: str | None, status: str | None, rows: int | None
+        self, base_url: str, proven: Proven, *, told: bool, status: str | None, rows: int | None
     ) -> None:
         """
-        Remember the scheme, and a complete listing with its rows; None for one that is not
-        complete.
+        Remember what is proved, and the rows of a complete listing; None for one that is not.
+
+        Args:
+            base_url: Of the service.
+            proven: What its answers proved.
+            told: The caller named the scheme, so it is not remembered.
+            status: The filter of the listing.
+            rows: Its animals.
         """
-        before, of = self.of(base_url), status or ""
-        after = before.model_copy(update={"scheme": scheme})
-        if rows is not None:
-            after.sizes = {**before.sizes, of: rows}
-            after.listings = {**before.listings, of: before.listings.get(of, 0) + 1}
+        before = self.of(base_url)
+        scheme = before.scheme if told else proven.scheme and proven.scheme.name
+        sizes = before.sizes if rows is None else {**before.sizes, status or "": rows}
+        after = Learnt(
+            scheme=scheme,
+            signals=proven.signals,
+            totals=proven.totals,
+            filters_first=proven.filters_first,
+            sizes=sizes,
+        )
         if after == before:
             return
         self._known[base_url] = after
@@ -417,57 +388,3 @@ class Prefetcher:
             future.set_result(self._call(url))
         except BaseException as error:
             future.set_exception(error)
-
-
-LEAST_RETRIES: Final = 10  # of one listing; a long one may retry a tenth of its requests
-
-
-class Tally:
-    """
-    Counts the requests of one listing, whichever thread sends them, and bounds its retries.
-
-    Args:
-        most: Requests that the listing may send, None for no bound.
-        on_count: Called with each request.
-
-    Attributes:
-        sent: Requests that may have reached the service, retries included.
-        retries: Requests that were sent again after a failure, those included that never left.
-        pages: Pages that the listing is expected to have; a retry for every tenth is allowed.
-        refused: Why a retry was refused, "" while none was.
-    """
-
-    def __init__(
-        self, most: int | None = None, *, on_count: Callable[[], None] = lambda: None
-    ) -> None:
-        self._most, self._on_count, self._lock = most, on_count, threading.Lock()
-        self.sent = self.retries = self.pages = 0
-        self.refused = ""
-
-    def count(self) -> None:
-        """Count a request."""
-        with self._lock:
-            self.sent += 1
-        self._on_count()
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the listing has sent as many requests as it may."""
-        return self._most is not None and self.sent >= self._most
-
-    def may_retry(self) -> bool:
-        """
-        Say whether a request may be sent again, and count it: each costs a unit of the day (§8.2).
-        """
-        with self._lock:
-            if self.exhausted:
-                self.refused = (
-                    f"it was not retried, since the listing was limited to {self.sent:,} requests"
-                )
-            elif self.retries >= max(LEAST_RETRIES, max(self.sent, self.pages) // 10):
-                self.refused = (
-                    f"it was not retried, since this listing had {self.retries:,} retries"
-                )
-            else:
-                self.retries += 1
-            return not self.refused

@@ -1,6 +1,5 @@
 """
-Pure: the usual ways to page, as rows of one table, and the question which of them a service speaks
-    (§4.1).
+Pure: the usual ways to page, as rows of one table, and where an answer lands on a page (§4.1).
 
 To add a scheme, add a row to `SCHEMES`; to add a header that names the next page, one to
 `CURSOR_HEADERS`.
@@ -8,13 +7,13 @@ To add a scheme, add a row to `SCHEMES`; to add a header that names the next pag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from petstore_tools.errors import SettingsError
 
-PROBE_LEAST: Final = 8  # animals on a page whose places can be told apart
 NEVER: Final = "none"
 CURSOR: Final = "cursor="
 
@@ -28,8 +27,7 @@ class Scheme:
         name: As `pagination=` takes it.
         parameter: The query parameter.
         counts: What its value is: the `rows` before the page, the number of the page (`pages`), the
-            last
-            `id`, or a `token` that the service hands out.
+            last `id`, or a `token` that the service hands out.
         base: Number of the first page.
     """
 
@@ -43,7 +41,8 @@ class Scheme:
         return {"rows": rows, "pages": pages + self.base, "id": last_id}[self.counts]
 
 
-PAGE, PAGE_0 = Scheme("page", "page", "pages", 1), Scheme("page0", "page", "pages", 0)
+PAGE: Final = Scheme("page", "page", "pages", 1)
+PAGE_0: Final = Scheme("page0", "page", "pages", 0)
 SCHEMES: Final = (
     Scheme("offset", "offset", "rows"),
     Scheme("skip", "skip", "rows"),
@@ -52,6 +51,7 @@ SCHEMES: Final = (
     Scheme("after", "after", "id"),
     Scheme("starting_after", "starting_after", "id"),
 )
+TRIED: Final = tuple(scheme for scheme in SCHEMES if scheme is not PAGE_0)  # tried with `page`
 
 CURSOR_HEADERS: Final = (  # with the parameters that may take what it holds
     ("X-Next-Cursor", ("cursor", "after", "page_token")),
@@ -60,7 +60,9 @@ CURSOR_HEADERS: Final = (  # with the parameters that may take what it holds
     ("X-Continuation-Token", ("continuation_token", "cursor")),
     ("X-Next-Page", ("page",)),
 )
-TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total")
+NO_TOKEN: Final = frozenset({"", "null", "none"})
+MORE_HEADER: Final = "X-Has-More"
+TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total", "Total-Count")
 
 
 def parse(name: str | None) -> Scheme | None:
@@ -84,88 +86,29 @@ def parse(name: str | None) -> Scheme | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+def is_token(header: str, text: str) -> bool:
+    """Say whether a next-cursor header holds a token; a next page of 0 is none."""
+    is_zero = header == "X-Next-Page" and text.strip() == "0"
+    return text.strip().casefold() not in NO_TOKEN and not is_zero
+
+
+def total(headers: Mapping[str, str]) -> int | None:
+    """Return how many animals the headers count, None where they do not say."""
+    counted = headers.get("Content-Range", "").rpartition("/")[2].strip()
+    for text in (*(headers.get(name, "") for name in TOTAL_HEADERS), counted):
+        if re.fullmatch(r"[0-9]{1,15}", text.strip()):
+            return int(text)
+    return None
+
+
+def place(known: Sequence[int], answer: Sequence[int]) -> int | None:
     """
-    The question how a service pages.
+    Return the place of a known page at which an answer begins and goes on as the page does.
 
-    It sends all usual parameters at once, each with a value that leads to a place of its own on the
-    page that
-    is in hand: where the answer begins shows which of them the service reads. The places are so far
-    apart that an animal which comes or goes does not confuse them. Where the answer holds other
-    animals or none,
-    a second question follows: it tells page numbers that begin at 0 from pages of a fixed size.
-
-    Attributes:
-        ids: Of the page in hand.
-        others: Whether the first answer held other animals; None in the first question.
+    None where it begins elsewhere, or holds none of these animals.
     """
-
-    ids: tuple[int, ...]
-    others: bool | None = None
-
-    @property
-    def query(self) -> dict[str, int]:
-        """The parameters to send."""
-        places = {PAGE.parameter: 1}
-        if self.others is None:
-            places = {
-                scheme.parameter: scheme.value(rows=place, pages=1, last_id=self.ids[place - 1])
-                for place, scheme in self._places().items()
-            }
-        return {"limit": len(self.ids) - 1, **places}
-
-    def judge(self, answer: Sequence[int]) -> Scheme | Probe | Literal["changed", "unclear"]:
-        """
-        Return what the ids of the answer prove: a scheme, or that the second question is needed.
-
-        `changed` says that the page in hand has changed meanwhile; `unclear`, that nothing is
-        proved.
-        """
-        place, common = self._place(answer), not set(answer).isdisjoint(self.ids)
-        if self.others is None:
-            if place is not None and (scheme := self._places().get(place)):
-                return scheme
-            if not common:
-                return replace(self, others=bool(answer))
-        elif place == len(self.ids) - 1:
-            return PAGE_0
-        elif place == 0 and self.others:
-            return PAGE
-        changed = place != 0 if common else 0 < len(answer) < len(self.ids)
-        return "changed" if changed else "unclear"
-
-    def _places(self) -> dict[int, Scheme]:
-        """Return the place on the page in hand to which each scheme leads."""
-        last, apart = len(self.ids) - 1, max(1, len(self.ids) // 12)
-        schemes = (PAGE, *(scheme for scheme in SCHEMES if scheme.counts != "pages"))
-        return {last - apart * n: scheme for n, scheme in enumerate(schemes)}
-
-    def _place(self, answer: Sequence[int]) -> int | None:
-        """
-        Return the place of the page in hand at which the answer begins and goes on as it does.
-        """
-        if not answer or answer[0] not in self.ids:
-            return None
-        place = self.ids.index(answer[0])
-        both = min(len(self.ids) - place, len(answer))
-        return place if self.ids[place : place + both] == tuple(answer[:both]) else None
-
-
-@dataclass(frozen=True, slots=True)
-class TokenTrial:
-    """
-    The question which parameter takes the token of a next-cursor header.
-
-    Attributes:
-        token: As the header holds it.
-        parameters: Those that are still to be tried, the one under way first.
-    """
-
-    token: str
-    parameters: tuple[str, ...]
-
-    @property
-    def query(self) -> dict[str, str]:
-        """The parameter to send."""
-        return {self.parameters[0]: self.token}
+    if not answer or answer[0] not in known:
+        return None
+    at = known.index(answer[0])
+    both = min(len(known) - at, len(answer))
+    return at if tuple(known[at : at + both]) == tuple(answer[:both]) else None

@@ -54,7 +54,7 @@ class CallOptions:
         cancelled: Asked before each attempt; True ends the call.
         on_wait: Called with each wait, and with None when it is over.
         on_sent: Called with each request that may have reached the service.
-        may_retry: Asked before each retry; False ends the call with what came.
+        more_follow: Another call follows soon, so the answer may be recorded with it.
     """
 
     bulk: bool = False
@@ -63,7 +63,7 @@ class CallOptions:
     cancelled: Callable[[], bool] = lambda: False
     on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
     on_sent: Callable[[], None] = lambda: None
-    may_retry: Callable[[], bool] = lambda: True
+    more_follow: bool = False
 
 
 ALONE: Final = CallOptions()
@@ -183,6 +183,9 @@ class Gate:
             return throttle.plan, Throttle(self._plan, deepcopy(throttle.budget))
 
         return self._update(copied)
+
+    def flush(self) -> None:
+        """Record the answers that waited for another call."""
 
     def pause(self, seconds: float, call_options: CallOptions = ALONE) -> None:
         """

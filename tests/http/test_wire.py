@@ -17,7 +17,6 @@ from petstore_tools.errors import (
     KeyBannedError,
     LedgerError,
     NotFoundError,
-    PagingError,
     PetstoreError,
     ProtocolError,
     QuotaError,
@@ -227,18 +226,6 @@ def test_unknown_fields_and_statuses_are_kept_and_told(
     }
     assert frame["status"].tolist() == ["resting"]
     assert store.client.environment == "production"
-
-
-@pytest.mark.case("P2")
-def test_a_service_that_repeats_its_last_page_is_named_within_a_page(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
-    """The same animals under a new address."""
-    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?cursor=b>; rel="next"'))
-    wire.get(f"{BASE}/pets", json=[PET], headers=rate(Link='<?cursor=c>; rel="next"'))
-
-    with pytest.raises(PagingError):
-        store.list_pets()
 
 
 @pytest.mark.case("P9")

@@ -13,7 +13,6 @@ from petstore_tools import status_report
 from petstore_tools.errors import FrameError
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.listing.pages import RememberedServices
 from petstore_tools.models import PetRow
 
 OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
@@ -193,23 +192,3 @@ def test_a_frame_is_complete_again_when_the_edit_is_undone(frame: pd.DataFrame) 
     frame["name"] = before
 
     assert Listing.of(frame).complete
-
-
-@pytest.mark.case("P74")
-def test_a_frame_of_version_0_1_is_read_by_the_digest_it_has() -> None:
-    """Of its ids alone: other rows show, other values do not."""
-    frame = pd.read_parquet(OLD / "listing" / "frame.parquet")
-
-    assert len(frame.attrs["listing"]["digest"]) == 16
-    assert frame.attrs["listing"]["verdict"] == Listing.of(frame).completeness == "complete"
-    assert status_report(frame).headline == "Complete: 25 animals of the inventory of production"
-    assert not Listing.of(frame.head(24)).complete
-    assert not Listing.of(frame.assign(id=frame["id"] + 1)).complete
-
-
-@pytest.mark.case("P74")
-def test_services_that_version_0_1_knew_are_known() -> None:
-    """Their sizes by filter."""
-    known = RememberedServices(OLD / "listing" / "state" / "services.json").of(URL)
-
-    assert known.sizes == {"": 25, "sold": 6}

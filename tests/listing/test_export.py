@@ -56,9 +56,7 @@ def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
         frames.write(frame, tmp_path / f"out{ending}")
     frames.write(frame, tmp_path / "excel.csv", for_excel=True)
 
-    pd.testing.assert_frame_equal(
-        pd.read_parquet(tmp_path / "out.parquet").drop(columns="as_of"), frame
-    )
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame)
     rows = json.loads((tmp_path / "out.json").read_text("utf-8"))
     assert [(r["id"], r["name"], r["categoryId"], r["status"]) for r in rows] == HOSTILE
     marked = (tmp_path / "excel.csv").read_bytes()

@@ -76,7 +76,7 @@ def test_each_way_to_page_two_ends_with_enough(speaks: str, known: bool, tmp_pat
             assert len(frame) == min(first, reached), first
             assert listing.completeness == ("cut" if first <= reached else "unproven"), first
             if first <= reached:
-                learning = 0 if speaks in ("link", "nothing") else 3
+                learning = 0 if speaks in ("link", "nothing") else 7
                 assert len(service.asked) <= ceil(first / 100) + (
                     1 if known and learning else learning
                 ), first

@@ -1,11 +1,181 @@
-"""Whether the address of a next page holds the id of the last animal."""
+"""Addresses of next pages: how they are named, whether the key may go there, and what they hold."""
 
-from __future__ import annotations
+from typing import Any
 
 import pytest
 
 from petstore_tools import Listing, Sandbox
-from petstore_tools.listing.links import holds_id
+from petstore_tools.errors import ArgumentError
+from petstore_tools.listing.links import (
+    End,
+    ListQuery,
+    NextPage,
+    Response,
+    holds_id,
+    links,
+    parse_age,
+)
+from petstore_tools.listing.pager import Pager
+
+URL = "https://host/v1/pets?limit=100"
+NEXT = '<?limit=100&cursor=b>; rel="next"'
+
+
+def page(ids: range | list[int], link: str | None = None, url: str = URL) -> Response:
+    return Response(url, tuple(ids), {} if link is None else {"Link": link})
+
+
+def pager_of(limit: int = 100, **told: Any) -> Pager:
+    return Pager(f"https://host/v1/pets?limit={limit}", limit=limit, **told)
+
+
+@pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        (None, {}),
+        ("", {}),
+        ('<?a=1>; rel="next"', {"next": "?a=1"}),
+        ("<?a=1>; rel=next", {"next": "?a=1"}),
+        ('<?a=1>; title="x, y"; rel="next last"', {"next": "?a=1", "last": "?a=1"}),
+        ('<a>; rel="first", <b>;rel="NEXT"', {"first": "a", "next": "b"}),
+        ("<a>; rel=prev , <b?x=1,2>; rel=next", {"prev": "a", "next": "b?x=1,2"}),
+        ("nonsense", {}),
+        ("< ?a=1 >; rel=next", {"next": "?a=1"}),
+        ('</a>; rel="first", <?c=1>; crossorigin; rel="next"', {"first": "/a", "next": "?c=1"}),
+        ('<?c=1>; title="a; rel=x"; rel="next"', {"next": "?c=1"}),
+        ('<?c=1>; title="a \\"b\\", <x>; rel=y"; rel=next', {"next": "?c=1"}),
+    ],
+)
+def test_link_headers_in_their_forms(header: str | None, found: dict[str, str]) -> None:
+    """Several links, any order of parameters, quoted or not."""
+    assert links(header) == found
+
+
+def test_a_relative_next_is_read_against_the_page() -> None:
+    """`?cursor=b` keeps host and path."""
+    assert pager_of(limit=100).feed(page(range(100), NEXT)) == NextPage(
+        "https://host/v1/pets?limit=100&cursor=b"
+    )
+
+
+@pytest.mark.case("P8")
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://other/v1/pets",
+        "http://host/v1/pets",
+        "https://host:8443/v1/pets",
+        "http://host:443/v1/pets",
+        "https://host@other/v1/pets",
+        "https://host.:443/v1/pets",
+    ],
+)
+def test_the_key_does_not_follow_a_link_to_another_place(target: str) -> None:
+    """Another host, plain http, another port: cut, and the place is named."""
+    end = pager_of(limit=2).feed(page([1, 2], f"<{target}>; rel=next"))
+
+    assert isinstance(end, End)
+    assert end.completeness == "cut"
+    assert "the key is not sent there" in end.reason
+
+
+@pytest.mark.case("P8")
+@pytest.mark.parametrize("name", ["Link", "X-Next-Cursor"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "https://HOST/v1/pets?cursor=b",
+        "https://host:443/v1/pets?cursor=b",
+        "HTTPS://Host:443/v1/pets?cursor=b",
+        "https://user:word@host/v1/pets?cursor=b",
+        "/v1/pets?cursor=b",
+    ],
+)
+def test_the_services_own_address_in_another_spelling_is_followed(name: str, target: str) -> None:
+    """
+    Capitals and the default port change no host; what is asked is spelt as before, without a user.
+    """
+    header = f"<{target}>; rel=next" if name == "Link" else target
+
+    step = pager_of(limit=2).feed(Response(URL, (1, 2), {name: header}))
+
+    assert step == NextPage("https://host/v1/pets?cursor=b")
+
+
+@pytest.mark.case("P2", "P8")
+def test_a_page_that_was_read_is_known_in_another_spelling() -> None:
+    """A cycle is one, whatever its addresses look like."""
+    end = pager_of(limit=100).feed(page([1, 2], f"<{URL.replace('host', 'HOST:443')}>; rel=next"))
+
+    assert isinstance(end, End)
+    assert (end.completeness, "read before" in end.reason) == ("unproven", True)
+
+
+@pytest.mark.case("P8")
+@pytest.mark.parametrize("base", ["https://HOST/v1", "https://host:443/v1"])
+def test_a_base_address_in_another_spelling_follows_its_links(base: str) -> None:
+    """The setting may have the capitals or the port."""
+    pager = Pager(f"{base}/pets?limit=2", limit=2)
+
+    step = pager.feed(
+        page([1, 2], "<https://host/v1/pets?cursor=b>; rel=next", f"{base}/pets?limit=2")
+    )
+
+    assert step == NextPage(f"{base}/pets?cursor=b")
+
+
+@pytest.mark.case("P8")
+@pytest.mark.parametrize(
+    "target", ["http://[x", "https://host:port/v1/pets", "https://host:99999/v1/pets"]
+)
+def test_a_next_page_that_is_no_address_ends_the_listing(target: str) -> None:
+    """Cut, and said so; never a crash."""
+    end = pager_of(limit=2).feed(page([1, 2], f'<{target}>; rel="next"'))
+
+    assert isinstance(end, End)
+    assert (end.completeness, "not valid" in end.reason) == ("cut", True)
+
+
+def test_the_first_n_end_as_asked() -> None:
+    """Cut because it was asked for; complete where there are no more."""
+    pager = pager_of(limit=50, first=50)
+    assert pager.feed(page(range(50), NEXT)) == End(
+        "cut", "the listing was limited to the first 50"
+    )
+
+    few = pager_of(limit=50, first=50).feed(page(range(3), '<?limit=50>; rel="first"'))
+    assert isinstance(few, End)
+    assert few.completeness == "complete"
+
+
+def test_animals_that_come_twice_are_counted_as_doubles() -> None:
+    """Within a page and over pages."""
+    pager = pager_of(limit=3)
+    pager.feed(page([1, 2, 2], "<?p=2>; rel=next"))
+    pager.feed(page([2, 3, 4], None, "https://host/v1/pets?p=2"))
+
+    assert (pager.received.doubles, pager.rows) == (2, 4)
+
+
+@pytest.mark.case("P5")
+def test_an_animal_that_comes_twice_makes_the_listing_unproven() -> None:
+    """One was added at the head meanwhile, so the pages have moved: it is kept once, and said."""
+    pager = pager_of()
+    step = pager.feed(page(range(100), NEXT))
+    assert isinstance(step, NextPage)
+
+    end = pager.feed(page(range(99, 150), '<?limit=100>; rel="first"', step.url))
+
+    assert (pager.rows, pager.received.doubles) == (150, 1)
+    assert isinstance(end, End)
+    assert (end.completeness, "1 animal came twice" in end.reason) == ("unproven", True)
+
+
+def test_an_age_is_refused_for_a_listing_that_is_bounded() -> None:
+    """A kept listing is complete, so that it is no answer."""
+    with pytest.raises(ArgumentError, match="max_age .* cannot be combined with first"):
+        parse_age("1h", ListQuery(first=5))
+
 
 HELD = {
     "?last_id=100": True,

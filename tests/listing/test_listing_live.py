@@ -96,35 +96,3 @@ def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> 
         part = box.store.last_partial
     assert part is not None
     assert (len(part), Listing.of(part).completeness) == (300, "cut")
-
-
-@pytest.mark.case("P27")
-def test_the_day_after_a_stopped_listing_goes_on_and_says_that_it_was_stitched() -> None:
-    """Two requests more, not five; two days later it begins anew."""
-    with Sandbox(plan="60/3", animals=450) as box:
-        for _ in range(2):
-            with pytest.raises(QuotaError):
-                box.store.list_pets()
-        box.advance(hours=24)
-        with pytest.warns(
-            UserWarning, match=r"went on after a pause from 2026-01-05 .* to 2026-01-06"
-        ):
-            frame = box.store.list_pets()
-
-        assert frame["id"].tolist() == list(range(1, 451))
-        listing = Listing.of(frame)
-        assert (listing.completeness, listing.requests, listing.pages) == (
-            "complete",
-            6,
-            6,
-        )  # one read again
-        assert (box.traffic()["status"] == 200).sum() == 6
-
-        box.advance(hours=24)
-        with pytest.raises(QuotaError):
-            box.store.list_pets()
-        box.advance(hours=48)
-        with pytest.raises(QuotaError):
-            box.store.list_pets()
-        assert box.store.last_partial["id"].tolist() == list(range(1, 301))
-        assert Listing.of(box.store.last_partial).requests == 3

@@ -1,0 +1,358 @@
+"""
+`pages()` and `pets()`: iterated twice, left in the middle, after an error, by two threads; and
+retries.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from paging_server import PagingService, pets
+from pydantic import SecretStr
+
+from petstore_tools import PetStore, Plan, Sandbox
+from petstore_tools.clock import ManualClock
+from petstore_tools.errors import ApiError, IncompleteListingError, Interrupted, ProtocolError
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.fetch import Fetcher
+from petstore_tools.listing.links import ListQuery
+from petstore_tools.plans import parse
+from petstore_tools.sandbox.faults import Fault
+from petstore_tools.service.server import ThreadedServer
+from petstore_tools.settings import Settings
+
+AMPLE = Plan(1_000_000, 100_000_000)
+REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an animal
+
+
+@pytest.mark.case("P73")
+def test_pages_that_are_iterated_twice_are_read_twice() -> None:
+    """Each time from the first page on; `listing` is the last one's, with its own requests."""
+    with Sandbox(animals=250) as box:
+        pages = box.store.pages()
+        both = [[row["id"] for page in pages for row in page.rows] for _ in range(2)]
+
+        assert both == [list(range(1, 251))] * 2
+        assert (pages.listing.completeness, pages.listing.requests, box.store.client.sent) == (
+            "complete",
+            3,
+            6,
+        )
+
+
+@pytest.mark.case("P73")
+def test_pages_that_were_left_are_read_anew(tmp_path: Path) -> None:
+    """The listing says that its end was not read; no thread that fetched ahead stays behind."""
+    server = ThreadedServer(
+        PagingService(pets(2_050), "offset", latency_s=0.02, total=True)
+    ).start()
+    told = {"pagination": "offset", "plan": AMPLE, "state_dir": tmp_path, "progress": False}
+    with PetStore(base_url=server.base_url, api_key="k", **told) as store:  # type: ignore[arg-type]
+        pages = store.pages()
+        for page in pages:
+            if page.number == 5:
+                break
+        left = pages.listing
+        ids = [row["id"] for page in pages for row in page.rows]
+    server.stop()
+
+    assert (left.completeness, left.reason) == ("cut", "the listing was not read to its end")
+    assert ids == list(range(1, 2_051))
+    assert pages.listing.complete
+    for thread in threading.enumerate():
+        if thread.name == "page":
+            thread.join(5)
+            assert not thread.is_alive()
+
+
+@pytest.mark.case("P73")
+def test_pages_are_read_anew_after_an_error() -> None:
+    """The reason of the first time names the error; the second time is complete."""
+    with Sandbox(animals=250, faults=[Fault("garbage", method="GET", at=(2,))]) as box:
+        pages = box.store.pages()
+        with pytest.raises(ProtocolError, match="not a list of animals"):
+            list(pages)
+        broken = pages.listing
+
+        assert (broken.completeness, "not a list of animals" in broken.reason) == ("cut", True)
+        assert sum(len(page) for page in pages) == 250
+        assert pages.listing.complete
+
+
+@pytest.mark.case("P73")
+def test_two_iterations_at_once_do_not_mix() -> None:
+    """Each reads the whole."""
+    with Sandbox(animals=250) as box:
+        pages = box.store.pages()
+        pairs = list(zip(pages, pages, strict=True))
+
+    assert [(len(one), len(other)) for one, other in pairs] == [(100, 100), (100, 100), (50, 50)]
+
+
+@pytest.mark.case("P73")
+def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
+    """Also where none of them was first."""
+    with (
+        Sandbox(animals=500, plan="100000/1000000", clock="system") as box,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        pages = box.store.pages()
+        counts = list(pool.map(lambda _: sum(len(page) for page in pages), range(8)))
+
+    assert counts == [500] * 8
+
+
+def test_pets_checks_its_status_at_once() -> None:
+    """Before the first animal is asked for."""
+    with Sandbox(animals=0) as box, pytest.raises(ValueError, match="status must be one of"):
+        box.store.pets(status="avialable")
+
+
+@pytest.mark.case("P72")
+@pytest.mark.parametrize("animals", [2_050, 15_000])
+def test_an_error_on_every_tenth_page_is_retried(animals: int) -> None:
+    """Each retry is a request, and the listing is whole."""
+    plan = "100000/1000000"
+    with Sandbox(
+        animals=animals, plan=plan, faults=[Fault("error_before", method="GET", every=10)]
+    ) as box:
+        frame = box.store.list_pets()
+
+        listing = Listing.of(frame)
+        pages = -(-animals // 100)
+        assert (len(frame), listing.completeness, listing.pages) == (animals, "complete", pages)
+        assert listing.requests == box.store.client.sent == pages + (pages - 1) // 9
+
+
+@pytest.mark.parametrize("named", ["business", None])
+def test_a_business_key_lists_side_by_side_with_and_without_a_named_plan(
+    named: str | None, tmp_path: Path
+) -> None:
+    """
+    Without one, the headers have to say it twice, a minute apart: 100 ms need three connections
+    then.
+    """
+    clock = ManualClock(1_800_000_000.0)
+    service = PagingService(pets(1_000), "offset", latency_s=0.1, total=True)
+
+    def quota() -> dict[str, str]:
+        minute = clock.now() // 60
+        used[minute] = used.get(minute, 0) + 1
+        left = {"X-RateLimit-Limit": "1000", "X-RateLimit-Remaining": str(1_000 - used[minute])}
+        return left | {"X-RateLimit-Reset": str(int(minute + 1) * 60)}
+
+    used: dict[float, int] = {}
+    service.more = quota
+    server = ThreadedServer(service).start()
+    settings = Settings(
+        base_url=server.base_url,
+        environment="production",
+        api_key=SecretStr("k"),
+        plan=parse(named),
+        state_dir=tmp_path,
+        pagination="offset",
+    )
+    with PetStore.from_settings(settings, clock=clock) as store:
+        for _ in range(2):
+            store.list_pets(first=200)
+            clock.advance(130)
+        service.most_at_once = 0
+        store.list_pets()
+    server.stop()
+
+    assert service.most_at_once == 3
+
+
+@pytest.mark.case("P72")
+def test_an_error_on_every_try_of_a_page_ends_the_listing() -> None:
+    """Five tries of the third page; it raises, and keeps the part."""
+    faults = [Fault("error_before", method="GET", at=(3, 4, 5, 6, 7))]
+    with Sandbox(animals=500, plan="100000/1000000", faults=faults) as box:
+        with pytest.raises(ApiError, match="500 internal_error"):
+            box.store.list_pets()
+
+        part = box.store.last_partial
+        assert part is not None
+        assert (len(part), Listing.of(part).completeness, box.store.client.sent) == (200, "cut", 7)
+        assert len(box.store.list_pets()) == 500
+
+
+@contextmanager
+def store_of(service: PagingService, folder: Path, **told: object) -> Iterator[PetStore]:
+    server = ThreadedServer(service).start()
+    given = {"base_url": server.base_url, "api_key": "k", "plan": AMPLE, "progress": False}
+    try:
+        with PetStore(state_dir=folder, **given, **told) as store:  # type: ignore[arg-type]
+            yield store
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("speaks", ["link", "page", "X-Next-Cursor=cursor"])
+def test_a_way_is_learnt_and_remembered_on_disk(speaks: str, tmp_path: Path) -> None:
+    """A store of another process need not learn it again."""
+    service = PagingService(pets(1_050), speaks)
+    with store_of(service, tmp_path) as store:
+        first = store.list_pets()
+        asked, service.asked = len(service.asked), []
+        base_url = store.settings.base_url
+        told = {"plan": AMPLE, "state_dir": tmp_path, "progress": False}
+        with PetStore(base_url=base_url, api_key="k", **told) as other:  # type: ignore[arg-type]
+            again = other.list_pets()
+
+    for frame in (first, again):
+        assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
+    assert len(service.asked) <= asked
+    assert len(service.asked) <= 11 + 2
+
+
+@pytest.mark.case("P7")
+def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> None:
+    """Animals of another status are left out and counted."""
+    service = PagingService(pets(500), "link", ignores_filter=True)
+    with (
+        store_of(service, tmp_path) as store,
+        pytest.warns(UserWarning, match="of another status, which are left out"),
+    ):
+        frame = store.list_pets(status="sold")
+
+    wanted = [row["id"] for row in service.rows if row["status"] == "sold"]
+    assert frame["id"].tolist() == wanted
+    assert Listing.of(frame).rows == len(wanted)
+
+
+@pytest.mark.case("P10")
+def test_an_interrupted_listing_keeps_what_came(tmp_path: Path) -> None:
+    """Ctrl-C at the fourth page: the three before, labelled; the next call begins anew."""
+    service = PagingService(pets(680), "link")
+
+    def interrupt(animals: int, expected: int | None) -> None:
+        if len(service.asked) == 3:
+            raise KeyboardInterrupt
+
+    with store_of(service, tmp_path) as store:
+        fetcher = Fetcher(store.inventory)
+        with pytest.raises(Interrupted, match="300 animals so far, in last_partial"):
+            fetcher.fetch(ListQuery(), wait=False, show=interrupt)
+        assert fetcher.last_partial is not None
+        part = Listing.of(fetcher.last_partial)
+        assert (part.completeness, part.rows) == ("cut", 300)
+        assert len(fetcher.fetch(ListQuery(), wait=False, show=lambda *_: None)) == 680
+        assert fetcher.last_partial is None
+
+
+def test_completeness_can_be_required(tmp_path: Path) -> None:
+    """It raises in place of warning; what came is kept, labelled."""
+    with store_of(PagingService(pets(250), "nothing"), tmp_path) as store:
+        with pytest.raises(
+            IncompleteListingError, match="may be incomplete: 100 animals were read"
+        ) as caught:
+            store.list_pets(require="complete")
+
+        assert store.last_partial is not None
+        assert len(store.last_partial) == 100
+    assert caught.value.listing == Listing.of(store.last_partial)
+
+
+@pytest.mark.parametrize("speaks", ["offset", "page"])
+@pytest.mark.parametrize("total", [True, False])
+def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
+    speaks: str, total: bool, tmp_path: Path
+) -> None:
+    """Where the size is told, or known from last time; in order, whole, and not past the end."""
+    service = PagingService(pets(2_050), speaks, latency_s=0.02, total=total)
+    with store_of(service, tmp_path) as store:
+        store.list_pets()
+        first_time, service.asked = len(service.asked), []
+        frame = store.list_pets()
+
+    assert frame["id"].tolist() == list(range(1, 2_051))
+    assert Listing.of(frame).complete
+    assert service.most_at_once > 3
+    assert first_time <= 21 + 8
+    assert len(service.asked) <= 21 + 3
+
+
+def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path) -> None:
+    """Animals come and go while pages are under way: the listing says so."""
+    service = PagingService(pets(2_000), "offset", latency_s=0.02, total=True)
+    service.before = lambda number: number == 10 and service.rows.pop(3) and None
+    with (
+        store_of(service, tmp_path) as store,
+        pytest.warns(UserWarning, match="changed while it was read"),
+    ):
+        frame = store.list_pets()
+
+    assert Listing.of(frame).completeness == "unproven"
+    assert Listing.of(frame).may_have_hole
+
+
+@pytest.mark.case("P10")
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for another process")
+def test_ctrl_c_leaves_within_a_second_while_pages_are_under_way(tmp_path: Path) -> None:
+    """Also where eight of them are fetched side by side by a service that takes its time."""
+    service = PagingService(pets(20_000), "offset", latency_s=0.2, total=True)
+    server = ThreadedServer(service).start()
+    code = f"""
+        import pandas  # which takes as long as the machine is busy
+        from petstore_tools import PetStore, Plan
+        told = dict(pagination="offset", state_dir={str(tmp_path)!r}, progress=False)
+        store = PetStore(base_url={server.base_url!r}, api_key="k", plan=Plan(100000, 1000000), **told)
+        try:
+            store.list_pets()
+        except KeyboardInterrupt:
+            print(len(store.last_partial), store.last_partial.attrs["listing"]["reason"], flush=True)
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        while len(service.asked) < 30:
+            assert child.poll() is None
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        began_at = time.monotonic()
+        said, _ = child.communicate(timeout=5)
+        took_s = time.monotonic() - began_at
+    finally:
+        child.kill()
+        server.stop()
+
+    assert child.returncode == 0
+    assert said.endswith("interrupted\n")
+    assert int(said.split()[0]) >= 100
+    assert took_s < 2  # a second, and the interpreter's own end
+
+
+def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None:
+    """Page 12 is a redirect while page 14 waits for another try: nothing more is sent."""
+    service = PagingService(pets(5_000), "offset", total=True)
+    answer = service.answer
+
+    def refusing(query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if query.get("offset") == REFUSED:
+            return 302, {"Location": "https://elsewhere.example/v1"}, b""
+        return (503, {"Retry-After": "1"}, b"") if query.get("offset") == FAILS else answer(query)
+
+    def wait_longer(_: int) -> None:
+        service.latency_s = 0.4 if service.asked[-1].get("offset") == REFUSED else 0.02
+
+    service.answer, service.before = refusing, wait_longer  # type: ignore[method-assign]
+    with store_of(service, tmp_path, pagination="offset") as store:
+        with pytest.raises(ProtocolError, match="elsewhere"):
+            store.list_pets()
+        asked = [query.get("offset") for query in service.asked]
+        time.sleep(2.5)
+
+    assert asked.count(FAILS) == 1
+    assert len(service.asked) == len(asked)
