@@ -4,7 +4,6 @@ The embedded service: real HTTP, a real database, sample animals, and a clock th
 
 from __future__ import annotations
 
-import json
 import tempfile
 import threading
 import weakref
@@ -24,7 +23,6 @@ from petstore_tools.errors import ArgumentError, MissingExtraError
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.sandbox import samples
-from petstore_tools.sandbox.shared_clock import ClockServer, RemoteClock
 from petstore_tools.settings import Settings
 from petstore_tools.store import PetStore
 
@@ -87,7 +85,6 @@ class Sandbox:
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
         if not isinstance(animals, int | Integral) or animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals!r}")
-        self._clock_server: ClockServer | None = None
         seen = self._seen = deque[tuple[float, str, str, int]](maxlen=1_000_000)
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         with ExitStack() as made:  # whatever fails in it, nothing is left behind
@@ -109,7 +106,9 @@ class Sandbox:
             made.callback(server.stop)
             server.start()
             self.base_url, self.state_dir = server.base_url, folder / "state"
-            settings = _settings(self.base_url, self.api_key, self.state_dir, numbers)
+            settings = Settings(
+                self.base_url, "sandbox", SecretStr(self.api_key), numbers, self.state_dir
+            )
             self.store = self._wire(settings, made)
             self._made = made.pop_all()
         self._finish = weakref.finalize(self, _close, server, self._made)
@@ -123,8 +122,11 @@ class Sandbox:
         Raises:
             ArgumentError: The sandbox runs on the machine's clock, or the time is negative.
         """
-        clock = self._manual("make it with clock='manual'")
-        clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
+        if not isinstance(self.clock, ManualClock):
+            raise ArgumentError(
+                "this sandbox runs on the machine's clock; make it with clock='manual'"
+            )
+        self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
 
     def connect(
         self, *, plan: Plan | str | None = None, max_wait_s: float = MAX_WAIT_S, **settings: Any
@@ -201,11 +203,6 @@ class Sandbox:
         if not self._database.remove(pet_id):
             raise LookupError(f"there is no animal {pet_id}")
 
-    def _manual(self, advice: str) -> ManualClock:
-        if not isinstance(self.clock, ManualClock):
-            raise ArgumentError(f"this sandbox runs on the machine's clock; {advice}")
-        return self.clock
-
     def traffic(self) -> pd.DataFrame:
         """
         Return what the service has answered, to all callers.
@@ -220,31 +217,6 @@ class Sandbox:
         text = text_dtype()
         return seen.assign(at=at).astype({"method": text, "path": text})
 
-    def invite(self) -> str:
-        """
-        Return what another process of this machine needs to `join`: address, key, state folder and
-            clock.
-
-        Raises:
-            ArgumentError: It runs on the machine's clock; `PetStore` with its `base_url` and
-                `api_key` does there.
-        """
-        clock = self._manual("another process can use PetStore(base_url=..., api_key=...)")
-        if self._clock_server is None:
-            self._clock_server = ClockServer(clock)
-            self._made.callback(self._clock_server.close)
-        plan = self.store.settings.plan
-        assert plan is not None
-        numbers = f"{plan.per_minute}/{plan.per_day}"
-        given = (self.base_url, self.api_key, str(self.state_dir), numbers)
-        return json.dumps((given, (self._clock_server.address, self._clock_server.secret)))
-
-    @staticmethod
-    def join(invitation: str) -> PetStore:
-        """Return a store in another process, on the sandbox's service, budget and clock."""
-        given, clock = json.loads(invitation)
-        return PetStore.from_settings(_settings(*given), clock=RemoteClock(*clock))
-
     def close(self) -> None:
         """Stop the service and delete its files."""
         self._finish()
@@ -257,10 +229,6 @@ class Sandbox:
 
     def __repr__(self) -> str:
         return f"Sandbox({self.store!r})"
-
-
-def _settings(base_url: str, api_key: str, state_dir: str | Path, plan: Plan | str) -> Settings:
-    return Settings(base_url, "sandbox", SecretStr(api_key), plans.parse(plan), Path(state_dir))
 
 
 def _close(server: ThreadedServer, made: ExitStack) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,11 +21,9 @@ import psycopg
 import pytest
 import requests
 from postgres import Postgres, absent, running
-from services import NOON, WIDE, client, locked, post, processes, served, until
+from services import NOON, WIDE, FileClock, client, locked, post, processes, served, until
 
-from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
-from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service import app, postgres_engine
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
@@ -298,13 +297,13 @@ def test_a_commit_that_reaches_a_server_late_is_not_made(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="stops the service's process")
-def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
+def test_a_create_whose_caller_is_long_gone_is_not_made(where: str, tmp_path: Path) -> None:
     """
     The service's process was paused when the request came; its caller may have looked for it since.
     """
-    database, clock = Database(where, own_time=False), ClockServer(ManualClock(NOON))
+    database, clock = Database(where, own_time=False), FileClock(tmp_path / "clock", NOON)
     _, key = database.create_key(WIDE, label="", now=NOON)
-    with processes(where, clock, 1, LATEST_S="2") as ((pid, base_url),):
+    with processes(where, clock, 1, "2") as ((pid, base_url),):
         made = post(client(key), base_url)
         os.kill(pid, signal.SIGSTOP)
         head = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
@@ -320,7 +319,6 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
         time.sleep(0.6)
         again = post(client(key), base_url)
     existing = animals(database)
-    clock.close()
     database.close()
 
     assert (made.status_code, len(listed)) == (201, 1)

@@ -7,33 +7,33 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import requests
 from postgres import Postgres
-from services import NOON, client, until, workers
+from services import NOON, FileClock, client, until, workers
 
-from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
-from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service.database import Database
 
 LIMIT, CALLERS = 25, 12
 STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps
 
 
-def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
+def over_borders(url: str, folder: Path, count: int, borders: int) -> list[list[str]]:
     """
     Hammer processes with one key while the clock passes a border, with another key at each.
 
     Returns:
         For each border, the reset that each accepted response named.
     """
-    clock, database = ManualClock(NOON + 59.9), Database(url, own_time=False)
+    clock = FileClock(folder / "clock", NOON + 59.9)
+    database = Database(url, own_time=False)
     keys = [database.create_key(Plan(LIMIT, 10_000), label="", now=NOON)[1] for _ in range(borders)]
     database.close()
-    server, accepted = ClockServer(clock), [list[str]() for _ in range(borders)]
-    with workers(url, server, count) as urls:
+    accepted = [list[str]() for _ in range(borders)]
+    with workers(url, clock, count) as urls:
         for key, seen in zip(keys, accepted, strict=True):
             over = threading.Event()
             callers = [
@@ -52,7 +52,6 @@ def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
             for caller in callers:
                 caller.join()
             clock.advance(60 - STEP_S * STEPS)
-    server.close()
     return accepted
 
 
@@ -67,16 +66,20 @@ def hammer(base_url: str, key: str, seen: list[str], over: threading.Event) -> N
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_no_request_over_the_plan_at_a_few_borders(postgres: Postgres, count: int) -> None:
+def test_no_request_over_the_plan_at_a_few_borders(
+    postgres: Postgres, tmp_path: Path, count: int
+) -> None:
     """And none short of it: both windows are used up exactly."""
-    for seen in over_borders(postgres.database(), count, 4):
+    for seen in over_borders(postgres.database(), tmp_path, count, 4):
         assert list(Counter(seen).values()) == [LIMIT, LIMIT]
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_no_request_over_the_plan_at_forty_borders(postgres: Postgres, count: int) -> None:
+def test_no_request_over_the_plan_at_forty_borders(
+    postgres: Postgres, tmp_path: Path, count: int
+) -> None:
     """As above."""
-    for seen in over_borders(postgres.database(), count, 40):
+    for seen in over_borders(postgres.database(), tmp_path, count, 40):
         assert list(Counter(seen).values()) == [LIMIT, LIMIT]

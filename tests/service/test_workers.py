@@ -16,11 +16,9 @@ from pathlib import Path
 import pytest
 import requests
 from postgres import Postgres, absent, running
-from services import NOON, WIDE, client, post, served, until, workers
+from services import NOON, WIDE, FileClock, client, post, served, until, workers
 
-from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
-from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service.database import Database
 
 
@@ -42,15 +40,16 @@ def test_a_database_that_restarts_costs_an_error_and_no_more() -> None:
 
 
 @pytest.mark.case("P57", "P59")
-def test_two_worker_processes_accept_exactly_the_plan_in_each_window(postgres: Postgres) -> None:
+def test_two_worker_processes_accept_exactly_the_plan_in_each_window(
+    postgres: Postgres, tmp_path: Path
+) -> None:
     """Sixteen clients hammer one key over both, in three windows: not one over, not one short."""
     url = postgres.database()
-    clock = ManualClock(NOON)
+    clock = FileClock(tmp_path / "clock", NOON)
     database = Database(url, own_time=False)
     _, key = database.create_key(Plan(100, 10_000), label="", now=NOON)
-    server = ClockServer(clock)
     accepted = []
-    with workers(url, server, 2) as urls:
+    with workers(url, clock, 2) as urls:
         for _ in range(3):
             with ThreadPoolExecutor(16) as pool:
                 asked = [f"{urls[n % 2]}/pets?limit=1" for n in range(144)]
@@ -59,7 +58,6 @@ def test_two_worker_processes_accept_exactly_the_plan_in_each_window(postgres: P
                 )
             accepted.append(Counter(answers))
             clock.advance(60)
-    server.close()
     database.close()
 
     assert accepted == [{200: 100, 429: 44}] * 3

@@ -2,41 +2,43 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import subprocess
 import sys
-import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import requests
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
-from petstore_tools.sandbox.shared_clock import ClockServer
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
 
 NOON: Final = 1_800_000_000.0
 WIDE: Final = Plan(1_000_000, 100_000_000)
-WORKER: Final = """
-    import os, socket, sys
-    from petstore_tools.service import app, batches
-    from petstore_tools.service.database import Database
-    from petstore_tools.service.server import bind, serve
-    from petstore_tools.sandbox.shared_clock import RemoteClock
-    if "LATEST_S" in os.environ:
-        app.LATEST_S, batches.TICK_S = float(os.environ["LATEST_S"]), 0.2
-    listener = bind("127.0.0.1", 0)
-    listener.listen()
-    print(listener.getsockname()[1], flush=True)
-    clock = RemoteClock(os.environ["CLOCK"], os.environ["SECRET"])
-    serve(app.Service(Database(os.environ["URL"], own_time=False), clock), listener)
-"""
+WORKER: Final = Path(__file__).with_name("service_worker.py")
+
+
+class FileClock:
+    """A clock in a file, which one process sets and others read."""
+
+    def __init__(self, path: Path | str, now: float | None = None) -> None:
+        self.path = Path(path)
+        if now is not None:
+            self.path.write_text(str(now))
+
+    def now(self) -> float:
+        return float(self.path.read_text())
+
+    def advance(self, seconds: float) -> None:
+        draft = self.path.with_suffix(".draft")
+        draft.write_text(str(self.now() + seconds))
+        draft.replace(self.path)
 
 
 @contextmanager
@@ -71,27 +73,19 @@ def served(
 
 
 @contextmanager
-def workers(url: str, clock: ClockServer, count: int, **more: str) -> Iterator[list[str]]:
+def workers(url: str, clock: FileClock, count: int) -> Iterator[list[str]]:
     """Run so many processes of the service on one database and one clock."""
-    with processes(url, clock, count, **more) as started:
+    with processes(url, clock, count) as started:
         yield [base_url for _, base_url in started]
 
 
 @contextmanager
 def processes(
-    url: str, clock: ClockServer, count: int, **more: str
+    url: str, clock: FileClock, count: int, *more: str
 ) -> Iterator[list[tuple[int, str]]]:
     """Run so many processes of the service: the process id and base address of each."""
-    env = {**os.environ, "URL": url, "CLOCK": clock.address, "SECRET": clock.secret, **more}
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(WORKER)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=env,
-        )
-        for _ in range(count)
-    ]
+    command = [sys.executable, WORKER, url, clock.path, *more]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
     try:
         ports = [worker.stdout.readline().strip() for worker in started if worker.stdout]
         yield [
