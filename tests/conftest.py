@@ -115,9 +115,7 @@ def ample_service(tmp_path: Path) -> Iterator[tuple[str, str]]:
     ample = (Window(AMPLE, spec.MINUTE_S), Window(AMPLE, spec.DAY_S))
     database = Database(tmp_path / "service.db", durability="OFF")
     _, key = database.create_key(Plan(AMPLE, AMPLE), label="", now=0.0)
-    service = Service(database, SystemClock())
-    service._without_key = ample
-    server = ThreadedServer(service).start()
+    server = ThreadedServer(Service(database, SystemClock(), without_key=ample)).start()
     yield server.base_url, key
     server.stop()
     database.close()

@@ -30,7 +30,13 @@ COMMANDS = {
     "serve": "Run the Animal Store Service on this machine.",
     "template": "Write an empty workbook for an import.",
 }
-MODULES = {"doctor": "quota", "history": "report", "import": "import_", "imports": "import_"}
+MODULES = {
+    "doctor": "quota",
+    "history": "report",
+    "import": "import_",
+    "imports": "import_",
+    "keys": "serve",
+}
 
 
 def _show_log(ctx: click.Context, _: click.Parameter, times: int) -> None:

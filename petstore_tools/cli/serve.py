@@ -1,30 +1,80 @@
-"""`serve`: the service on this machine."""
+"""`serve` and `keys`: the service on this machine, and the API keys of its callers."""
 
 from __future__ import annotations
 
-import os
+import signal
+import time
 from contextlib import closing, suppress
-from typing import Any
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from petstore_tools import spec
+from petstore_tools import plans, spec
 from petstore_tools.cli import exits
-from petstore_tools.cli.service_options import (
-    DATABASE,
-    ENVIRONMENT,
-    PORTS,
-    database_address,
-    open_database,
+from petstore_tools.cli.options import ENVIRONMENTS
+from petstore_tools.errors import SettingsError
+from petstore_tools.settings import state_folder
+from petstore_tools.text import text_table, utc_text
+
+if TYPE_CHECKING:
+    from petstore_tools.service.database import Database
+
+PORTS = {"production": 8765, "staging": 8766}
+DATABASE = click.option(
+    "--database",
+    envvar="PETSTORE_DATABASE_URL",
+    metavar="FILE|URL",
+    help="An SQLite file, created if it does not exist, or "
+    "postgresql://USER:PASSWORD@HOST/NAME. Other users of the machine can read command lines: set "
+    "PETSTORE_DATABASE_URL instead.  [default: a file in the state folder]",
 )
-from petstore_tools.errors import MissingExtraError
+ENVIRONMENT = click.option(
+    "--environment",
+    type=ENVIRONMENTS,
+    default="production",
+    show_default=True,
+    help="Which default database file and port to use.",
+)
+
+
+def database_address(database: str | None, environment: str) -> str:
+    """Return the database that was named, else the file of the environment in the state folder."""
+    return database or str(state_folder() / f"service-{environment}.db")
+
+
+def open_database(database: str | None, environment: str) -> Database:
+    """Open the service's database; a file that does not exist is made."""
+    from petstore_tools.service.database import Database
+
+    return Database(database_address(database, environment))
+
+
+def _address(_: object, __: object, host: str) -> str:
+    try:
+        return str(ip_address(host))
+    except ValueError as error:
+        raise click.BadParameter("name an IP address, such as 127.0.0.1 or 0.0.0.0") from error
+
+
+def _networks(_: object, __: object, addresses: str) -> str:
+    try:
+        return ",".join(str(ip_network(one.strip())) for one in addresses.split(",") if addresses)
+    except ValueError as error:
+        raise click.BadParameter(f"name IP addresses or networks: {error}") from error
 
 
 @click.command("serve")
 @click.option(
     "--port", type=click.IntRange(1, 65_535), metavar="N", help="Default: 8765, for staging 8766."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    callback=_address,
+    help="IP address to listen on.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
@@ -37,21 +87,29 @@ from petstore_tools.errors import MissingExtraError
     "trusted",
     metavar="ADDRESSES",
     default="",
-    help="Proxies whose X-Forwarded-For header is trusted, separated by commas.",
+    callback=_networks,
+    help="Proxies whose X-Forwarded-For header is trusted: addresses or networks, separated by "
+    "commas.",
 )
 @click.option(
-    "--limit-concurrency",
+    "--backpressure",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help="Most open connections of a process. Above it, connections that have sent no whole "
-    "request for a second are closed; when there are none, new ones are answered with 503.  "
-    "[default: 512]",
+    default=900,
+    show_default=True,
+    help="Most open connections of a process; further ones wait.",
 )
 @click.option(
-    "--access-log", is_flag=True, help="Write each answer to stderr as JSON, without keys."
+    "--access-log",
+    "log_access",
+    is_flag=True,
+    help="Write each answer to stderr as JSON, without keys.",
 )
 @click.option(
-    "--metrics", is_flag=True, help="Show counts for Prometheus at /v1/metrics, which needs no key."
+    "--metrics-port",
+    type=click.IntRange(1, 65_535),
+    metavar="N",
+    help="Show the server's counts for Prometheus on this port of this machine.",
 )
 @DATABASE
 @ENVIRONMENT
@@ -62,9 +120,8 @@ def serve_(
     database: str | None,
     environment: str,
     *,
-    access_log: bool,
-    metrics: bool,
-    **connections: Any,
+    metrics_port: int | None,
+    **options: Any,
 ) -> int:
     """
     Run the Animal Store Service on this machine.
@@ -76,10 +133,7 @@ def serve_(
       petstore-tools serve --workers 4 --trust-proxy 192.0.2.1   #
       PETSTORE_DATABASE_URL=postgresql://...
     """
-    try:
-        from petstore_tools.service import server
-    except ImportError as error:
-        raise MissingExtraError("server", "the service") from error
+    from petstore_tools.service import server
     from petstore_tools.service.database import POSTGRES
 
     where = database_address(database, environment)
@@ -87,18 +141,108 @@ def serve_(
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
-    with closing(open_database(database, environment)) as store, suppress(KeyboardInterrupt):
-        listener = server.bind(host, port or PORTS[environment])
-        address = f"http://{host}:{listener.getsockname()[1]}{spec.PATH_PREFIX}"
-        many = f" with {workers} workers" if workers > 1 else ""
-        click.echo(
-            f"Serving {environment} at {address} from {store.name}{many} (Ctrl-C stops it)",
-            err=True,
+    if metrics_port is not None:
+        options |= {"metrics_enabled": True, "metrics_port": metrics_port}
+    port = port or PORTS[environment]
+    with suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the server takes over
+        with closing(open_database(database, environment)) as store:
+            server.require_free(host, port)
+            name = f"[{host}]" if ":" in host else host
+            many = f" with {workers} workers" if workers > 1 else ""
+            click.echo(
+                f"Serving {environment} at http://{name}:{port}{spec.PATH_PREFIX} "
+                f"from {store.name}{many} (Ctrl-C stops it)",
+                err=True,
+            )
+        server.serve(where, host, port, workers=workers, **options)
+    return exits.DONE
+
+
+@click.group("keys")
+def keys_() -> None:
+    """Create, list and revoke the API keys of the service."""
+
+
+@keys_.command("create")
+@click.option(
+    "--plan",
+    default="free",
+    show_default=True,
+    help="free, pro, business, or PER_MINUTE/PER_DAY for enterprise.",
+)
+@click.option("--label", default="", help="A note that says whose key it is.")
+@DATABASE
+@ENVIRONMENT
+def create(plan: str, label: str, database: str | None, environment: str) -> int:
+    """
+    Create a key and print it; it cannot be shown again.
+
+    \b
+    Examples:
+      petstore-tools keys create --plan pro --label team
+      petstore-tools keys create --plan 5000/2000000
+    """
+    numbers = plans.parse(plan)
+    assert numbers is not None
+    with closing(open_database(database, environment)) as service:
+        key_id, key = service.create_key(numbers, label=label, now=time.time())
+    prefix = "STAGING_" if environment == "staging" else ""
+    variables = {
+        f"PETSTORE_{prefix}BASE_URL": f"http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}",
+        "PETSTORE_API_KEY": key,
+        "PETSTORE_PLAN": plan.replace(" ", ""),
+        "PETSTORE_ENVIRONMENT": environment,
+    }
+    click.echo(
+        (
+            f"Key {key_id}, {numbers}. The key cannot be shown again: the service stores only a "
+            "digest of it."
+        ),
+        err=True,
+    )
+    for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
+        click.echo("\n".join([f"# {shell}", *(line.format(*pair) for pair in variables.items())]))
+    return exits.DONE
+
+
+@keys_.command("list")
+@DATABASE
+@ENVIRONMENT
+def list_keys(database: str | None, environment: str) -> int:
+    """
+    List the keys by their ids; the keys themselves are not stored.
+
+    \b
+    Example:
+      petstore-tools keys list --environment staging
+    """
+    with closing(open_database(database, environment)) as service:
+        keys = service.list_keys()
+    rows = [
+        (key.id, key.label, str(key.plan), _time(key.created_at), _time(key.revoked_at))
+        for key in keys
+    ]
+    titles = ("id", "label", "plan", "created", "revoked")
+    click.echo(text_table(titles, rows) if rows else "No keys yet.")
+    return exits.DONE
+
+
+def _time(at: float | None) -> str:
+    return "" if at is None else utc_text(at)
+
+
+@keys_.command("revoke")
+@click.argument("key_id")
+@DATABASE
+@ENVIRONMENT
+def revoke(key_id: str, database: str | None, environment: str) -> int:
+    """Make a key invalid for good; KEY_ID is its id in `keys list`."""
+    with closing(open_database(database, environment)) as service:
+        done = service.revoke(key_id, time.time())
+    if not done:
+        raise SettingsError(
+            f"there is no valid key with the id {key_id!r}; petstore-tools keys list shows them"
         )
-        os.environ |= {server.ACCESS_LOG: "1" * access_log, server.METRICS: "1" * metrics}
-        if workers > 1:
-            store.close()
-            server.serve_many(where, listener, workers=workers, **connections)
-        else:
-            server.serve(server.application(store), listener, **connections)
+    click.echo(f"Key {key_id} is revoked.", err=True)
     return exits.DONE

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from petstore_tools import plans, spec
 from petstore_tools.clock import Clock, ManualClock, SystemClock
-from petstore_tools.errors import ArgumentError, MissingExtraError
+from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.sandbox import samples
@@ -57,7 +57,6 @@ class Sandbox:
         faults: What goes wrong from now on: a list that may be changed.
 
     Raises:
-        MissingExtraError: The extra `server` is not installed.
         ArgumentError: There is no such clock or plan, or the number of animals is negative.
 
     Use it as a context manager, or keep it or one of its stores: when none of them is kept, or the
@@ -73,13 +72,10 @@ class Sandbox:
         faults: Sequence[Fault] = (),
         database: str | None = None,
     ) -> None:
-        try:
-            from petstore_tools.sandbox.faults import FaultInjector
-            from petstore_tools.service.app import Service
-            from petstore_tools.service.database import Database
-            from petstore_tools.service.server import ThreadedServer
-        except ImportError as error:
-            raise MissingExtraError("server", "the sandbox") from error
+        from petstore_tools.sandbox.faults import FaultyService
+        from petstore_tools.service.database import Database
+        from petstore_tools.service.server import ThreadedServer
+
         if clock not in ("manual", "system"):
             raise ArgumentError(f"clock must be manual or system, not {clock!r}")
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
@@ -99,10 +95,11 @@ class Sandbox:
                 served.add_many(samples.inventory(animals))
             _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
             # nothing that the server holds leads to this object: dropped, it is collected and ends
-            service = Service(served, self.clock, lambda *response: seen.append(response))
-            injector = FaultInjector(service, faults)
-            self.faults = injector.faults
-            server: ThreadedServer = ThreadedServer(injector)
+            service = FaultyService(
+                faults, served, self.clock, lambda *response: seen.append(response)
+            )
+            self.faults = service.faults
+            server = ThreadedServer(service)
             made.callback(server.stop)
             server.start()
             self.base_url, self.state_dir = server.base_url, folder / "state"

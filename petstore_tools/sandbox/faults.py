@@ -6,16 +6,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.service.messages import App, Receive, Response, Scope, Send, error
+from petstore_tools.service.app import Service
+from petstore_tools.service.messages import Receive, Request, Response, error
 
 Kind = Literal["slow", "drop_before", "drop_after", "error_before", "error_after", "garbage"]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-_LENGTH_AND_TYPE = (b"content-length", b"content-type")
 
 
 @dataclass(frozen=True)
@@ -66,48 +66,38 @@ class Fault:
         return number in self.at if self.at else number % self.every == 0
 
 
-class FaultInjector:
+class FaultyService(Service):
     """
-    An ASGI application, served by uvicorn, in which requests go wrong.
+    The service, with requests that go wrong.
 
     Args:
-        app: Answers.
         faults: What goes wrong; may be changed while it serves. The first that hits counts.
+        arguments, more: Of `Service`.
     """
 
-    def __init__(self, app: App, faults: Sequence[Fault]) -> None:
-        self._app, self.faults = app, list(faults)
+    def __init__(self, faults: Sequence[Fault], *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.faults = list(faults)
         self._counts: Counter[str | None] = Counter()  # of each method; None: of all requests
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or fail to."""
-        methods = (scope.get("method"), None)
+    async def answer(self, request: Request, receive: Receive) -> Response:
+        """Return the response to a request, or a wrong one."""
+        methods = (request.method, None)
         self._counts.update(methods)
         hitting = (f for f in self.faults if f.method in methods and f.hits(self._counts[f.method]))
         fault = next(hitting, None)
-        if fault is None or fault.kind == "slow":
-            if fault is not None:
-                await asyncio.sleep(fault.seconds)
-            await self._app(scope, receive, send)
-            return
-        sent: list[MutableMapping[str, Any]] = []
-
-        async def keep(message: MutableMapping[str, Any]) -> None:
-            sent.append(message)
-
+        if fault is None:
+            return await super().answer(request, receive)
+        if fault.kind == "slow":
+            await asyncio.sleep(fault.seconds)
+        response = Response(500, b"x")
         if not fault.kind.endswith("before"):
-            await self._app(scope, receive, keep)
+            response = await super().answer(request, receive)
+        if fault.kind.startswith("error"):
+            return error(500, "internal_error", "a fault on purpose")
         if fault.kind.startswith("drop"):
-            _break_connection(send)
-        elif fault.kind.startswith("error"):
-            await error(500, "internal_error", "a fault on purpose").send(send)
-        else:
-            headers = [header for header in sent[0]["headers"] if header[0] not in _LENGTH_AND_TYPE]
-            await Response(sent[0]["status"], b"<html>no JSON</html>", headers).send(send)
-
-
-def _break_connection(send: Send) -> None:
-    """Break the connection without a byte: ASGI cannot say that, uvicorn's connection can."""
-    cycle: Any = getattr(send, "__self__", None)
-    cycle.transport.abort()
-    cycle.response_started = cycle.response_complete = True
+            # the server refuses to write two lengths, and closes the connection without a byte
+            return response.add("Transfer-Encoding", "chunked")
+        if fault.kind == "garbage":
+            response.body = b"<html>no JSON</html>"
+        return response

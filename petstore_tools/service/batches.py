@@ -7,26 +7,20 @@ So whatever holds up the database holds up no other answer, and none waits for i
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final
 
-from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.messages import Request, Response
 
 MAX_AT_ONCE: Final = 256  # requests in one commit
-MAX_WAIT_S: Final = 8.0  # a request waits at most so long, and two ticks more
-AT_ONCE_S: Final = (
-    0.5  # what can be answered without the database waits so long for it, and a tick more
-)
 TICK_S: Final = 0.25
 QUICK_S: Final = 0.05
 GATHER_S: Final = 0.005
-_log = logging.getLogger(__name__)
 
 
 def elapsed() -> float:
@@ -34,130 +28,129 @@ def elapsed() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if sys.platform == "linux" else time.monotonic()
 
 
+class Batch:
+    """Requests that are answered together. They are committed, or given up: never both."""
+
+    def __init__(self, requests: Sequence[Request] = ()) -> None:
+        self.requests = requests
+        self._given_up = False
+        self._decided = threading.Lock()
+
+    def may_commit(self) -> bool:
+        """Say, once and for good, whether its changes may be committed."""
+        return self._decided.acquire(blocking=False)
+
+    def give_up(self) -> bool:
+        """Say whether nothing of it is committed, now and for good."""
+        self._given_up = self._given_up or self._decided.acquire(blocking=False)
+        return self._given_up
+
+
 class Batches:
     """
     The requests that wait, and those that are being answered.
 
     Args:
-        work: Answers requests together, in the database's thread, or `here`, where nothing may
-            wait: then it returns None where another program holds the database up.
-        refuse: Answers one that could not wait longer, and why.
-        without: Answers one that does not need the database; None: it does.
+        work: Answers a batch in the database's thread, or `here`, where nothing may wait: then it
+            returns None where another program holds the database up.
+        refuse: Answers one that could not wait longer; whether it is unknown what became of it.
         local: Nothing but another program and a slow disk holds the database up: quick
             batches are answered without the thread, which takes a fifth more of the processor.
     """
 
-    _loop: asyncio.AbstractEventLoop  # that answered last
-
     def __init__(
         self,
-        work: Callable[[Sequence[Request], bool], list[Response | None] | None],
-        refuse: Callable[[Request, UnavailableError], Response],
+        work: Callable[[Batch, bool], Sequence[Response | None] | None],
+        refuse: Callable[[Request, bool], Response],
         *,
-        without: Callable[[Request], Response | None],
         local: bool,
     ) -> None:
-        self._work, self._refuse, self._without, self._local = work, refuse, without, local
+        self._work = work
+        self._refuse = refuse
+        self._local = local
         self._pending: list[Request] = []
-        self._under_way: list[Request] = []
-        self._begun_at, self._took_s, self._size = 0.0, 0.0, 0
-        self._ticks = (0.0, 0.0)  # the last but one, and the last
+        self._batch = Batch()
+        self._took_s = 0.0
+        self._callers = 0  # that asked, or waited, at the end of the last batch
+        self._timer: asyncio.TimerHandle | None = None
+        self._ticks: tuple[float, float] | None = None  # the last but one, and the last
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
     async def respond(self, request: Request) -> Response | None:
-        """
-        Have a request answered in the next batch, or without the database; None: its body is
-        needed.
-        """
-        loop = asyncio.get_running_loop()
-        if loop is not getattr(self, "_loop", None):
-            self._loop, self._ticks = loop, (elapsed(), elapsed())
-            self._pending, self._under_way = [], []
-            loop.call_later(TICK_S, self._tick)
-        request.response = loop.create_future()
-        if self._is_slow() and (response := self._without(request)) is not None:
-            return response
+        """Have a request answered in the next batch; None: its body is needed."""
+        self._loop = asyncio.get_running_loop()
+        if self._ticks is None:
+            self._ticks = elapsed(), elapsed()
+            self._loop.call_later(TICK_S, self._tick)
+        request.response = self._loop.create_future()
         request.since = self._ticks[0]
         self._pending.append(request)
-        if len(self._pending) == 1 and not self._under_way:
+        if not self._batch.requests:
             self._begin_soon()
         return await request.response
 
-    def _is_slow(self) -> bool:
-        """
-        Say whether the database keeps a batch waiting, or kept the last one and has not answered
-        since.
-        """
-        waited_s = time.monotonic() - self._begun_at
-        return bool(self._under_way) and max(waited_s, self._took_s) > AT_ONCE_S
-
     def _begin_soon(self) -> None:
         """
-        Begin a batch: what else comes in this turn of the loop joins it.
+        Begin a batch as soon as all who asked lately ask again, or a moment later.
 
-        Where the database is far and the last batch had many callers, they are given a moment to
-        come again: else one begins alone, and all others wait for it and then for each other.
+        Else one of many callers begins alone, and all others wait for it and then for each other.
         """
-        gather_s = 0.0 if self._local or self._size < 2 else min(self._took_s / 4, GATHER_S)
-        self._loop.call_later(gather_s, self._next)
+        waiting = len(self._pending)
+        if self._timer is None or waiting == self._callers:
+            if self._timer is not None:
+                self._timer.cancel()
+            wait_s = 0.0 if waiting >= self._callers else min(self._took_s / 4, GATHER_S)
+            self._timer = self._loop.call_later(wait_s, self._begin)
 
-    def _next(self) -> None:
-        """Have what is pending answered."""
-        if self._under_way:
-            return
+    def _begin(self) -> None:
+        self._timer = None
         waiting = [request for request in self._pending if not request.response.done()]
-        self._under_way, self._pending = waiting[:MAX_AT_ONCE], waiting[MAX_AT_ONCE:]
-        self._size = len(self._under_way)
-        if not self._under_way:
+        self._batch = Batch(waiting[:MAX_AT_ONCE])
+        self._pending = waiting[MAX_AT_ONCE:]
+        if not self._batch.requests:
             return
         if self._local and self._took_s < QUICK_S:
-            responses = self._attempt(self._under_way, here=True)
+            responses = self._attempt(here=True)
             if responses is not None:
-                self._done(self._under_way, responses)
+                self._end(responses)
                 return
-        self._begun_at = time.monotonic()
-        self._thread.submit(self._run, self._under_way, self._loop)
+        self._thread.submit(self._run)
 
-    def _run(self, batch: Sequence[Request], loop: asyncio.AbstractEventLoop) -> None:
-        responses = self._attempt(batch, here=False)
+    def _run(self) -> None:
+        responses = self._attempt(here=False)
         with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(self._done, batch, responses or [])
+            self._loop.call_soon_threadsafe(self._end, responses)
 
-    def _attempt(self, batch: Sequence[Request], *, here: bool) -> list[Response | None] | None:
+    def _attempt(self, *, here: bool) -> Sequence[Response | None] | None:
         begun_at = time.monotonic()
-        try:
-            return self._work(batch, here)
-        except Exception:
-            _log.exception("a batch of requests failed")
-            return [
-                self._refuse(request, UnavailableError("failed", unknown=True)) for request in batch
-            ]
-        finally:
-            self._took_s = time.monotonic() - begun_at
+        responses = self._work(self._batch, here)
+        self._took_s = time.monotonic() - begun_at
+        return responses
 
-    def _done(self, batch: Sequence[Request], responses: Sequence[Response | None]) -> None:
-        for request, response in zip(batch, responses, strict=True):
+    def _end(self, responses: Sequence[Response | None] | None) -> None:
+        assert responses is not None
+        for request, response in zip(self._batch.requests, responses, strict=True):
             if not request.response.done():
                 request.response.set_result(response)
-        self._under_way = []
+        self._callers = len(self._batch.requests) + len(self._pending)
+        self._batch = Batch()
         if self._pending:
             self._begin_soon()
 
     def _tick(self) -> None:
         """
-        Answer what has waited too long, and, where the database is slow, what does not need it.
+        Answer what has waited too long.
 
         A request that is read now may have come at any time since the last tick but one: this
         process may have been stopped meanwhile, and its caller may have gone long ago.
         """
+        assert self._ticks is not None
         self._loop.call_later(TICK_S, self._tick)
-        self._ticks, slow = (self._ticks[1], elapsed()), self._is_slow()
-        for requests, begun in ((self._under_way, True), (self._pending, False)):
-            for request in [one for one in requests if not one.response.done()]:
-                response = self._without(request) if slow else None
-                if response is None and request.since < self._ticks[0] - MAX_WAIT_S:
-                    unknown = begun and request.method == "POST" and request.body is not None
-                    response = self._refuse(request, UnavailableError(SILENT, unknown=unknown))
-                if response is not None:
-                    request.response.set_result(response)
-        self._pending = [request for request in self._pending if not request.response.done()]
+        self._ticks = self._ticks[1], elapsed()
+        for requests in (self._batch.requests, self._pending):
+            for request in requests:
+                late = self._ticks[1] - request.since > request.patience_s
+                if late and not request.response.done():
+                    begun = requests is self._batch.requests and request.body
+                    unknown = bool(begun) and not self._batch.give_up()
+                    request.response.set_result(self._refuse(request, unknown))

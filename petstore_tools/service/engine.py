@@ -50,7 +50,6 @@ class Engine(ABC):
     row_lock, local = "", False
     clock = "NULL"
     _db_errors: tuple[type[Exception], ...]
-    _wrong: tuple[type[Exception], ...]  # of them, those of a statement that is wrong
     _db: Any = None
 
     def execute(self, *statements: Statement) -> list[Rows]:
@@ -147,19 +146,12 @@ class Engine(ABC):
         """Say whether a commit that failed so is known to have changed nothing."""
 
     def _call(self, action: Callable[..., Any], *values: Any) -> Any:
-        """
-        Call; say an error in our words, and close a connection that failed; raise a wrong
-        statement.
-        """
+        """Call; say an error in our words, and close the connection: its state is not known."""
         try:
             return action(*values)
         except self._db_errors as error:
-            if isinstance(error, self._wrong):
-                raise
-            reason = self._reason(error)
-            if reason != LOCKED:
-                self.close()
-            raise UnavailableError(reason) from error
+            self.close()
+            raise UnavailableError(self._reason(error)) from error
 
     @contextmanager
     def _starting(self, name: str, advice: str = "") -> Iterator[None]:

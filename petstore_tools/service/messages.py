@@ -1,32 +1,36 @@
-"""A request as it came and a response as it goes out: plain values on both sides of ASGI."""
+"""A request as it came, what its body and its query may hold, and a response as it goes out."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import math
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from itertools import islice
+from json.encoder import encode_basestring as _quoted
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from petstore_tools import spec
-from petstore_tools.service import bodies
+from petstore_tools.models import NOT_BLANK, Int64, fault_text
+from petstore_tools.service.database import StoredPet
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+LIST_PATH: Final = spec.PATH_PREFIX + spec.PETS_PATH
 MAX_BODY_BYTES: Final = 1 << 20
-COMPLETE: Final = (
-    "petstore_tools.complete"  # in a scope: the body came with the head (`connection`)
-)
-CLOSE_AFTER_S: Final = 2.0
-_WITHOUT_BODY: Final = ("GET", "HEAD", "DELETE", "OPTIONS")
-
-
-class Disconnected(Exception):  # noqa: N818 - no fault of ours
-    """The caller disconnected before its request was complete."""
+BODY_WITHIN_S: Final = 10.0  # a body is complete within this time
+MAX_NAME: Final = 10_000  # characters; §2.6 shows no limit: our choice
+FIELDS_NAMED, FIELD_SHOWN = 3, 60  # of what is wrong, in a message; and characters of each name
+PART_BYTES: Final = 64 << 10  # an answer that is longer goes out in parts
+STALLED_S: Final = 10.0  # a caller that takes no part of an answer for so long is cut off
 
 
 @dataclass(slots=True)
@@ -39,28 +43,30 @@ class Request:
         query: Raw bytes.
         key: The bearer token, "" where there is none, or more than one.
         content_type: As it came.
-        body: Up to one byte more than is allowed; None: not read yet.
+        body: Up to one byte more than is allowed; None: needed, and not read yet.
         address: Of the caller.
-        response: Where its response is put; None where its body is needed for one.
+        connection: Address and port of the caller.
         length: Of the body as its head announces it; 1 where it announces a body without a length.
-        since: No later than it was sent, by the clock of `batches`.
-        key_id: Public id of a valid key, known when the request is counted.
+        since: No later than it was sent, in seconds of `batches.elapsed`.
+        patience_s: It is refused when it has waited for the database so long.
+        response: Where its response is put; None where its body is needed for one.
     """
 
     method: str
     path: str
-    query: bytes
-    key: str
-    content_type: str
-    body: bytes | None
-    address: str
-    response: asyncio.Future[Response | None] = field(default_factory=asyncio.Future)
+    query: bytes = b""
+    key: str = ""
+    content_type: str = ""
+    body: bytes | None = b""
+    address: str = "unknown"
+    connection: str = ""
     length: int = 0
     since: float = math.inf
-    key_id: str | None = None
+    patience_s: float = math.inf
+    response: asyncio.Future[Response | None] = field(init=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class Response:
     """
     A response.
@@ -69,48 +75,38 @@ class Response:
         status: HTTP status code.
         body: JSON in UTF-8.
         headers: Names in lower case.
-        content_type: Of the body.
     """
 
     status: int
     body: bytes
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
-    content_type: str = "application/json"
 
     def add(self, name: str, value: object) -> Response:
         """Add a header."""
         self.headers.append((name.lower().encode(), str(value).encode()))
         return self
 
-    async def send(self, send: Send, *, unread: Receive | None = None) -> None:
-        """
-        Send it.
-
-        Args:
-            send: Of ASGI.
-            unread: Of a request that is not read to its end: what still comes is dropped, and the
-                connection
-                is closed. Not at once: closed with unread bytes in it, a connection is reset, and
-                the response may be lost.
-        """
-        kind, length = self.content_type.encode(), b"%d" % len(self.body)
-        headers = [(b"content-type", kind), (b"content-length", length), *self.headers]
-        headers += [(b"connection", b"close")] if unread else []
+    async def send(self, send: Send) -> None:
+        """Send it; a long body in parts, and no further where the caller does not take them."""
+        length = b"%d" % len(self.body)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", length),
+            *self.headers,
+        ]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send(
-            {"type": "http.response.body", "body": self.body, "more_body": unread is not None}
-        )
-        if unread:
-            with suppress(TimeoutError, Disconnected):
-                async with asyncio.timeout(CLOSE_AFTER_S):
-                    while (await _part(unread))[1]:
-                        pass
-            await send({"type": "http.response.body", "body": b""})
+        last = max(0, len(self.body) - 1) // PART_BYTES * PART_BYTES
+        with suppress(TimeoutError):
+            for start in range(0, last, PART_BYTES):
+                async with asyncio.timeout(STALLED_S):
+                    part = self.body[start : start + PART_BYTES]
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": self.body[last:]})
 
 
 def error(status: int, code: str, message: str) -> Response:
     """Return an Error (§2.5)."""
-    return Response(status, bodies.dump({"code": code, "message": message, "status": status}))
+    return Response(status, dump({"code": code, "message": message, "status": status}))
 
 
 def too_many(banned: bool, wait_s: int) -> Response:
@@ -140,51 +136,179 @@ def wrong_method(allowed: str) -> Response:
 
 
 def read_head(scope: Scope) -> Request:
-    """Read all of a request but its body; a body that the method does not use counts as empty."""
-    headers: dict[bytes, bytes] = dict(scope["headers"])
-    credentials = [
-        value.partition(b" ") for name, value in scope["headers"] if name == b"authorization"
-    ]
-    keys = [
-        token.strip().decode("latin-1")
-        for scheme, _, token in credentials
-        if scheme.lower() == b"bearer"
-    ]
-    length = 1 if b"transfer-encoding" in headers else int(headers.get(b"content-length", 0))
-    client = scope.get("client")
-    return Request(
+    """Read all of a request but its body, which only a create needs."""
+    credentials = [value for name, value in scope["headers"] if name == b"authorization"]
+    scheme, _, token = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
+    host, port = scope["client"]
+    request = Request(
         method=scope["method"],
         path=scope["path"],
         query=scope["query_string"],
-        key=keys[0]
-        if len(keys) == len(credentials) == 1
-        else "",  # of two, no one knows which is meant
-        content_type=headers.get(b"content-type", b"").decode("latin-1"),
-        body=None if length and scope["method"] not in _WITHOUT_BODY else b"",
-        address=client[0] if client else "unknown",
-        length=length,
+        key=token.strip().decode("latin-1") if scheme.lower() == b"bearer" else "",
+        address=host,
+        connection=f"{host} {port}",
     )
+    if request.method == "POST" and request.path == LIST_PATH:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        request.content_type = headers.get(b"content-type", b"").decode("latin-1")
+        chunked = b"transfer-encoding" in headers
+        request.length = 1 if chunked else int(headers.get(b"content-length", 0))
+        request.body = None if request.length else b""
+    return request
 
 
-async def read_body(receive: Receive) -> tuple[bytes, bool]:
+class InvalidError(ValueError):
+    """A request that is refused: the code of its Error, what is wrong with it, and the status."""
+
+    status = 400
+
+
+class LateError(InvalidError):
+    """A request that did not come to its end."""
+
+    status = 408
+
+
+async def read_body(receive: Receive) -> bytes:
     """
     Read a body, up to one byte more than is allowed.
 
-    Returns:
-        The body, and whether more of it is to come.
-
     Raises:
-        Disconnected: The caller disconnected.
+        InvalidError: It did not come to its end.
     """
     body, more = bytearray(), True
-    while more and len(body) <= MAX_BODY_BYTES:
-        part, more = await _part(receive)
-        body += part
-    return bytes(body[: MAX_BODY_BYTES + 1]), more
+    try:
+        async with asyncio.timeout(BODY_WITHIN_S):
+            while more and len(body) <= MAX_BODY_BYTES:
+                message = await receive()
+                if message["type"] == "http.disconnect":  # or what came is no HTTP
+                    raise InvalidError("invalid_body", "the body has no end")
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+    except TimeoutError as error:
+        text = f"a request has to be complete within {BODY_WITHIN_S:.0f} s"
+        raise LateError("request_timeout", text) from error
+    return bytes(body[: MAX_BODY_BYTES + 1])
 
 
-async def _part(receive: Receive) -> tuple[bytes, bool]:
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise Disconnected
-    return message.get("body", b""), message.get("more_body", False)
+def _whole(value: Any) -> Any:
+    """
+    Let 7.0 count as an integer (our choice; JSON knows one kind of number), where it is exact.
+    """
+    exact = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if exact else value
+
+
+class NewPet(BaseModel):
+    """
+    NewPet (§2.1) as a request may send it: nothing null.
+
+    Unknown fields are kept, and refused together: an error for each of 100,000 would hold everybody
+        up.
+    """
+
+    model_config = ConfigDict(strict=True, extra="allow")
+
+    name: str = Field(pattern=NOT_BLANK, max_length=MAX_NAME)
+    categoryId: Annotated[Int64, BeforeValidator(_whole)]  # noqa: N815 - the wire's name
+    status: spec.Status = "available"  # where none was sent, none is stored
+
+
+def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
+    """
+    Read the body that adds an animal.
+
+    Returns:
+        Name, category id and status, None where no status was sent.
+
+    Raises:
+        InvalidError: Malformed, of another content type, a field missing, unknown or invalid
+            (§4.2).
+    """
+    if content_type.partition(";")[0].strip().casefold() != "application/json":
+        raise InvalidError("invalid_body", "the content type must be application/json")
+    try:
+        pet = NewPet.model_validate_json(body)
+    except ValidationError as error:
+        faults = [
+            f"{fault['loc'][0] if fault['loc'] else 'body'}: {fault_text(fault)}"
+            for fault in error.errors(include_url=False, include_input=False)
+        ]
+        raise InvalidError("invalid_body", "; ".join(faults)) from error
+    if unknown := pet.model_extra:
+        named = ", ".join(_shown(name) for name in islice(unknown, FIELDS_NAMED))
+        more = f" and {len(unknown) - FIELDS_NAMED:,} more" if len(unknown) > FIELDS_NAMED else ""
+        raise InvalidError("invalid_body", f"fields that an animal does not have: {named}{more}")
+    return pet.name, pet.categoryId, pet.status if "status" in pet.model_fields_set else None
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= FIELD_SHOWN else name[: FIELD_SHOWN - 1] + "…"
+
+
+def read_limit(text: str | None) -> int:
+    """
+    Read the page size (§8.1).
+
+    Raises:
+        InvalidError: No whole number from 1 to 100.
+    """
+    if text is None:
+        return spec.LIMIT_DEFAULT
+    if re.fullmatch(r"[0-9]{1,9}", text) and spec.LIMIT_MIN <= int(text) <= spec.LIMIT_MAX:
+        return int(text)
+    raise InvalidError(
+        "invalid_parameter",
+        f"limit must be a whole number between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}",
+    )
+
+
+def read_status(text: str | None) -> str | None:
+    """
+    Read the status filter (§4.1).
+
+    Raises:
+        InvalidError: None of the three values.
+    """
+    if text is None or text in spec.STATUSES:
+        return text
+    raise InvalidError("invalid_parameter", f"status must be one of {', '.join(spec.STATUSES)}")
+
+
+def read_int64(text: str) -> int | None:
+    """Return a whole number of 64 bits (§2.2), None for anything else."""
+    number = int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else None
+    return number if number is not None and spec.INT64_MIN <= number <= spec.INT64_MAX else None
+
+
+def write_cursor(after: int, status: str | None) -> str:
+    """Return a cursor: the last id seen, which clients may read, bound to the filter."""
+    seal = hashlib.sha256(f"{after} {status}".encode()).hexdigest()[:8]
+    return f"id{after}.{seal}"
+
+
+def read_cursor(text: str | None, status: str | None) -> int:
+    """
+    Return the id after which a page begins.
+
+    Raises:
+        InvalidError: Not a cursor of ours, or of another filter.
+    """
+    if text is None:
+        return spec.INT64_MIN
+    after = read_int64(text.removeprefix("id").partition(".")[0])
+    if after is not None and text == write_cursor(after, status):
+        return after
+    raise InvalidError("invalid_parameter", "the cursor is not one of this listing and its filter")
+
+
+def pet_json(pet: StoredPet) -> str:
+    """Return an animal as it goes on the wire; a status that was never given is left out (§2.1)."""
+    pet_id, name, category_id, status = pet
+    last = "" if status is None else f',"status":{_quoted(status)}'
+    return f'{{"id":{pet_id},"name":{_quoted(name)},"categoryId":{category_id}{last}}}'
+
+
+def dump(body: Any) -> bytes:
+    """Return compact JSON in UTF-8."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

@@ -47,6 +47,7 @@ class _Connection(psycopg.Connection[Any]):
 
     until = math.inf
     queue: psycopg.Pipeline
+    _queued = ExitStack()  # empty until `start`
 
     def start(self) -> None:
         """
@@ -98,7 +99,6 @@ class PostgresEngine(Engine):
 
     row_lock = " FOR UPDATE"
     _db_errors = (psycopg.Error, OSError)
-    _wrong = (errors.DataError, errors.IntegrityError, errors.ProgrammingError)
     _db: _Connection | None
     _opening: list[Statement] = []  # noqa: RUF012 - replaced, never changed
 

@@ -1,99 +1,142 @@
 """
-The service on a socket: in a thread for notebooks and tests, or in the foreground for `serve`.
+The service on a socket: in a thread for notebooks and tests, or in processes for `serve`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import multiprocessing
-import os
+import re
 import signal
 import socket
-import tempfile
 import threading
 import time
-from typing import Any, Self
+from functools import partial
+from typing import Any, Final, Self
 
-import uvicorn
-from uvicorn.supervisors.multiprocess import Multiprocess
+from granian.constants import HTTPModes, Interfaces
+from granian.http import HTTP1Settings
+from granian.log import LogLevels
+from granian.net import SocketSpec  # type: ignore[attr-defined]
+from granian.server import Server as Supervisor
+from granian.server.embed import Server
+from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
 from petstore_tools import spec
 from petstore_tools.clock import SystemClock
 from petstore_tools.errors import PetstoreError, SettingsError
-from petstore_tools.service.app import Service
-from petstore_tools.service.connection import BoundedConnection
+from petstore_tools.service.app import MAX_PATH_LOGGED, Service
 from petstore_tools.service.database import Database
-from petstore_tools.service.messages import App
 
-STARTS_WITHIN_S = 10.0
-DATABASE_URL = "PETSTORE_DATABASE_URL"
-ACCESS_LOG, METRICS = (
-    "PETSTORE_ACCESS_LOG",
-    "PETSTORE_METRICS",
-)  # "1": set by `serve`, read by its workers
-DRAIN_S = (
-    10  # at its end a service answers what is under way for so long: longer than any request waits
-)
+STARTS_WITHIN_S: Final = 10.0
+DRAIN_S: Final = 9  # at its end a service answers what is under way for so long
+MAX_CONNECTIONS: Final = 900  # of a process: below the 1,024 files that many systems allow
+HEAD_WITHIN_S: Final = 10.0  # a head is complete, and an idle connection used again, within this
+MAX_HEAD_BYTES: Final = 64 << 10
+_KEY: Final = re.compile(r"psk_[\w-]+")
+_HTTP: Final[Any] = {
+    "interface": Interfaces.ASGINL,
+    "http": HTTPModes.http1,
+    "http1_settings": HTTP1Settings(
+        header_read_timeout=int(HEAD_WITHIN_S * 1000), max_buffer_size=MAX_HEAD_BYTES
+    ),
+    "websockets": False,
+}
 
 
-def config(app: App | str, *, trusted: str = "", **more: Any) -> uvicorn.Config:
+class AccessLine(logging.Formatter):
+    """An answer as a line of JSON, without keys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        assert isinstance(record.args, dict)
+        names = ("time", "addr", "method", "status")
+        path = _KEY.sub("psk_...", str(record.args["path"]))[:MAX_PATH_LOGGED]
+        ms = round(record.args["dt_ms"], 3)
+        return json.dumps({name: record.args[name] for name in names} | {"path": path, "ms": ms})
+
+
+LOGS: Final = {
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(message)s"},
+        "access": {"()": AccessLine},
+    },
+    "handlers": {
+        "line": {"class": "logging.StreamHandler", "formatter": "line"},
+        "access": {"class": "logging.StreamHandler", "formatter": "access"},
+    },
+    "loggers": {
+        "_granian": {"handlers": ["line"]},
+        "granian.access": {"handlers": ["access"], "level": "INFO"},
+        "petstore_tools.service": {"handlers": ["line"], "level": "WARNING"},
+    },
+}
+
+
+class _Replaced(dict[int, float]):
+    """When workers were replaced: never lately, so that one may die again and again."""
+
+    def get(self, *_: object) -> float:
+        return -float("inf")
+
+
+def serve(where: str, host: str, port: int, *, trusted: str = "", **options: Any) -> None:
     """
-    Return uvicorn's settings for this service: bounded connections, its own `Date`, no lifespan.
-    """
-    return uvicorn.Config(
-        app,
-        http=BoundedConnection,
-        ws="none",
-        lifespan="off",
-        log_level="error",  # a warning for each bad request would let anybody fill the log
-        access_log=False,
-        proxy_headers=bool(trusted),
-        forwarded_allow_ips=trusted,
-        date_header=False,
-        server_header=False,
-        timeout_graceful_shutdown=DRAIN_S,
-        **more,
-    )
+    Serve in worker processes until a signal stops them; one that dies is replaced.
 
-
-def bind(host: str, port: int) -> socket.socket:
-    """
-    Bind a listening socket; port 0 picks a free one.
+    Args:
+        where: The database.
+        host: An IP address.
+        port: A free one.
+        trusted: Addresses of proxies whose X-Forwarded-For header is believed.
+        options: Of granian.
 
     Raises:
         SettingsError: The address is taken or not ours.
     """
-    # proto named: asyncio turns Nagle's algorithm off only on sockets that say they are TCP
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if os.name == "posix":  # elsewhere it would share the port with another program
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    supervisor = Supervisor(
+        "the service",
+        host,
+        port,
+        backlog=1_024,
+        log_level=LogLevels.error,
+        log_dictconfig=LOGS,
+        respawn_failed_workers=True,
+        workers_kill_timeout=DRAIN_S,
+        **_HTTP,
+        **options,
+    )
+    supervisor.respawned_wrks = _Replaced()
+    supervisor.serve(target_loader=partial(worker, where, trusted), wrap_loader=False)
+
+
+def require_free(host: str, port: int) -> None:
+    """
+    Make sure that nobody listens there: workers would share the port with another program.
+
+    Raises:
+        SettingsError: The address is taken or not ours.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener.bind((host, port))
+        socket.create_server((host, port), family=family).close()
     except OSError as error:
-        listener.close()
         raise SettingsError(f"port {port} of {host} cannot be used: {error.strerror}") from error
-    return listener
 
 
-def application(database: Database) -> App:
-    """Make the service as the variables above want it, with its logs on stderr."""
-    _log("petstore_tools.service", "%(asctime)s %(levelname)s %(message)s", logging.WARNING)
-    if os.environ.get(ACCESS_LOG):
-        _log("petstore_tools.access", "%(message)s", logging.INFO)
-    service = Service(database, SystemClock())
-    if not os.environ.get(METRICS):
-        return service
-    from petstore_tools.service.metrics import Metrics
-
-    return Metrics(service)
-
-
-def worker() -> App:
-    """
-    Make the service of one of many worker processes, on the database that its environment names.
-    """
+def worker(where: str, trusted: str) -> Any:
+    """Make the service of a worker process; it waits for a database that cannot be used now."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    return application(Database(os.environ[DATABASE_URL]))
+    while True:
+        try:
+            service = Service(Database(where), SystemClock())
+        except SettingsError as error:
+            logging.getLogger(__name__).error("%s", error)
+            time.sleep(1)
+        else:
+            return wrap_asgi_with_proxy_headers(service, trusted.split(",")) if trusted else service
 
 
 def _end_with_parent() -> None:
@@ -102,51 +145,15 @@ def _end_with_parent() -> None:
     way.
     """
     supervisor = multiprocessing.parent_process()
-    if supervisor is not None:
-        supervisor.join()
-        signal.raise_signal(signal.SIGTERM)  # os.kill would end it at once on Windows
+    assert supervisor is not None
+    supervisor.join()
+    signal.raise_signal(signal.SIGTERM)  # os.kill would end it at once on Windows
 
 
-def _log(name: str, line: str, level: int) -> None:
-    """Write what a logger says to stderr."""
-    logger, lines = logging.getLogger(name), logging.StreamHandler()
-    lines.setFormatter(logging.Formatter(line))
-    logger.handlers, logger.propagate = [lines], False
-    logger.setLevel(level)
-
-
-def serve(app: App, listener: socket.socket, **more: Any) -> None:
-    """
-    Serve in this process until a signal stops it; what is under way is finished.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C came.
-    """
-    running = uvicorn.Server(config(app, **more))
-    # from now on, and when uvicorn raises it again at its end; an exception could be swallowed by a
-    # callback
-    signal.signal(signal.SIGTERM, running.handle_exit)
-    running.run(sockets=[listener])
-
-
-def serve_many(database: str, listener: socket.socket, *, workers: int, **more: Any) -> None:
-    """Serve in so many processes until a signal stops them; one that dies is replaced."""
-    os.environ[DATABASE_URL] = database
-    settings = config(f"{__name__}:worker", factory=True, workers=workers, **more)
-    with tempfile.TemporaryDirectory(prefix="petstore-metrics-") as folder:
-        if os.environ.get(METRICS):
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = (
-                folder  # each counts there, and any of them shows all
-            )
-        _Supervisor(settings, sockets=[listener]).run()
-
-
-class _Supervisor(Multiprocess):
-    def terminate_all(self) -> None:
-        """Close the port, too: whoever connected to it now would wait for nobody."""
-        for listener in self.sockets:
-            listener.close()
-        super().terminate_all()
+class _Embedded(Server):
+    def _init_shared_socket(self) -> None:
+        """Leave out a socket of granian's that nobody would close."""
+        self._ssp: Any = SocketSpec(self.bind_addr, self.bind_port, self.backlog)
 
 
 class ThreadedServer:
@@ -157,17 +164,30 @@ class ThreadedServer:
         app: What answers.
     """
 
-    def __init__(self, app: App) -> None:
-        self._socket = bind("127.0.0.1", 0)
-        self._server = uvicorn.Server(config(app))
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True
+    def __init__(self, app: Any) -> None:
+        self._socket = socket.socket()  # nobody else gets its port
+        if hasattr(socket, "SO_REUSEPORT"):
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._socket.bind(("127.0.0.1", 0))
+        self._port: int = self._socket.getsockname()[1]
+        self._server = _Embedded(
+            app,
+            port=self._port,
+            log_enabled=False,
+            # leaves alone how this process logs
+            log_dictconfig={"incremental": True, "handlers": {}, "loggers": {}},
+            **_HTTP,
         )
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._server.serve()
 
     @property
     def base_url(self) -> str:
         """The base address, with the version prefix (§9)."""
-        return f"http://127.0.0.1:{self._socket.getsockname()[1]}{spec.PATH_PREFIX}"
+        return f"http://127.0.0.1:{self._port}{spec.PATH_PREFIX}"
 
     def start(self) -> Self:
         """
@@ -178,11 +198,15 @@ class ThreadedServer:
         """
         self._thread.start()
         give_up_at = time.monotonic() + STARTS_WITHIN_S
-        while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > give_up_at:
-                raise PetstoreError("the embedded service did not start")
-            time.sleep(0.001)
-        return self
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self._port)).close()
+            except OSError:
+                if not self._thread.is_alive() or time.monotonic() > give_up_at:
+                    raise PetstoreError("the embedded service did not start") from None
+                time.sleep(0.001)
+            else:
+                return self
 
     def is_current(self) -> bool:
         """Say whether this is called in its thread."""
@@ -190,7 +214,9 @@ class ThreadedServer:
 
     def stop(self) -> None:
         """Finish what is under way and stop."""
-        self._server.should_exit = True
         if self._thread.ident is not None:
+            self._loop.call_soon_threadsafe(self._server.stop)
             self._thread.join()
+            # granian's own thread still lets go of what it holds; at the end of Python that fails
+            time.sleep(0.02)
         self._socket.close()

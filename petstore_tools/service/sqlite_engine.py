@@ -43,7 +43,6 @@ class SqliteEngine(Engine):
 
     local = True
     _db_errors = (sqlite3.Error, OSError)
-    _wrong = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.ProgrammingError)
     _db: sqlite3.Connection | None
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
@@ -78,7 +77,12 @@ class SqliteEngine(Engine):
         if durable != self._now_durable and self._durability == "FULL":
             db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._now_durable = durable
-        sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
+        try:
+            sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
+        except sqlite3.OperationalError as error:
+            if _code(error) == sqlite3.SQLITE_BUSY:  # nothing is wrong with the connection
+                raise UnavailableError(LOCKED) from error
+            raise
         self._log = self._log or _identity(self._log_path)
 
     def _check(self) -> None:

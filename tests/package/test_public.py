@@ -38,7 +38,7 @@ def test_public_names_are_pinned() -> None:
     methods = "close create_pet examine from_settings get_pet history import_pets last_partial "
     methods += "list_pets pages pets preview_import quota snapshot snapshots status_report"
     assert public(PetStore) == methods.split()
-    assert public(Sandbox) == "add advance change close connect invite join remove traffic".split()
+    assert public(Sandbox) == "add advance change close connect remove traffic".split()
 
 
 def loaded_by(code: str) -> set[str]:

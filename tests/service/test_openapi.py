@@ -18,7 +18,7 @@ import pytest
 import requests
 
 from petstore_tools import spec
-from petstore_tools.service import app, bodies
+from petstore_tools.service import app, messages
 
 # typed from INTERFACE.md: place in the document -> what it says (§ of the interface)
 TABLE = {
@@ -216,7 +216,7 @@ def test_the_document_has_the_numbers_that_the_service_checks() -> None:
     """
     tree = json.loads(app.OPENAPI)
     schemas = tree["components"]["schemas"]
-    made = bodies.NewPet.model_json_schema()["properties"]
+    made = messages.NewPet.model_json_schema()["properties"]
     limit, pet_id = (
         tree["paths"][path]["get"]["parameters"][0]["schema"] for path in ("/pets", "/pets/{petId}")
     )

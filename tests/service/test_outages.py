@@ -1,5 +1,5 @@
 """
-A database that is locked, read-only, silent or gone: what waits for it, how long, and what is said.
+A database that is locked, read-only, silent or gone: 503 while it lasts, and all is well afterwards.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ import signal
 import socket
 import sqlite3
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,232 +22,265 @@ import psycopg
 import pytest
 import requests
 from postgres import Postgres, absent, running
-from services import NOON, WIDE, FileClock, client, locked, post, processes, served, until
+from services import (
+    NOON,
+    WIDE,
+    FileClock,
+    client,
+    locked,
+    post,
+    processes,
+    served,
+    stored,
+    until,
+)
+from serving import Serving, serving
+from tcp_proxy import TcpProxy
 
-from petstore_tools.plans import Plan
-from petstore_tools.service import app, postgres_engine
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.limiter import Usage
 
-
-def timed(ask: Callable[[], requests.Response]) -> tuple[requests.Response, float]:
-    """Return an answer and the seconds it took."""
-    begun_at = time.monotonic()
-    return ask(), time.monotonic() - begun_at
+OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
 def is_refused(answer: requests.Response) -> bool:
-    """Check a 503 that is safe to send again, and says when."""
-    body = answer.json()
-    assert (answer.status_code, body["status"], body["code"]) == (503, 503, "unavailable"), (
-        answer.text
-    )
-    assert answer.headers["Retry-After"] == "5"
-    assert "nothing was changed" in body["message"]
-    return answer.headers["X-RateLimit-Limit"].isdecimal()
+    """Say whether it is a 503 that is safe to send again, and says when."""
+    if answer.status_code != 503:
+        return False
+    assert answer.json()["code"] == "unavailable"
+    assert "nothing was changed" in answer.json()["message"]
+    return answer.headers["Retry-After"] == "5"
 
 
-def animals(database: Database) -> int:
-    return len(database.page(after=0, limit=100, status=None))
+class Callers:
+    """Callers that create, list and ask for health, each again and again until the end."""
+
+    def __init__(self, served: Serving) -> None:
+        self._end = threading.Event()
+        self.answers: list[requests.Response] = []
+        asks: list[Callable[[], requests.Response]] = [
+            lambda: post(client(served.key), served.base_url),
+            lambda: post(client(served.key), served.base_url),
+            lambda: client(served.key).get(f"{served.base_url}/pets?limit=1", timeout=30),
+            lambda: requests.get(f"{served.base_url}/health", timeout=30),
+        ]
+        self._threads = [
+            threading.Thread(target=self._run, args=(ask,), daemon=True) for ask in asks * 2
+        ]
+
+    def _run(self, ask: Callable[[], requests.Response]) -> None:
+        while not self._end.is_set():
+            self.answers.append(ask())
+
+    def __enter__(self) -> Callers:
+        for thread in self._threads:
+            thread.start()
+        until(lambda: len(self.answers) > 20)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join()
+
+    def refused(self, path: str) -> int:
+        return sum(is_refused(answer) for answer in self.answers if path in str(answer.url))
 
 
-def test_a_locked_database_holds_up_only_those_who_need_it(where: str) -> None:
-    """
-    Health, the OpenAPI document and refusals are answered at once; a short lock costs no error.
-    """
-    with served(where) as (database, base_url), ThreadPoolExecutor(1) as pool:
+def survive(served: Serving, where: str, outage: Any, *, refuses: bool = True) -> None:
+    """Go through an outage until callers were refused, and find all well behind it."""
+    with Callers(served) as callers:
+        with outage:
+            if refuses:
+                until(lambda: callers.refused("/pets") > 5)
+                until(lambda: callers.refused("/health") > 0)
+        before = len(callers.answers)
+        until(
+            lambda: callers.answers[before:].count(None) == 0 and len(callers.answers) > before + 99
+        )
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: post(client(served.key), served.base_url), range(100)))
+
+    for answer in callers.answers:
+        unknown = answer.status_code == 500 and "not known" in answer.text
+        assert answer.ok or unknown or is_refused(answer), answer.text
+    assert {answer.status_code for answer in made} == {201}
+    acknowledged = [a.json()["id"] for a in (*callers.answers, *made) if a.status_code == 201]
+    assert len(acknowledged) == len(set(acknowledged))
+    assert set(acknowledged) <= stored(where)
+
+
+@contextmanager
+def table_locked(url: str, table: str) -> Iterator[None]:
+    with psycopg.connect(url) as other:
+        other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        yield
+
+
+@contextmanager
+def undone(url: str, do: str, undo: str, *more: str) -> Iterator[None]:
+    """Do something to a database, and undo it."""
+    with psycopg.connect(url, autocommit=True) as other:
+        for statement in (do, *more):
+            other.execute(statement)
+        yield
+        for statement in (undo, *more):
+            other.execute(statement)
+
+
+@contextmanager
+def silent(proxy: TcpProxy) -> Iterator[None]:
+    proxy.flowing.clear()
+    yield
+    proxy.flowing.set()
+
+
+def outages(url: str, proxy: TcpProxy) -> dict[str, Any]:
+    """Return what may become of a PostgreSQL."""
+    read_only = f"ALTER DATABASE {urlsplit(url).path[1:]} SET default_transaction_read_only ="
+    end = f"SELECT pg_terminate_backend(pid) {OTHERS}"
+    locks = {name: table_locked(url, name) for name in ("usage", "pet", "key", "inventory")}
+    return locks | {
+        "hang": silent(proxy),
+        "sessions ended": undone(url, end, end),
+        "table away": undone(url, "ALTER TABLE pet RENAME TO a", "ALTER TABLE a RENAME TO pet"),
+        "read-only": undone(url, f"{read_only} on", f"{read_only} off", end),
+    }
+
+
+@pytest.mark.parametrize(
+    ("workers", "which"),
+    [
+        (1, ("key", "inventory", "hang")),
+        (4, ("usage", "pet", "hang", "sessions ended", "table away", "read-only")),
+    ],
+)
+def test_whatever_becomes_of_postgresql_is_a_503_and_passes(
+    postgres: Postgres, workers: int, which: tuple[str, ...]
+) -> None:
+    """With every worker."""
+    url = postgres.database()
+    with (
+        TcpProxy(postgres.port) as proxy,
+        serving(proxy.url(url), "--workers", str(workers)) as served,
+    ):
+        for name in which:
+            outage = outages(url, proxy)[name]
+            survive(served, url, outage, refuses=name != "sessions ended")
+
+
+@pytest.mark.skipif(bool(absent()), reason=f"no PostgreSQL: {absent()}")
+def test_a_postgresql_that_restarts_is_a_503_and_passes() -> None:
+    """While it is gone there are Errors that name a wait; then the service goes on by itself."""
+
+    @contextmanager
+    def stopped() -> Iterator[None]:
+        server.stop()
+        yield
+        server.start()
+
+    with running() as server:
+        url = server.database()
+        with serving(url, "--workers", "2") as served, Callers(served) as callers:
+            with stopped():
+                until(lambda: callers.refused("/pets") > 5)
+            before = len(callers.answers)
+            until(lambda: sum(one.ok for one in callers.answers[before:]) > 50)
+
+    assert "secret" not in "".join(answer.text for answer in callers.answers)
+
+
+def test_whatever_becomes_of_an_sqlite_file_is_a_503_and_passes(tmp_path: Path) -> None:
+    """Locked, a table away, replaced by another file."""
+    path = tmp_path / "service.db"
+
+    @contextmanager
+    def renamed() -> Iterator[None]:
+        with closing(sqlite3.connect(path, timeout=10)) as other:
+            other.execute("ALTER TABLE usage RENAME TO away")
+            yield
+            other.execute("ALTER TABLE away RENAME TO usage")
+
+    @contextmanager
+    def replaced() -> Iterator[None]:
+        path.rename(tmp_path / "aside.db")
+        path.touch()
+        yield
+        (tmp_path / "aside.db").replace(path)
+
+    with serving(path) as served:
+        for outage in (locked(str(path)), renamed(), replaced()):
+            survive(served, str(path), outage)
+
+
+def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) -> None:
+    """Meanwhile health is a 503 within a second, and the document is served."""
+    with served(where) as (database, base_url), ThreadPoolExecutor(16) as pool:
         _, key = database.create_key(WIDE, label="", now=NOON)
-        _, full = database.create_key(Plan(1, 1), label="", now=NOON)
-        for _ in range(2):
-            client(full).get(f"{base_url}/pets", timeout=5)
         with locked(where):
-            waiting = pool.submit(post, client(key), base_url)
-            time.sleep(0.2)
-            closed, closed_s = timed(lambda: client(full).get(f"{base_url}/pets", timeout=20))
-            health, health_s = timed(lambda: requests.get(f"{base_url}/health", timeout=20))
-            document, document_s = timed(
-                lambda: requests.get(f"{base_url}/openapi.json", timeout=20)
-            )
-            refused, refused_s = timed(lambda: requests.get(f"{base_url}/pets", timeout=20))
-            assert not waiting.done()
-        made = waiting.result()
+            waiting = [pool.submit(post, client(key), base_url) for _ in range(12)]
+            health = requests.get(f"{base_url}/health", timeout=20)
+            document = requests.get(f"{base_url}/openapi.json", timeout=20)
+            assert not any(create.done() for create in waiting)
+        made = [create.result().status_code for create in waiting]
         well = requests.get(f"{base_url}/health", timeout=20)
 
-    assert (health.status_code, health.json()["code"]) == (503, "unavailable")
-    assert "database" in health.json()["message"]
-    assert (document.status_code, refused.status_code) == (200, 401)
-    assert refused.headers["X-RateLimit-Limit"] == "60"
-    assert (closed.status_code, closed.json()["code"]) == (429, "rate_limited")
-    assert int(closed.headers["Retry-After"]) == int(closed.headers["X-RateLimit-Reset"]) - NOON
-    assert max(health_s, document_s, refused_s, closed_s) < 1.5
-    assert made.status_code == 201
+    assert is_refused(health)
+    assert document.status_code == 200
+    assert made == [201] * 12
     assert (well.status_code, well.json()) == (200, {"status": "ok", "database": "ok"})
 
 
-def test_a_lock_is_waited_for_once_by_all_who_wait_and_then_is_a_503(
-    where: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Sixteen creates wait together, are refused together, and none of them exists."""
-    monkeypatch.setattr(app, "DATABASE_S", 0.4)
-    with served(where) as (database, base_url):
+def test_a_long_lock_refuses_all_creates_and_makes_none(where: str) -> None:
+    """Who waits for BEGIN is not unknown."""
+    with served(where) as (database, base_url), ThreadPoolExecutor(24) as pool:
         _, key = database.create_key(WIDE, label="", now=NOON)
-        sessions = [client(key) for _ in range(16)]
-        with locked(where), ThreadPoolExecutor(16) as pool:
-            begun_at = time.monotonic()
-            answers = list(pool.map(lambda session: post(session, base_url), sessions))
-            took_s = time.monotonic() - begun_at
-        existing = animals(database)
-        back = post(sessions[0], base_url)
-
-    assert all(is_refused(answer) for answer in answers)
-    assert (
-        "locked by another program" in answers[0].text
-        or "did not answer in time" in answers[0].text
-    )
-    assert took_s < 4
-    assert (existing, back.status_code) == (0, 201)
-
-
-def test_a_read_only_database_is_a_503_and_its_connection_is_renewed(postgres: Postgres) -> None:
-    """As after a failover: 503 while it is read-only, and then the next request is served."""
-    url = postgres.database()
-    name = urlsplit(url).path[1:]
-    with served(url) as (database, base_url), psycopg.connect(url, autocommit=True) as other:
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        other.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        other.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-        )
-        refused = [post(client(key), base_url) for _ in range(2)]
-        health = requests.get(f"{base_url}/health", timeout=5)
-        other.execute("SET default_transaction_read_only = off")
-        other.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        with locked(where):
+            asked = [pool.submit(post, client(key), base_url) for _ in range(24)]
+            answers = [create.result() for create in asked]
+        existing = database.page(after=0, limit=100, status=None)
         back = post(client(key), base_url)
 
-    assert all(is_refused(answer) for answer in refused)
-    assert (health.status_code, "is read-only" in health.text) == (503, True)
-    assert (back.status_code, back.json()["id"]) == (201, 1)
+    assert all(is_refused(answer) for answer in answers)
+    assert (existing, back.status_code) == ([], 201)
 
 
-def test_a_connection_that_went_bad_is_renewed(where: str) -> None:
-    """
-    A session of PostgreSQL that was ended or left read-only; an SQLite file that was opened
-    read-only.
-    """
-    with served(where) as (database, base_url):
+def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) -> None:
+    """The connection is cut behind COMMIT, before its answer: a 500 that says so, made once."""
+    with (
+        TcpProxy(postgres.port, cut_behind=b"COMMIT") as proxy,
+        served(proxy.url(postgres.database())) as (database, base_url),
+    ):
         _, key = database.create_key(WIDE, label="", now=NOON)
-        made = [post(client(key), base_url).status_code]
-        if where.startswith("postgresql"):
-            database._db._db.execute("SET default_transaction_read_only = on")
-            made.append(post(client(key), base_url).status_code)
-            with psycopg.connect(where) as other:
-                ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-                other.execute(f"{ended} AND datname = current_database()")
-        else:
-            database._db.close()
-            database._db._db = sqlite3.connect(
-                f"file:{where}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
-            )
-            health = requests.get(f"{base_url}/health", timeout=5)
-            assert (health.status_code, "is read-only" in health.text) == (503, True)
-        made.append(post(client(key), base_url).status_code)
+        client(key).get(f"{base_url}/pets", timeout=5)  # now the key is known: no look at it first
+        proxy.cutting.set()
+        unknown = post(client(key), base_url)
+        listed = client(key).get(f"{base_url}/pets", timeout=5)
+        proxy.cutting.clear()
+        existing = database.page(after=0, limit=9, status=None)
+        back = post(client(key), base_url)
 
-    assert set(made) == {201}
+    assert (unknown.status_code, unknown.json()["code"]) == (500, "internal_error")
+    assert "not known" in unknown.json()["message"]
+    assert is_refused(listed)
+    assert len(existing) <= 1
+    assert back.status_code == 201
 
 
 def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres: Postgres) -> None:
-    """
-    As `keys list` beside a service: the time that the last transaction had is over, and does not
-    count.
-    """
+    """As `keys list` beside a service: the time that the last transaction had does not count."""
     database = Database(postgres.database())
-    with database.transaction([("", "address 192.0.2.1")], within_s=0.2):
+    with database.transaction([("", "address 192.0.2.1")], within_s=0.1):
         pass
-    time.sleep(0.3)
+    time.sleep(0.2)
 
     assert database.page(after=0, limit=1, status=None) == database.list_keys() == []
     database.close()
 
 
-@pytest.mark.skipif(bool(absent()), reason=f"no PostgreSQL: {absent()}")
-def test_a_server_that_was_restarted_between_two_requests_costs_no_error() -> None:
-    """Nothing had begun on the old connection."""
-    with running() as server, served(server.database()) as (database, base_url):
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        before = post(client(key), base_url)
-        server.stop()
-        server.start()
-        after = post(client(key), base_url)
-
-    assert (before.status_code, after.status_code) == (201, 201)
-
-
-def test_a_session_that_is_cut_before_its_commit_is_known_to_have_changed_nothing(
-    postgres: Postgres,
-) -> None:
-    """The service says so, in place of "not known": only a commit can have an unknown outcome."""
-    url = postgres.database()
-    with served(url) as (database, base_url), psycopg.connect(url, autocommit=True) as other:
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        real = database.save
-
-        def cut(*what: Any) -> list[int]:
-            other.execute("SELECT pg_terminate_backend(%s)", (database._db._db.info.backend_pid,))
-            return real(*what)
-
-        database.save = cut  # type: ignore[method-assign]
-        refused = post(client(key), base_url)
-        database.save = real  # type: ignore[method-assign]
-        existing, back = animals(database), post(client(key), base_url)
-
-    assert is_refused(refused)
-    assert (existing, back.status_code) == (0, 201)
-
-
-def test_only_a_create_whose_commit_failed_is_not_known(where: str) -> None:
-    """An fsync that failed may have written it; what was asked beside it can be asked again."""
-    with served(where) as (database, base_url), ThreadPoolExecutor(8) as pool:
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        real = database._db._run
-        failed = psycopg.OperationalError("the connection is lost")
-        if not where.startswith("postgresql"):
-            failed = sqlite3.OperationalError("disk I/O error")  # type: ignore[assignment]
-            failed.sqlite_errorcode = sqlite3.SQLITE_IOERR_FSYNC  # type: ignore[attr-defined]
-
-        def fails(statements: Any) -> Any:
-            found = real(statements)
-            if statements == [("COMMIT", ())]:
-                raise failed
-            return found
-
-        def ask(n: int) -> tuple[int, requests.Response]:
-            pets = f"{base_url}/pets"
-            if n % 4 == 0:
-                return n % 4, post(client(key), base_url)
-            if n % 4 == 1:
-                return n % 4, client(key).post(pets, json={"name": ""}, timeout=20)
-            return n % 4, client(key if n % 4 == 2 else "").get(pets, timeout=20)
-
-        post(client(key), base_url)  # from now on the key is known, and a body is read at once
-        database._db._run = fails  # type: ignore[method-assign]
-        answers = list(pool.map(ask, range(32)))
-        database._db._run = real  # type: ignore[method-assign]
-
-    for kind, answer in answers:
-        if kind == 0:
-            assert (answer.status_code, "not known" in answer.text) == (500, True)
-        elif kind != 2:
-            assert answer.status_code == (400 if kind == 1 else 401)
-        else:
-            assert is_refused(answer)
-
-
 def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: Postgres) -> None:
-    """
-    As a machine that was paused within a commit: others wait two seconds for it, not until it
-    wakes.
-    """
+    """As a machine that was paused within a commit: others do not wait until it wakes."""
     url = postgres.database()
     with served(url) as (database, base_url):
         key_id, key = database.create_key(WIDE, label="", now=NOON)
@@ -255,45 +289,12 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
         with suppress(UnavailableError), paused.transaction([("", "h")]):
             paused.save({f"key {key_id}": Usage()}, NOON)
             (lost,) = paused.add([("lost", 1, None)])
-            made, took_s = timed(lambda: post(client(key), base_url))
+            made = post(client(key), base_url)
         again = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
         paused.close()
 
     assert made.status_code == 201
-    assert took_s < 3.5
     assert (again, made.json()["id"] > lost) == (["Rex", "Rex"], True)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="stops the server's process")
-def test_a_commit_that_reaches_a_server_late_is_not_made(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The server was paused when it came: the response says so, and the animal never exists."""
-    monkeypatch.setattr(app, "DATABASE_S", 0.5)
-    monkeypatch.setattr(postgres_engine, "IDLE_S", 0.5)
-    url = postgres.database()
-    with served(url) as (database, base_url):
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        post(client(key), base_url)
-        real, stopped = database._db._run, []
-
-        def late(statements: Any) -> Any:
-            if statements == [("COMMIT", ())] and not stopped:
-                stopped.append(database._db._db.info.backend_pid)
-                os.kill(stopped[0], signal.SIGSTOP)
-            return real(statements)
-
-        database._db._run = late  # type: ignore[method-assign]
-        unknown = post(client(key), base_url, "late")
-        time.sleep(0.5)
-        os.kill(stopped[0], signal.SIGCONT)
-        gone = "SELECT count(*) FROM pg_stat_activity WHERE pid = %s"
-        with psycopg.connect(url, autocommit=True) as other:
-            until(lambda: other.execute(gone, (stopped[0],)).fetchone() == (0,))
-        existing = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
-
-    assert (unknown.status_code, "not known" in unknown.text) == (500, True)
-    assert existing == ["Rex"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="stops the service's process")
@@ -309,17 +310,15 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str, tmp_path: Pa
         head = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
         body = '{"name":"late","categoryId":1}'
         kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        with socket.create_connection(
-            ("127.0.0.1", urlsplit(base_url).port or 0), timeout=5
-        ) as caller:
+        port = urlsplit(base_url).port or 0
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as caller:
             caller.sendall((head + kind + body).encode())
-        time.sleep(2.5)
-        os.kill(pid, signal.SIGCONT)
-        listed = client(key).get(f"{base_url}/pets", timeout=10).json()
-        time.sleep(0.6)
-        again = post(client(key), base_url)
-    existing = animals(database)
+            time.sleep(2.5)  # longer than the two seconds that a create may be late
+            os.kill(pid, signal.SIGCONT)
+            late = caller.recv(65_536)
+        until(lambda: post(client(key), base_url).status_code == 201)
+    existing = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
     database.close()
 
-    assert (made.status_code, len(listed)) == (201, 1)
-    assert (again.status_code, existing) == (201, 2)
+    assert (made.status_code, late.split()[1]) == (201, b"503")
+    assert set(existing) == {"Rex"}

@@ -88,10 +88,10 @@ class Postgres:
                 return
         raise RuntimeError("PostgreSQL did not start")
 
-    def stop(self) -> None:
-        """Stop at once: sessions are cut."""
-        self._server.send_signal(signal.SIGINT)
-        self._server.wait(20)
+    def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
+        """Stop at once: sessions are cut; with SIGQUIT, nothing is put in order before."""
+        self._server.send_signal(sign)
+        self._server.wait(60)
 
     def url(self, database: str) -> str:
         return f"postgresql://postgres:a-secret-word@127.0.0.1:{self.port}/{database}"
@@ -114,7 +114,7 @@ def running() -> Iterator[Postgres]:
         try:
             yield server
         finally:
-            server.stop()
+            server.stop(signal.SIGQUIT)
 
 
 def bouncer_absent() -> str:

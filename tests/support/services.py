@@ -87,11 +87,8 @@ def processes(
     command = [sys.executable, WORKER, url, clock.path, *more]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
     try:
-        ports = [worker.stdout.readline().strip() for worker in started if worker.stdout]
-        yield [
-            (worker.pid, f"http://127.0.0.1:{port}/v1")
-            for worker, port in zip(started, ports, strict=True)
-        ]
+        urls = [worker.stdout.readline().strip() for worker in started if worker.stdout]
+        yield [(worker.pid, url) for worker, url in zip(started, urls, strict=True)]
     finally:
         for worker in started:
             worker.kill()
@@ -108,6 +105,16 @@ def client(key: str) -> requests.Session:
 def post(session: requests.Session, base_url: str, name: str = "Rex") -> requests.Response:
     """Create an animal."""
     return session.post(f"{base_url}/pets", json={"name": name, "categoryId": 1}, timeout=20)
+
+
+def stored(where: str) -> set[int]:
+    """Return the ids of all animals of a database."""
+    database = Database(where)
+    ids: set[int] = set()
+    while page := database.page(after=max(ids, default=0), limit=10_000, status=None):
+        ids |= {pet[0] for pet in page}
+    database.close()
+    return ids
 
 
 def until(holds: Callable[[], object]) -> None:

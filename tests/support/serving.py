@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -32,12 +33,18 @@ class Serving:
     Attributes:
         port: Of this machine.
         key: With a plan that nobody uses up.
-        process: Its process, or that of the supervisor.
+        process: Its supervisor.
+        lines: The file of its stderr.
     """
 
     port: int
     key: str
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
+    lines: Path
+
+    def said(self) -> str:
+        """Return what it has written to stderr."""
+        return self.lines.read_text()
 
     @property
     def base_url(self) -> str:
@@ -73,12 +80,25 @@ class Serving:
         assert answer.status == 200, answer
         return time.monotonic() - began_at
 
+    def workers(self) -> list[int]:
+        """Return the processes that serve: the children of the supervisor."""
+        return [
+            int(pid)
+            for pid in Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
+        ]
+
     def memory_mb(self, which: str = "VmRSS") -> float:
-        """Return what the process holds in memory; `VmHWM`: the most it ever held."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(rf"{which}:\s+(\d+) kB", status)
-        assert found is not None
-        return int(found[1]) / 1024
+        """Return what the processes hold in memory; `VmHWM`: the most they ever held."""
+        pages = 0
+        for pid in (self._pid, *self.workers()):
+            found = re.search(rf"{which}:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+            assert found is not None
+            pages += int(found[1])
+        return pages / 1024
+
+    @property
+    def _pid(self) -> int:
+        return self.process.pid
 
 
 @dataclass(frozen=True)
@@ -147,17 +167,17 @@ def serving(where: str | Path, *options: str) -> Iterator[Serving]:
     port = free_port()
     command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port), *options]
     env = {**os.environ, "PETSTORE_DATABASE_URL": str(where)}
-    process = subprocess.Popen(
-        command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    served = Serving(port, key, process)
+    lines = Path(tempfile.mkstemp(prefix="serving-")[1])
+    with lines.open("wb") as stderr:
+        process = subprocess.Popen(command, env=env, stderr=stderr, start_new_session=True)
+    served = Serving(port, key, process, lines)
     try:
         wait_until(lambda: _answers(served))
         yield served
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # workers, too
-        process.communicate()
+        process.wait()
 
 
 def _answers(served: Serving) -> bool:

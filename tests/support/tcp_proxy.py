@@ -17,6 +17,7 @@ class TcpProxy:
     Args:
         port: Where it forwards to.
         delay_s: Held back are answers, so that this is the time of a round trip.
+        cut_behind: While `cutting` is set, a connection is cut behind what holds these bytes.
 
     Attributes:
         round_trips: How often the caller spoke after the other side had, or first; set it to 0 to
@@ -24,8 +25,10 @@ class TcpProxy:
         flowing: Cleared, nothing is forwarded until it is set again, and no connection is cut.
     """
 
-    def __init__(self, port: int, *, delay_s: float = 0.0) -> None:
+    def __init__(self, port: int, *, delay_s: float = 0.0, cut_behind: bytes = b"") -> None:
         self._upstream, self._delay_s, self.round_trips = port, delay_s, 0
+        self._cut_behind = cut_behind
+        self.cutting = threading.Event()
         self.flowing = threading.Event()
         self.flowing.set()
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -71,5 +74,7 @@ class TcpProxy:
                     if self._delay_s:
                         time.sleep(self._delay_s)
                 target.sendall(data)
+                if asks and self.cutting.is_set() and self._cut_behind in data:
+                    source.shutdown(socket.SHUT_RDWR)
         with suppress(OSError):
             target.shutdown(socket.SHUT_RDWR)  # wakes the other thread

@@ -1,0 +1,157 @@
+"""The operations on SQLite and on PostgreSQL: one behaviour, and nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from services import NOON, WIDE, client, post, served
+
+from petstore_tools.plans import Plan
+from petstore_tools.service.database import Database
+from petstore_tools.service.messages import LIST_PATH, Request
+from petstore_tools.service.operations import Operations
+
+REX = b'{"name":"Rex","categoryId":1}'
+
+
+@pytest.mark.case("P57")
+def test_a_restart_forgets_nothing(where: str) -> None:
+    """Animals, keys, counters; and the second start finds the tables as they are."""
+    remaining = []
+    key = ""
+    for run in range(2):
+        with served(where) as (database, base_url):
+            if not run:
+                _, key = database.create_key(Plan(60, 1_000), label="x", now=NOON)
+            made = post(client(key), base_url)
+            remaining.append((made.json()["id"], made.headers["X-RateLimit-Remaining"]))
+            listed = client(key).get(f"{base_url}/pets", timeout=5).json()
+
+    assert remaining == [(1, "59"), (2, "57")]
+    assert [pet["id"] for pet in listed] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["x" * 10_000, "名前 🐕 \x00 '", "%s ? ;"])
+def test_names_come_back_as_they_were(where: str, name: str) -> None:
+    """Whatever the database's own text can hold."""
+    with served(where) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        made = post(client(key), base_url, name)
+        again = client(key).get(f"{base_url}/pets/{made.json()['id']}", timeout=5)
+
+    assert made.json()["name"] == again.json()["name"] == name
+
+
+def test_staff_changes_show_at_once(where: str) -> None:
+    """Pages are kept as bytes; a change or removal drops them, whichever connection made it."""
+    admin = Database(where, own_time=False)
+    with served(where) as (database, base_url):
+        database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        pets = f"{base_url}/pets?limit=100"
+        before = client(key).get(pets, timeout=5)
+        assert client(key).get(pets, timeout=5).content == before.content
+
+        assert admin.change(5, "sold")
+        changed = client(key).get(pets, timeout=5).json()
+        assert admin.remove(6)
+        removed = client(key).get(pets, timeout=5).json()
+
+    admin.close()
+    assert (changed[4]["status"], changed[5]["id"]) == ("sold", 6)
+    assert removed[5]["id"] == 7
+
+
+def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_path: Path) -> None:
+    """A second connection waits its turn."""
+    admin = Database(tmp_path / "service.db")
+    with served(str(tmp_path / "service.db")) as (database, base_url):
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        post(client(key), base_url)
+        with ThreadPoolExecutor(4) as pool:
+            busy = [
+                pool.submit(lambda: [post(client(key), base_url) for _ in range(15)])
+                for _ in range(2)
+            ]
+            made = [admin.create_key(WIDE, label="", now=NOON) for _ in range(30)]
+            changed = [admin.change(1, "sold") for _ in range(30)]
+            assert all(answer.status_code == 201 for future in busy for answer in future.result())
+    admin.close()
+
+    assert len(made) == 30
+    assert all(changed)
+
+
+def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> Any:
+    body = REX if method == "POST" else b""
+    asked = Request(method, LIST_PATH, query, content_type="application/json", body=body)
+    return operations.respond(asked, NOON)
+
+
+def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_undone(
+    tmp_path: Path,
+) -> None:
+    """Also where the page was kept; and where the commit failed, what it kept is forgotten."""
+    database = Database(tmp_path / "service.db")
+    operations = Operations(database)
+    with suppress(RuntimeError), database.transaction([("", "h")]) as standing:
+        operations.begin(standing.changes, standing.newest)
+        before, made, after = (respond(operations, method) for method in ("GET", "POST", "GET"))
+        raise RuntimeError
+    operations.begin(-1, -1)
+    with database.transaction([("", "h")]) as standing:
+        operations.begin(standing.changes, standing.newest)
+        undone = respond(operations, "GET")
+    database.close()
+
+    assert (before.body, undone.body) == (b"[]", b"[]")
+    assert after.body == b"[" + made.body + b"]"
+
+
+def test_a_link_shows_the_last_id_of_its_page(tmp_path: Path) -> None:
+    """So that a caller whose next request holds it knows that no animal was missed between."""
+    database = Database(tmp_path / "service.db")
+    database.add_many([(f"Pet {n}", 1, None) for n in range(40)])
+    page = respond(Operations(database), "GET", b"limit=17")
+    database.close()
+
+    (target,) = re.findall(r'<([^>]*)>; rel="next"', dict(page.headers)[b"link"].decode())
+    assert target.partition("cursor=")[2].startswith("id17.")
+
+
+def test_pages_of_many_different_queries_are_not_all_kept(tmp_path: Path) -> None:
+    """However small they are: what is kept is bounded."""
+    database = Database(tmp_path / "service.db", durability="OFF")
+    database.add_many([("x" * 100, 1, None) for _ in range(100)])
+    operations = Operations(database)
+    held = []
+    tracemalloc.start()
+    for n in range(2_000):
+        respond(operations, "GET", b"limit=100&x=%d" % n)
+        held.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    database.close()
+
+    assert max(held) < 1.2 * max(held[:1_000])
+
+
+def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(tmp_path: Path) -> None:
+    """Each is megabytes; short ones are still served."""
+    database = Database(tmp_path / "service.db", durability="OFF")
+    database.add_many([("名" * 10_000, 1, None) for _ in range(100)])
+    operations = Operations(database)
+    unread = [respond(operations, "GET", b"limit=100") for _ in range(60)]
+    short = respond(operations, "GET", b"limit=1")
+    sizes = sum(len(answer.body) for answer in unread)
+    del unread[:]
+    again = respond(operations, "GET", b"limit=100")
+    database.close()
+
+    assert sizes < 140 << 20
+    assert (short.status, again.status) == (200, 200)

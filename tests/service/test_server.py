@@ -1,0 +1,241 @@
+"""
+`serve`: how it ends, what it replaces, what it writes down, whose address it believes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+import requests
+from commands import run
+from postgres import Postgres
+from services import client, locked, post, stored, until
+from serving import Serving, free_port, read_answer, serving
+from tcp_proxy import TcpProxy
+
+REX = b'{"name":"Rex","categoryId":1}'
+KIND, LENGTH = "Content-Type: application/json", f"Content-Length: {len(REX)}"
+
+
+def begin_create(served: Serving) -> socket.socket:
+    """Send all of a create but the end of its body, on a connection that the service has."""
+    connection = served.connect(30)
+    connection.sendall(served.head("GET /v1/pets?limit=1"))  # now a worker has it and the key
+    assert read_answer(connection).status == 200
+    connection.sendall(served.head("POST /v1/pets", KIND, LENGTH) + REX[:5])
+    time.sleep(0.2)
+    return connection
+
+
+def refuses(port: int) -> bool:
+    with suppress(ConnectionError):
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        return False
+    return True
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_answers_what_is_under_way_and_ends_with_0(
+    tmp_path: Path, sign: signal.Signals
+) -> None:
+    """A create whose body is still coming is made; nothing is said but the first line."""
+    with serving(tmp_path / "service.db") as served, begin_create(served) as connection:
+        served.process.send_signal(sign)
+        until(lambda: refuses(served.port))
+        connection.sendall(REX[5:])
+        answer = read_answer(connection)
+        served.process.wait(30)
+
+    assert (answer.status, answer.body["name"]) == (201, "Rex")
+    assert served.process.returncode == 0
+    assert len(served.said().splitlines()) == 1
+
+
+def test_callers_that_never_finish_do_not_keep_it_from_ending(tmp_path: Path) -> None:
+    """A head and a body that stop in the middle, one with a good key."""
+    with (
+        serving(tmp_path / "service.db") as served,
+        begin_create(served),
+        served.connect() as other,
+    ):
+        other.sendall(b"GET /v1/pets HTTP/1.1\r\nHost")
+        served.process.terminate()
+        served.process.wait(30)
+
+    assert served.process.returncode == 0
+    assert "Traceback" not in served.said()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_request_that_the_database_holds_up_is_answered_before_the_service_ends(
+    request: pytest.FixtureRequest, tmp_path: Path, workers: int
+) -> None:
+    """A whole create waits at SIGTERM: nobody new is let in, it is answered, then all ends."""
+    where = str(tmp_path / "service.db")
+    if workers > 1:
+        server: Postgres = request.getfixturevalue("postgres")
+        where = server.database()
+    with serving(where, "--workers", str(workers)) as served, served.connect(30) as connection:
+        with locked(where):
+            connection.sendall(served.head("POST /v1/pets", KIND, LENGTH) + REX)
+            time.sleep(0.3)
+            served.process.terminate()
+            until(lambda: refuses(served.port))
+            assert served.process.poll() is None
+        answer = read_answer(connection)
+        served.process.wait(30)
+
+    assert answer.status == 201
+    assert stored(where) == {answer.body["id"]}
+    assert served.process.returncode == 0
+
+
+def test_a_silent_database_does_not_keep_a_service_from_ending(postgres: Postgres) -> None:
+    """What waits for it gets its 503."""
+    with (
+        TcpProxy(postgres.port) as proxy,
+        serving(proxy.url(postgres.database())) as served,
+        served.connect(30) as first,
+        served.connect(30) as second,
+    ):
+        proxy.flowing.clear()
+        for connection in (first, second):  # the second waits for what becomes of the first
+            connection.sendall(served.head("POST /v1/pets", KIND, LENGTH) + REX)
+            time.sleep(0.3)
+        served.process.terminate()
+        answers = [read_answer(connection) for connection in (first, second)]
+        served.process.wait(30)
+
+    assert [(answer.status, answer.body["code"]) for answer in answers] == [
+        (503, "unavailable")
+    ] * 2
+    assert served.process.returncode == 0
+    said = served.said()
+    assert "ERROR POST '/v1/pets' failed" in said
+    assert "Traceback" not in said
+    assert served.key not in said
+    assert "a-secret-word" not in said
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGKILL])
+def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Signals) -> None:
+    """Ended or killed, it leaves nobody on the port; what is under way is answered."""
+    with (
+        serving(postgres.database(), "--workers", "2") as served,
+        begin_create(served) as connection,
+    ):
+        served.process.send_signal(sign)
+        time.sleep(0.5)
+        connection.sendall(REX[5:])
+        answer = read_answer(connection)
+        served.process.wait(30)
+        until(lambda: refuses(served.port))
+
+    assert answer.status == 201
+    assert served.process.returncode == (0 if sign == signal.SIGTERM else -sign)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+@pytest.mark.parametrize("workers", [1, 4])
+def test_kill_9_of_workers_loses_nothing_acknowledged(
+    request: pytest.FixtureRequest, tmp_path: Path, workers: int
+) -> None:
+    """Each is replaced, however often it is killed; no id is given twice."""
+    where = str(tmp_path / "service.db")
+    if workers > 1:
+        where = request.getfixturevalue("postgres").database()
+    acknowledged: list[int] = []
+    end = threading.Event()
+
+    def create() -> None:
+        while not end.is_set():
+            with suppress(requests.ConnectionError):
+                acknowledged.append(post(client(served.key), served.base_url).json()["id"])
+
+    with serving(where, "--workers", str(workers)) as served:
+        threads = [threading.Thread(target=create, daemon=True) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for turn in range(6):
+            before = len(acknowledged)
+            until(lambda: len(acknowledged) > before + 20)  # noqa: B023
+            killed = served.workers()[turn % workers]
+            os.kill(killed, signal.SIGKILL)
+            until(lambda: killed not in served.workers() and len(served.workers()) == workers)  # noqa: B023
+        end.set()
+        for thread in threads:
+            thread.join()
+
+    assert len(acknowledged) == len(set(acknowledged)) > 100
+    assert set(acknowledged) <= stored(where)
+    assert "a-secret-word" not in served.said()
+
+
+def test_the_access_log_is_json_without_keys_and_metrics_are_counted(tmp_path: Path) -> None:
+    """Each answer a line on stderr, with line breaks spelt out, and what looks like a key masked."""
+    port = free_port()
+    with serving(tmp_path / "service.db", "--access-log", "--metrics-port", str(port)) as served:
+        session = client(served.key)
+        path = f"/pets/%0a{served.key}?token={served.key}"
+        assert session.get(served.base_url + path, timeout=5).status_code == 404
+        until(lambda: "404" in served.said())
+        metrics = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
+
+    lines = [json.loads(line) for line in served.said().splitlines()[1:]]
+    (logged,) = [line for line in lines if line["status"] == 404]
+    assert (logged["method"], logged["path"]) == ("GET", "/v1/pets/\npsk_...")
+    assert served.key not in served.said()
+    assert "granian_requests_handled" in metrics
+
+
+@pytest.mark.parametrize(("trusted", "left"), [((), ["59", "58"]), (("127.0.0.0/8",), ["59"] * 2)])
+def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
+    tmp_path: Path, trusted: tuple[str, ...], left: list[str]
+) -> None:
+    """Else anybody could have a budget a request."""
+    options = [part for network in trusted for part in ("--trust-proxy", network)]
+    with serving(tmp_path / "service.db", *options) as served:
+        asked = [
+            requests.get(
+                f"{served.base_url}/pets", headers={"X-Forwarded-For": f"192.0.2.{n}"}, timeout=5
+            )
+            for n in range(2)
+        ]
+
+    assert [answer.headers["X-RateLimit-Remaining"] for answer in asked] == left
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--host", ""), "name an IP address"),
+        (("--host", "localhost"), "name an IP address"),
+        (("--trust-proxy", "nonsense"), "'nonsense' does not appear to be an IPv4 or IPv6 network"),
+        (("--workers", "2"), "--workers needs a postgresql:// database"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(
+    tmp_path: Path, options: tuple[str, ...], says: str
+) -> None:
+    """Before anything listens."""
+    done = run("serve", *options, "--database", str(tmp_path / "s.db"))
+
+    assert (done.returncode, says in done.stderr) == (2, True)
+
+
+def test_a_port_that_is_taken_is_refused(tmp_path: Path) -> None:
+    """Two services would share it, each with half of the callers."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run("serve", "--port", port, "--database", str(tmp_path / "s.db"))
+
+    assert (done.returncode, "cannot be used" in done.stderr) == (2, True)
