@@ -169,7 +169,10 @@ def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
     if not shown.to_send or shown.refusal:
         return True
     where = f"{shown.environment} ({shown.host})"
-    return options.confirmed(f"Create {pluralize(shown.to_send, 'animal')} in {where}?", yes=yes)
+    asked = f"Create {pluralize(shown.to_send, 'animal')} in {where}?"
+    if shown.table.source.is_unseen:
+        asked = f"Rows that are hidden are sent, too. {asked}"
+    return options.confirmed(asked, yes=yes)
 
 
 def _show(result: ImportResult, *, as_json: bool) -> None:

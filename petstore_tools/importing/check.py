@@ -113,7 +113,8 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     table = read_table(options)
     path = as_on_disk(options.path) if options.is_file else options.path
     target = Target(client.environment, client.base_url, path, table.source.name)
-    rows = _by_visibility(table)
+    above = [LeftOut(number, "above the header") for number in table.above]
+    rows: list[AnyRow] = [*above, *table.rows()]
     good = tuple(row for row in rows if isinstance(row, Row))
     bad = tuple(row for row in rows if isinstance(row, BadRow))
     left_out = tuple(row for row in rows if isinstance(row, LeftOut))
@@ -139,16 +140,6 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
         journal=following(journal, target) if another_file else journal,
         another_file=another_file,
     )
-
-
-def _by_visibility(table: Table) -> list[AnyRow]:
-    """Return the rows; those above the header and those that are hidden are left out."""
-    rows: list[AnyRow] = [LeftOut(number, "above the header") for number in table.above]
-    for number, row in enumerate(table.rows(), start=table.header_row + 1):
-        # a row of a rejects file has another number of its own
-        is_hidden = row is not None and number in table.source.hidden
-        rows.append(LeftOut(number, "hidden") if is_hidden else row)
-    return rows
 
 
 def _journal(folder: Path, target: Target, table: Table, rows: Sequence[Row]) -> str:

@@ -91,22 +91,23 @@ class Table:
 
     def rows(self) -> Iterator[AnyRow]:
         """Yield each row below the header: to send, bad, left out, or None where it is empty."""
-        below = islice(self.source.records(), self.header_row, None)
-        return (
-            self._again(below) if self.rejects_of else read_rows(below, self.columns, self.matcher)
-        )
+        return self._again() if self.rejects_of else self._read(self._below())
+
+    def _below(self) -> Iterator[Record]:
+        return (record for record in self.source.records() if record[0] > self.header_row)
+
+    def _read(self, records: Iterable[Record]) -> Iterator[AnyRow]:
+        return read_rows(records, self.columns, self.matcher, hidden=self.source.hidden)
 
     def column(self, at: int) -> Iterator[str]:
-        """Yield the cells of a column below the header."""
-        for _, cells in islice(self.source.records(), self.header_row, None):
-            if len(cells) > at:
-                yield cells[at]
+        """Return the cells of a column below the header."""
+        return (cells[at] for _, cells in self._below() if len(cells) > at)
 
-    def _again(self, below: Iterator[Record]) -> Iterator[AnyRow]:
+    def _again(self) -> Iterator[AnyRow]:
         """Yield rows of a rejects file with their cells, and their numbers, in the first file."""
         width, unescape = len(self.titles), self.source.unescape
-        plain = ((number, cells and [*map(unescape, cells)]) for number, cells in below)
-        for row in read_rows(plain, self.columns, self.matcher):
+        plain = ((number, cells and [*map(unescape, cells)]) for number, cells in self._below())
+        for row in self._read(plain):
             if row is None or isinstance(row, LeftOut):
                 yield row
                 continue
@@ -137,7 +138,9 @@ class Table:
     def notes(self) -> tuple[str, ...]:
         """What was found and should be known."""
         columns = self.columns
-        notes = [*self.source.notes, *self._guessed_names()]
+        others = [repr(name) for name in self.source.names if name != self.source.name]
+        notes = [f"sheet {self.source.name!r}; not read: {', '.join(others)}"] if others else []
+        notes += [*self.source.notes, *self._guessed_names()]
         hidden = [at for at in columns.columns.values() if at in self.source.hidden_columns]
         notes += [f"column {columns.place(at)} is hidden, and is read" for at in hidden]
         if columns.proposals:

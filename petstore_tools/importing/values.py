@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 from unicodedata import normalize
@@ -231,6 +231,8 @@ class Matcher:
 
     def decide(self, of: str, cell: str) -> Decided:
         """Read a cell of a field; of a missing column the cell is ""."""
+        if type(cell) is str and (of, cell) in self._decided:
+            return self._decided[of, cell]
         kind = _kind(cell)
         if kind not in ("", "a number") and not (of == "status" and fold(cell) in self._words):
             return self._no_text(kind)
@@ -342,7 +344,7 @@ def _kind(cell: str) -> str:
     """
     if isinstance(cell, NonTextCell):
         return cell.kind
-    return f"the error {cell.strip()}" if cell.strip().lower() in _ERRORS else ""
+    return f"the error {cell.strip()}" if "#" in cell and cell.strip().lower() in _ERRORS else ""
 
 
 _SHOWN: Final = 40  # characters of a cell
@@ -446,7 +448,9 @@ class LeftOut(NamedTuple):
 AnyRow = Row | BadRow | LeftOut | None
 
 
-def read_rows(records: Iterable[Record], titles: Titles, matcher: Matcher) -> Iterator[AnyRow]:
+def read_rows(
+    records: Iterable[Record], titles: Titles, matcher: Matcher, *, hidden: Collection[int] = ()
+) -> Iterator[AnyRow]:
     """
     Yield each row: one to send, one with all its problems, one that is left out, or None where
     every cell is empty.
@@ -456,57 +460,62 @@ def read_rows(records: Iterable[Record], titles: Titles, matcher: Matcher) -> It
             has no column or may be empty counts as empty.
         titles: Which column holds which field.
         matcher: Decides the cells.
+        hidden: Numbers of rows that nobody sees.
     """
+    width = len(titles.header)
     header = [cell.strip() for cell in titles.header]
+    places = [(of, at) for of, at in zip(FIELDS, titles.places, strict=True)]
     for number, cells in records:
         if isinstance(cells, MalformedLine):
             yield _bad(number, [cells.line], cells.why, "check its quotation marks")
-        elif all(map(is_blank, cells)):
+            continue
+        beyond = [cell for cell in cells[width:] if not is_blank(cell)]
+        if not beyond and all(map(is_blank, cells)):
             yield None
-        elif matcher.rules.is_text and _is_ragged(cells, titles):
-            rule = f"has {pluralize(len(cells), 'cell')} where the header has {len(header)}"
+        elif number in hidden:
+            yield LeftOut(number, "hidden")
+        elif matcher.rules.is_text and (beyond or len(cells) <= titles.last_required):
+            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
             yield _bad(number, cells, rule, "check for a missing quote or comma")
-        elif [cell.strip() for cell in cells[: len(header)]] == header:
-            yield LeftOut(number, "the header again")
         else:
-            yield _read_row(number, cells, titles, matcher)
+            whole = (*cells[:width], *[""] * (width - len(cells)))
+            fields = ["" if at is None else whole[at] for _, at in places]
+            if all(map(is_blank, fields)):
+                yield LeftOut(number, "filled only in columns that are not imported")
+            elif fields[0].strip() in header and [cell.strip() for cell in whole] == header:
+                yield LeftOut(number, "the header again")
+            else:
+                yield _decided(number, whole, places, fields, matcher)
 
 
-def _is_ragged(cells: Sequence[str], titles: Titles) -> bool:
-    too_long = not all(map(is_blank, cells[len(titles.header) :]))
-    return too_long or len(cells) <= titles.last_required
-
-
-def _read_row(number: int, cells: Sequence[str], titles: Titles, matcher: Matcher) -> AnyRow:
+def _decided(
+    number: int,
+    cells: tuple[str, ...],
+    places: Sequence[tuple[str, int | None]],
+    fields: Sequence[str],
+    matcher: Matcher,
+) -> Row | BadRow:
     """Decide each cell of a row that is not empty."""
-    width = len(titles.header)
-    whole = [*cells[:width], *[""] * (width - len(cells))]
-    fields = {
-        of: "" if at is None else whole[at] for of, at in zip(FIELDS, titles.places, strict=True)
-    }
-    if all(map(is_blank, fields.values())):
-        return LeftOut(number, "filled only in columns that are not imported")
     values, problems = [], []
-    for of, at in zip(FIELDS, titles.places, strict=True):
-        value, _, problem = matcher.decide(of, fields[of])
+    for (of, at), cell in zip(places, fields, strict=True):
+        value, _, problem = matcher.decide(of, cell)
         values.append(value)
         if problem:
             letter = "" if at is None else column_letter(at)
-            problems.append(RowProblem(number, letter, of, fields[of], *problem))
-    name, category = fields["name"], fields["categoryId"]
-    if is_blank(category) and not is_blank(name):
-        filled = sum(not is_blank(cell) for cell in whole)
-        is_alone = filled == 1 and len(titles.columns) > 1
+            problems.append(RowProblem(number, letter, of, cell, *problem))
+    name, category, _ = fields
+    if is_blank(category) and not is_blank(name):  # no default makes an animal of a note
+        columns = [at for _, at in places if at is not None]
+        is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
         if problems and problems[0].field == "name":
             problems = problems[:1]
-        elif is_alone or _A_NOTE.fullmatch(name.strip()):  # never filled by a default
+        elif is_alone or _A_NOTE.fullmatch(name.strip()):
             rule = "stands alone in its row" if is_alone else "is a line about the table"
-            help_ = "complete the row, or delete it"
-            letter = column_letter(titles.columns["name"])
+            help_, letter = "complete the row, or delete it", column_letter(places[0][1] or 0)
             problems = [RowProblem(number, letter, "name", name, rule, help_)]
     if problems:
-        return BadRow(number, number, tuple(cells), problems)
-    return Row(number, PetValues(*values), tuple(whole))
+        return BadRow(number, number, cells, problems)
+    return Row(number, PetValues(*values), cells)
 
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:

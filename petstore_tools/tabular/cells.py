@@ -91,6 +91,7 @@ class Sheet:
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
         hidden_columns: Columns that it does not show, from 0.
+        is_unseen: Whether nobody can tell what it hides.
     """
 
     suffix: str = ".csv"
@@ -101,9 +102,10 @@ class Sheet:
     names: tuple[str, ...] = ()
     hidden: frozenset[int] = frozenset()
     hidden_columns: frozenset[int] = frozenset()
+    is_unseen: bool = False
 
     def records(self) -> Iterator[Record]:
-        """Yield each row from the first on, with its number as a spreadsheet shows it."""
+        """Yield each row with its number as a spreadsheet shows it; empty ones may be left out."""
         raise NotImplementedError
 
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:

@@ -8,10 +8,13 @@ from __future__ import annotations
 import io
 import posixpath
 import re
+import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from numbers import Real
 from pathlib import Path
@@ -22,11 +25,13 @@ from petstore_tools.errors import SheetError
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import (
     EXACT,
+    MERGED,
     NonTextCell,
     Record,
     Sheet,
     column_letter,
     column_position,
+    is_blank,
 )
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
@@ -34,7 +39,17 @@ from petstore_tools.text import option, pluralize
 
 _BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
 _BOOLEAN_VALUE: Final = re.compile(rb'\boffice:(?:boolean-)?value="([^"]*)"')
-_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError)
+_REPEATED: Final = re.compile(rb'-repeated="(\d+)"')
+_BROKEN: Final = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, RuntimeError, ValueError),
+    ElementTree.ParseError,
+)
+_MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
+_MOST_CELLS: Final = 20_000_000  # from A1 to the last one
+_DATES: Final = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # as Excel counts
+_DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
+_ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
+_ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +58,16 @@ class Worksheet(Sheet):
     A sheet of a workbook.
 
     Attributes:
-        rows: Its cells from A1 on.
+        rows: Its cells from column A on, by the number of the row; empty rows may be left out.
     """
 
     suffix: str = ".xlsx"
     delimiter: str = " "
-    rows: list[list[Any]]
+    rows: Mapping[int, list[str]]
 
     def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
-        for number, cells in enumerate(self.rows, start=1):
-            yield number, [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
+        yield from self.rows.items()
 
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:
         """Return a workbook; bad cells and drop-downs as `template.rejects_bytes` takes them."""
@@ -105,49 +119,139 @@ def read_workbook(
         SheetError: It cannot be opened, or has no such sheet; or an encoding is given.
         OSError: It cannot be read.
     """
-    import python_calamine
-
     if encoding is not None:
         raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
     try:
-        book = python_calamine.CalamineWorkbook.from_object(_with_plain_booleans(path))
-    except python_calamine.PasswordError as error:
-        raise SheetError(f"{path.name} is protected by a password: save it without one") from error
-    except (python_calamine.CalamineError, python_calamine.ZipError) as error:
-        raise SheetError(
-            f"{path.name} is not a workbook that can be read ({error}): "
-            "open it in a spreadsheet program, and save it as .xlsx"
-        ) from error
-    visible = python_calamine.SheetVisibleEnum.Visible
-    hidden = [found.name for found in book.sheets_metadata if found.visible != visible]
-    every = tuple(name for name in book.sheet_names if name != CATEGORY_SHEET)
-    names = [name for name in every if name == sheet or (sheet is None and name not in hidden)]
+        with zipfile.ZipFile(path) as book:
+            if sum(part.file_size for part in book.infolist()) > _MOST_BYTES:
+                raise SheetError(
+                    f"{path.name} is too large: it unpacks to more than {_MOST_BYTES >> 20} MB; "
+                    "delete what is no table, or save the sheet as CSV"
+                )
+            if "xl/workbook.xml" in book.namelist():
+                return _chosen(path, sheet, _Xlsx(book))
+    except zipfile.BadZipFile:
+        pass  # another format, or its reader says what is wrong with it
+    except SheetError:
+        raise
+    except _BROKEN as error:
+        raise _unreadable(path, error) from error
+    return _chosen(path, sheet, _Other(path))
+
+
+def _unreadable(path: Path, error: Exception) -> SheetError:
+    return SheetError(
+        f"{path.name} is not a workbook that can be read ({error}): "
+        "open it in a spreadsheet program, and save it as .xlsx"
+    )
+
+
+def _locked(path: Path) -> SheetError:
+    return SheetError(f"{path.name} has a password: remove it, and save the file")
+
+
+def _chosen(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Worksheet]:
+    every = tuple(name for name in book.sheets if name != CATEGORY_SHEET)
+    names = [name for name in every if name == sheet or (sheet is None and book.sheets[name])]
     if not names:
         listed = ", ".join(map(repr, every))
         what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         which = option('sheet="…"')
         raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
-    return [_read(book, name, every, path) for name in names]
+    return [replace(book.read(name), names=every) for name in names]
 
 
-def _with_plain_booleans(path: Path) -> io.BytesIO:
+class _Other:
+    """A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are visible."""
+
+    def __init__(self, path: Path) -> None:
+        import python_calamine
+
+        try:
+            self._book = python_calamine.CalamineWorkbook.from_object(_checked(path))
+        except python_calamine.PasswordError as error:
+            raise _locked(path) from error
+        except (python_calamine.CalamineError, python_calamine.ZipError) as error:
+            raise _unreadable(path, error) from error
+        visible = python_calamine.SheetVisibleEnum.Visible
+        self.sheets = {found.name: found.visible == visible for found in self._book.sheets_metadata}
+
+    def read(self, name: str) -> Worksheet:
+        sheet = self._book.get_sheet_by_name(name)
+        rows = {
+            number: [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
+            for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1)
+        }
+        notes = (
+            "whether rows are hidden, formulas without a value and error cells cannot be seen in "
+            "this kind of workbook: look, or save it as .xlsx",
+        )
+        _mark_merged(rows, [(*first, *last) for first, last in sheet.merged_cell_ranges or ()])
+        return Worksheet(name=name, rows=rows, notes=notes, is_unseen=True)
+
+
+def _checked(path: Path) -> io.BytesIO:
     """
-    Write booleans as OpenDocument says: some programs write `value="1"`, which reads as a number.
+    Return a workbook for calamine, which reads each cell from A1 to the last one.
+
+    Booleans of .ods are written as OpenDocument says: some programs write `value="1"`, which reads
+    as a number.
+
+    Raises:
+        SheetError: The last cell is too far away, or it has a password.
     """
+    whole = path.read_bytes()
     try:
-        with zipfile.ZipFile(path) as book:
-            cells = _BOOLEAN_CELL.sub(_plain_boolean, book.read("content.xml"))
-            parts = {part: book.read(part) for part in book.namelist()} | {"content.xml": cells}
-    except _DAMAGED:
-        return io.BytesIO(
-            path.read_bytes()
-        )  # another format, or its reader says what is wrong with it
+        with zipfile.ZipFile(io.BytesIO(whole)) as book:
+            parts = {part: book.read(part) for part in book.namelist()}
+    except _BROKEN:
+        parts = {}
+    if _ENCRYPTED in whole or b"encryption-data" in parts.get("META-INF/manifest.xml", b""):
+        raise _locked(path)
+    content = parts.get("content.xml", b"")
+    sizes = [_size(table) for table in content.split(b"<table:table ")[1:]]
+    sizes += [_binary_size(part) for name, part in parts.items() if "/worksheets/" in name]
+    rows, columns = max(sizes, default=(0, 0), key=lambda size: size[0] * size[1])
+    if rows * columns > _MOST_CELLS:
+        raise SheetError(
+            f"{path.name} has a cell in row {rows:,} and one in column {column_letter(columns - 1)}"
+            ": delete the rows and columns beyond the table, and save it"
+        )
+    if not content:
+        return io.BytesIO(whole)
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as book:
-        for part, content in parts.items():
-            book.writestr(part, content)
+        for name, part in parts.items():
+            is_content = name == "content.xml"
+            book.writestr(name, _BOOLEAN_CELL.sub(_plain_boolean, part) if is_content else part)
     memory.seek(0)
     return memory
+
+
+def _size(table: bytes) -> tuple[int, int]:
+    """Return the last row and the last column of a table of .ods that hold something."""
+    height = number = width = 0
+    for row in table.split(b"<table:table-row")[1:]:
+        number += _repeated(row.partition(b">")[0])
+        cells = row.rpartition(b"office:value-type")[0]
+        if cells:
+            height = number
+            width = max(width, sum(map(_repeated, cells.split(b"-cell")[1:])))
+    return height, width
+
+
+def _repeated(element: bytes) -> int:
+    found = _REPEATED.search(element)
+    return int(found[1]) if found else 1
+
+
+def _binary_size(part: bytes) -> tuple[int, int]:
+    """Return the last row and the last column that a sheet of .xlsb says it has."""
+    at = part.find(b"\x94\x01\x10", 0, 4_096)
+    if at < 0:
+        return 0, 0
+    _, row, _, column = struct.unpack_from("<4I", part, at + 3)
+    return row + 1, column + 1
 
 
 def _plain_boolean(cell: re.Match[bytes]) -> bytes:
@@ -159,42 +263,190 @@ def _plain_boolean(cell: re.Match[bytes]) -> bytes:
     )
 
 
-def _read(book: Any, name: str, every: tuple[str, ...], path: Path) -> Worksheet:
-    sheet = book.get_sheet_by_name(name)
-    others = [other for other in every if other != name]
-    notes = []
-    if others:
-        notes += [f"sheet {name!r}", f"not read: sheet {', '.join(map(repr, others))}"]
-    if sheet.merged_cell_ranges:
-        notes.append("cells are merged: only the first of them has a value")
-    rows = sheet.to_python(skip_empty_area=False)
-    marks = read_marks(path, name)
-    if marks is None:
-        notes.append(
-            "hidden rows, formulas and error cells of this kind of workbook cannot be seen"
+def _mark_merged(
+    rows: Mapping[int, list[str]], ranges: Iterable[tuple[int, int, int, int]]
+) -> None:
+    """Name the cells that a merged one covers; ranges are rows and columns from 0."""
+    for top, left, bottom, right in ranges:
+        first = rows.get(top + 1, [])[left : left + 1]
+        if first and first[0].strip():
+            kind = f"{MERGED} {column_letter(left)}{top + 1} {first[0][:40]!r}"
+            for number in rows.keys() & range(top + 1, bottom + 2):
+                cells = rows[number]
+                for at in range(left, min(right + 1, len(cells))):
+                    if not cells[at] and (number, at) != (top + 1, left):
+                        cells[at] = NonTextCell("", kind)
+
+
+class _Columns(dict[str, int]):
+    """Position of a column by its letters, each worked out once."""
+
+    def __missing__(self, letters: str) -> int:
+        self[letters] = column_position(letters)
+        return self[letters]
+
+
+class _Xlsx:
+    """A workbook of Excel, read from its XML; `sheets` says which are visible."""
+
+    def __init__(self, book: zipfile.ZipFile) -> None:
+        self._book = book
+        index = ElementTree.fromstring(book.read("xl/workbook.xml"))
+        links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
+        targets = {
+            link.get("Id"): posixpath.normpath(posixpath.join("/xl", link.get("Target", "")))[1:]
+            for link in links
+            if link.get("Type", "").endswith("/worksheet")
+        }
+        self._parts: dict[str, str] = {}
+        self.sheets: dict[str, bool] = {}
+        for entry in index.iterfind(".//{*}sheet"):
+            link = next((value for key, value in entry.items() if key.endswith("}id")), None)
+            if link in targets:
+                name = entry.get("name", "")
+                self._parts[name] = targets[link]
+                self.sheets[name] = entry.get("state", "visible") == "visible"
+        properties = index.find("{*}workbookPr")
+        since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
+        self._day_0 = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
+        self._strings = [_text_in(item) for item in self._part("xl/sharedStrings.xml")]
+        self._dates = self._date_styles()
+        self._columns = _Columns()
+
+    def _part(self, name: str) -> ElementTree.Element:
+        """Return a part of the book, an empty one where it has none."""
+        known = {part.casefold(): part for part in self._book.namelist()}
+        found = known.get(name.casefold())
+        return ElementTree.fromstring(self._book.read(found) if found else "<none/>")
+
+    def _date_styles(self) -> set[str]:
+        """Return the styles under which a number is a date."""
+        styles = self._part("xl/styles.xml")
+        codes = {
+            number.get("numFmtId"): any(_DATE_CODE.findall(number.get("formatCode", "")))
+            for number in styles.iterfind("{*}numFmts/{*}numFmt")
+        }
+        formats = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")]
+        return {
+            str(at) for at, number in enumerate(formats) if codes.get(number, int(number) in _DATES)
+        }
+
+    def read(self, name: str) -> Worksheet:
+        """Read the XML of a sheet once, row by row; nothing outside the file is loaded."""
+        rows: dict[int, list[str]] = {}
+        others: set[str] = set()
+        hidden: set[int] = set()
+        hidden_columns: set[int] = set()
+        formulas: Counter[int] = Counter()
+        merged = []
+        number = 0
+        with self._book.open(self._parts[name]) as xml:
+            for _, element in ElementTree.iterparse(xml):
+                if element.tag in others:  # most of them
+                    continue
+                space, end, tag = element.tag.rpartition("}")
+                if tag == "row" and "drawing" not in space:
+                    number = int(element.get("r", number + 1))
+                    cells = self._cells(element, space + end, formulas)
+                    if not all(map(is_blank, cells)):
+                        rows[number] = cells
+                        if element.get("hidden") in ("1", "true"):
+                            hidden.add(number)
+                    element.clear()
+                elif tag == "mergeCell":
+                    merged.append(_range(element.get("ref", "")))
+                elif tag == "col" and element.get("hidden") in ("1", "true"):
+                    first, last = int(element.get("min", 1)), int(element.get("max", 1))
+                    hidden_columns.update(range(first - 1, last))
+                elif tag != "col":
+                    others.add(element.tag)
+        _mark_merged(rows, merged)
+        listed = ", ".join(
+            f"column {column_letter(at)} ({pluralize(count, 'cell')})"
+            for at, count in sorted(formulas.items())
         )
-        marks = SheetMarks()
-    notes += _add_marks(rows, marks)
-    hidden = frozenset(
-        number for number in marks.hidden if number <= len(rows) and any(rows[number - 1])
-    )
-    return Worksheet(name=name, names=every, rows=rows, hidden=hidden, notes=tuple(notes))
+        return Worksheet(
+            name=name,
+            rows=rows,
+            hidden=frozenset(hidden),
+            hidden_columns=frozenset(hidden_columns),
+            notes=(f"formulas, whose saved values are read: {listed}",) if listed else (),
+        )
+
+    def _cells(self, row: ElementTree.Element, space: str, formulas: Counter[int]) -> list[str]:
+        cells: list[str] = []
+        formula_tag, value_tag = f"{space}f", f"{space}v"
+        at = -1
+        for cell in row:
+            at += 1
+            if not len(cell):
+                continue
+            if place := cell.get("r"):
+                at = self._columns[place.rstrip("0123456789")]
+            kind, value, has_formula = cell.get("t", "n"), "", False
+            for part in cell:
+                if part.tag == value_tag:
+                    value = part.text or ""
+                elif part.tag == formula_tag:
+                    has_formula = True
+            found = self._value(cell, kind, value)
+            if has_formula:
+                formulas[at] += 1
+                if not value and kind != "str":
+                    found = NonTextCell("", "a formula without a saved value")
+            if found or isinstance(found, NonTextCell):
+                cells.extend([""] * (at - len(cells)))
+                cells[at:] = [found]
+        return cells
+
+    def _value(self, cell: ElementTree.Element, kind: str, value: str) -> str:
+        match kind:
+            case "s":
+                return self._strings[int(value)] if value else ""
+            case "str":
+                return _plain(value)
+            case "inlineStr":
+                return "".join(map(_text_in, cell.iterfind("{*}is")))
+            case "b":
+                return NonTextCell("FALSE" if value in ("0", "false") else "TRUE", "a boolean")
+            case "e":
+                return NonTextCell(value, f"the error {value}")
+            case "d":
+                return NonTextCell(value, "a date")
+        if not value:
+            return ""
+        if cell.get("s") in self._dates:
+            with suppress(OverflowError):
+                days = timedelta(days=float(value))
+                day = self._day_0 + days
+                if days < timedelta(days=1):
+                    return text_of(days)
+                return text_of(day if day.time() != time() else day.date())
+        return text_of(float(value))
 
 
-def _add_marks(rows: list[list[Any]], marks: SheetMarks) -> list[str]:
-    """
-    Call errors and formulas without a value what they are; return what should be known of formulas.
-    """
-    kinds = {place: (error, f"the error {error}") for place, error in marks.errors.items()}
-    kinds |= dict.fromkeys(marks.unsaved - kinds.keys(), ("", "a formula without a saved value"))
-    for (number, at), kind in kinds.items():
-        if number <= len(rows) and at < len(rows[number - 1]) and not rows[number - 1][at]:
-            rows[number - 1][at] = NonTextCell(*kind)
-    found = ", ".join(
-        f"column {column_letter(at)} ({pluralize(len(numbers), 'cell')})"
-        for at, numbers in sorted(marks.formulas.items())
+def _text_in(item: ElementTree.Element) -> str:
+    """Return the text of a string, with that of its runs, and without how it is pronounced."""
+    if len(item) == 1 and item[0].tag.endswith("t"):
+        return _plain(item[0].text or "")
+    return "".join(
+        _plain(part.text or "") for path in ("{*}t", "{*}r/{*}t") for part in item.iterfind(path)
     )
-    return [f"formulas, whose saved values are read: {found}"] if found else []
+
+
+def _plain(text: str) -> str:
+    return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), text) if "_x" in text else text
+
+
+def _range(reference: str) -> tuple[int, int, int, int]:
+    """Return the corners of a range, rows and columns from 0: `A1:B2` is (0, 0, 1, 1)."""
+    first, _, last = reference.replace("$", "").partition(":")
+    corners = []
+    for place in (first, last or first):
+        letters = place.rstrip("0123456789")
+        corners += [int(place[len(letters) :]) - 1, column_position(letters)]
+    top, left, bottom, right = corners
+    return top, left, bottom, right
 
 
 def write_xlsx(
@@ -202,87 +454,6 @@ def write_xlsx(
 ) -> None:
     """Write a workbook, whole or not at all; `template.rejects_bytes` says what it raises."""
     replace_file(path, rejects_bytes(header, rows, note=note))
-
-
-_ROWS: Final = {
-    "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}row",
-    "{http://purl.oclc.org/ooxml/spreadsheetml/main}row",
-}
-_LARGEST_INDEX: Final = 1 << 24  # bytes of the list of sheets: no person has more
-_BROKEN: Final = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ElementTree.ParseError)
-
-
-@dataclass(frozen=True, slots=True)
-class SheetMarks:
-    """
-    What the cells of a sheet do not show; rows count from 1, columns from 0
-    (`tabular.cells.column_letter`).
-
-    Attributes:
-        hidden: Rows that a person or a filter hides; empty ones at the end may be left out.
-        formulas: Rows with a formula, by column.
-        unsaved: Cells (row, column) whose formula has no saved value: they read as empty.
-        errors: What an error cell (row, column) shows, such as `#N/A`.
-    """
-
-    hidden: set[int] = field(default_factory=set)
-    formulas: dict[int, list[int]] = field(default_factory=dict)
-    unsaved: set[tuple[int, int]] = field(default_factory=set)
-    errors: dict[tuple[int, int], str] = field(default_factory=dict)
-
-
-def read_marks(path: Path, sheet: str) -> SheetMarks | None:
-    """
-    Read the XML of a sheet once, row by row; nothing outside the file is loaded.
-
-    Args:
-        path: Of the workbook.
-        sheet: Its name.
-
-    Returns:
-        The marks, or None where there is no such XML: then nobody knows whether there are any.
-    """
-    marks = SheetMarks()
-    try:
-        with zipfile.ZipFile(path) as book, book.open(_part(book, sheet)) as xml:
-            for _, element in ElementTree.iterparse(xml):
-                if element.tag in _ROWS:
-                    _mark_row(marks, element, element.tag.removesuffix("row"))
-                    element.clear()
-    except (*_BROKEN, OSError, LookupError, ValueError):
-        return None
-    return marks
-
-
-def _part(book: zipfile.ZipFile, sheet: str) -> str:
-    """Return where in the file a sheet lies; raises LookupError."""
-    parts = (book.open(name) for name in ("xl/workbook.xml", "xl/_rels/workbook.xml.rels"))
-    index, links = (ElementTree.fromstring(part.read(_LARGEST_INDEX)) for part in parts)
-    targets = {link.get("Id"): link.get("Target", "") for link in links}
-    for entry in index.iterfind(".//{*}sheet"):
-        if entry.get("name") == sheet:
-            link = next((value for key, value in entry.items() if key.endswith("}id")), None)
-            return posixpath.normpath(posixpath.join("/xl", targets[link])).lstrip("/")
-    raise LookupError(sheet)
-
-
-def _mark_row(marks: SheetMarks, row: ElementTree.Element, space: str) -> None:
-    number = int(row.attrib["r"])
-    if row.get("hidden") in ("1", "true"):
-        marks.hidden.add(number)
-    for cell in row:
-        formula, error = cell.find(space + "f") is not None, cell.get("t") == "e"
-        if formula or error:
-            column, value = (
-                column_position(cell.attrib["r"].rstrip("0123456789")),
-                cell.findtext(space + "v", ""),
-            )
-            if error:
-                marks.errors[number, column] = value
-            if formula:
-                marks.formulas.setdefault(column, []).append(number)
-                if not value and cell.get("t") != "str":
-                    marks.unsaved.add((number, column))
 
 
 # by ending: a function of the path, and the sheet and the encoding that are asked for, which gives

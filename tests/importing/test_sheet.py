@@ -308,7 +308,7 @@ def test_hidden_sheets_are_not_read_unless_named_and_two_are_asked_about(tmp_pat
     found = read_table(ImportOptions(path))
 
     assert read(found) == [("Rex", 3, None)]
-    assert found.notes[:2] == ("sheet 'Pets'", "not read: sheet 'Notes', 'old', 'Two'")
+    assert found.notes[0] == "sheet 'Pets'; not read: 'Notes', 'old', 'Two'"
     assert read(read_table(ImportOptions(path, sheet="old"))) == [("Old", 3, None)]
     with pytest.raises(SheetError, match="no sheet 'Petz'; it has 'Notes', 'Pets', 'old', 'Two'"):
         read_table(ImportOptions(path, sheet="Petz"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import struct
 import zipfile
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -17,7 +18,8 @@ from petstore_tools.cli import cli
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import read_table
-from petstore_tools.tabular.workbooks import FORMATS, SheetMarks, open_sheets, read_marks
+from petstore_tools.tabular.cells import NonTextCell, Sheet
+from petstore_tools.tabular.workbooks import FORMATS, open_sheets
 
 CORPUS = Path(__file__).parents[1] / "importing" / "corpus"
 SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
@@ -80,19 +82,14 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, why: str) -> 
         open_sheets(tmp_path / name, "A")
 
 
-@pytest.fixture
-def book(tmp_path: Path) -> Path:
-    """A workbook with an empty sheet."""
-    with xlsxwriter.Workbook(tmp_path / "book.xlsx") as made:
+def sheet_of(path: Path, rows: str, *, before: str = "", after: str = "") -> Sheet:
+    """Write the XML of the second sheet of a workbook, and read it."""
+    with xlsxwriter.Workbook(path) as made:
         made.add_worksheet("notes")
         made.add_worksheet("animals & more")
-    return tmp_path / "book.xlsx"
-
-
-def marks(path: Path, rows: str, *, before: str = "", after: str = "") -> SheetMarks | None:
-    """Write the XML of the second sheet, and return its marks."""
     sheet = (
         f'<?xml version="1.0"?>{before}<x:worksheet xmlns:x="{SPACE}" xmlns="{SPACE}">'
+        f'<cols><col min="2" max="3" hidden="1"/></cols>'
         f"<x:sheetData>{rows}</x:sheetData>{after}</x:worksheet>"
     )
     with zipfile.ZipFile(path) as book:
@@ -100,60 +97,121 @@ def marks(path: Path, rows: str, *, before: str = "", after: str = "") -> SheetM
     with zipfile.ZipFile(path, "w") as book:
         for name, content in (parts | {"xl/worksheets/sheet2.xml": sheet.encode()}).items():
             book.writestr(name, content)
-    return read_marks(path, "animals & more")
+    return open_sheets(path, "animals & more")[0]
+
+
+def typed(text: str, kind: str) -> tuple[str, str]:
+    return text, kind
+
+
+UNSAVED = typed("", "a formula without a saved value")
+
+
+@pytest.mark.case("P51", "P88", "P89")
+@pytest.mark.parametrize(
+    ("rows", "records"),
+    [
+        ("", {}),
+        ('<row r="2"><c r="A2" s="1"/></row><row r="9"/>', {}),
+        ('<row><c t="inlineStr"><is><r><t>Re</t></r><r><t>x</t></r></is></c></row>', {1: ["Rex"]}),
+        (
+            "<x:row r='3'><x:c r='C3' t='e'><x:v>#REF!</x:v></x:c></x:row>",
+            {3: ["", "", typed("#REF!", "the error #REF!")]},
+        ),
+        (
+            '<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><v>7</v></c></row>',
+            {2: ["", typed("7", "a number")]},
+        ),
+        (
+            '<row r="2"><c r="A2"><f>1</f></c><c r="B2"><f>1</f><v/></c></row>',
+            {2: [UNSAVED, UNSAVED]},
+        ),
+        ('<row r="2"><c r="A2" t="b"><v>0</v></c></row>', {2: [typed("FALSE", "a boolean")]}),
+        ('<row r="2"><c r="A2" t="str"><v>a_x000D_b</v></c></row>', {2: ["a\rb"]}),
+        (
+            '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+            {1_048_576: [*[""] * 16_383, typed("1", "a number")]},
+        ),
+    ],
+)
+def test_cells_are_read_from_the_xml_as_programs_write_it(
+    tmp_path: Path, rows: str, records: dict[int, list[object]]
+) -> None:
+    """Rows that hold nothing are left out; the place of a button is no row."""
+    button = '<d:row xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/x">4</d:row>'
+    merged = '<mergeCells><mergeCell ref="F1:XFD1048576"/></mergeCells>'
+
+    sheet = sheet_of(tmp_path / "book.xlsx", rows, after=button + merged)
+
+    assert {
+        number: [(str(cell), cell.kind) if type(cell) is NonTextCell else cell for cell in cells]
+        for number, cells in sheet.records()
+    } == records
+    assert sheet.hidden_columns == {1, 2}
 
 
 @pytest.mark.case("P51")
+def test_hidden_rows_formulas_and_merged_cells_are_told(tmp_path: Path) -> None:
+    """An empty row that is hidden does not matter; a merged cell names its first one."""
+    rows = (
+        '<row r="1" hidden="1"/><row r="2" hidden="true"><c r="A2"><f>1+1</f><v>2</v></c></row>'
+        '<row r="3"><c r="A3"><f>1</f><v>1</v></c><c r="C3"><v>1</v></c></row>'
+        '<row r="4"><c r="C4"><v>1</v></c></row>'
+    )
+    merged = '<mergeCells><mergeCell ref="A3:B4"/></mergeCells>'
+
+    sheet = sheet_of(tmp_path / "book.xlsx", rows, after=merged)
+
+    assert sheet.hidden == {2}
+    assert sheet.notes == ("formulas, whose saved values are read: column A (2 cells)",)
+    covered = [cell.kind for cell in dict(sheet.records())[4][:2] if type(cell) is NonTextCell]
+    assert covered == ["part of the merged cell A3 '1'"] * 2
+
+
+@pytest.mark.case("P89")
 @pytest.mark.parametrize(
-    ("rows", "wanted"),
+    ("rows", "before", "why"),
     [
-        ("", {}),
-        ('<row r="2" hidden="1"><c r="A2"><v>1</v></c></row>', {"hidden": {2}}),
-        ("<x:row r='2' hidden='true'/>", {"hidden": {2}}),
-        ('<row r="3"><c r="B3"><f>1+2</f><v>3</v></c></row>', {"formulas": {1: [3]}}),
-        (
-            "<x:row r='3'><x:c r='AA3' t='e'><x:v>#REF!</x:v></x:c></x:row>",
-            {"errors": {(3, 26): "#REF!"}},
-        ),
-        (
-            '<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><f>1</f></c>'
-            '<c r="C2"><f>1</f><v/></c></row>',  # an empty text is a saved value
-            {"formulas": {0: [2], 1: [2], 2: [2]}, "unsaved": {(2, 1), (2, 2)}},
-        ),
-        (
-            "".join(f'<row r="{n}" hidden="1"/>' for n in range(1, 9_000)),
-            {"hidden": set(range(1, 9_000))},
-        ),
+        ('<row r="2" hidden="1"><c</row>', "", "not well-formed"),
+        ('<row r="x"/>', "", "invalid literal"),
+        ('<row r="2"><c r="A2" t="s"><v>99</v></c></row>', "", "list index out of range"),
+        ("<row>&a;</row>", '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>', "undefined entity"),
     ],
 )
-def test_hidden_rows_formulas_and_errors_are_found_by_row_and_column(
-    book: Path, rows: str, wanted: dict[str, object]
+def test_a_workbook_that_cannot_be_read_is_refused(
+    tmp_path: Path, rows: str, before: str, why: str
 ) -> None:
-    """Rows count from 1 and columns from 0; the place of a button is no row."""
-    button = '<d:row xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/x">4</d:row>'
+    """In one sentence; no entity is followed."""
+    with pytest.raises(SheetError, match=rf"not a workbook that can be read \(.*{why}"):
+        sheet_of(tmp_path / "book.xlsx", rows, before=before)
 
-    assert marks(book, rows, after=button) == SheetMarks(**wanted)  # type: ignore[arg-type]
 
+@pytest.mark.case("P89")
+def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> None:
+    """A bomb, a cell far away in another format, and a password."""
+    with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/workbook.xml", b" " * (1 << 28))
+        book.writestr("xl/more.xml", b" ")
+    far = (
+        "<table:table ><table:table-row table:number-rows-repeated='1048575'/><table:table-row>"
+        "<table:table-cell table:number-columns-repeated='16384' office:value-type='float'/>"
+    )
+    with zipfile.ZipFile(tmp_path / "far.ods", "w") as book:
+        book.writestr("content.xml", far.replace("'", '"'))
+    with zipfile.ZipFile(tmp_path / "far.xlsb", "w") as book:
+        size = struct.pack("<4I", 0, 1_048_575, 0, 16_383)
+        book.writestr("xl/worksheets/sheet1.bin", b"\x94\x01\x10" + size)
+    locked = b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le")
+    (tmp_path / "locked.xlsx").write_bytes(locked)
 
-@pytest.mark.parametrize(
-    ("rows", "before"),
-    [
-        ('<row r="2" hidden="1"><c</row>', ""),
-        ('<row r="2" hidden="1">', ""),
-        ('<row hidden="1"></row>', ""),
-        ("<row r='2'>&a;</row>", '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>'),
-    ],
-    ids=["broken", "never closed", "no row number", "document type"],
-)
-def test_marks_that_cannot_be_read_are_not_known(
-    book: Path, tmp_path: Path, rows: str, before: str
-) -> None:
-    """Nobody may take such a sheet for one without marks; no entity is followed."""
-    (tmp_path / "text.xlsx").write_text("name,categoryId")
-
-    assert marks(book, rows, before=before) is None
-    assert read_marks(tmp_path / "text.xlsx", "notes") is None
-    assert read_marks(book, "others") is None
+    for name, why in {
+        "bomb.xlsx": "it unpacks to more than 256 MB",
+        "far.ods": "a cell in row 1,048,576 and one in column XFD: delete",
+        "far.xlsb": "a cell in row 1,048,576 and one in column XFD: delete",
+        "locked.xlsx": "locked.xlsx has a password: remove it",
+    }.items():
+        with pytest.raises(SheetError, match=why):
+            open_sheets(tmp_path / name)
 
 
 def grown_by_reading(path: Path) -> tuple[int, int]:
