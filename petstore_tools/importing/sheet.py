@@ -6,7 +6,7 @@ does.
 from __future__ import annotations
 
 import json
-import shlex
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,6 +40,7 @@ MOST_WORDS: Final = 50  # categories or status words that are asked for: more ar
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
 JOURNAL_COLUMN: Final = "petstore_journal"
+_PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
 _ENCODINGS: Final = ("cp1250", "iso8859-2", "cp852", "mac_roman", "cp850")
 
 
@@ -227,7 +228,13 @@ def _call(
     if options.defaults:
         call.append(f"defaults={json.dumps(dict(options.defaults), ensure_ascii=False)}")
     python = f"store.import_pets({', '.join(call)})"
-    return f"{python} ({shlex.join(command)})" if options.is_file else python
+    return f"{python} ({' '.join(map(_argument, command))})" if options.is_file else python
+
+
+def _argument(text: str) -> str:
+    """Quote an argument where a shell needs it, as each of them understands."""
+    escaped = text.replace('"', '\\"')
+    return text if _PLAIN.fullmatch(text) else f'"{escaped}"'
 
 
 def _quoted(value: object) -> str:

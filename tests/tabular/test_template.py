@@ -39,7 +39,7 @@ def rejects() -> bytes:
         [
             ["Rex", "Dgos", "sold"],
             ["Total", NonTextCell("3", "a number"), "avialable"],
-            ["=A1", "4"],
+            ["=A1", "4", ""],
         ],
         bad={(0, 1), (1, 0), (1, 2), (2, 0)},
         fields={"name": 0, "categoryId": 1, "status": 2},
