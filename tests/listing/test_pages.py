@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
@@ -149,7 +150,8 @@ def test_a_business_key_lists_side_by_side_with_and_without_a_named_plan(
         minute = clock.now() // 60
         used[minute] = used.get(minute, 0) + 1
         left = {"X-RateLimit-Limit": "1000", "X-RateLimit-Remaining": str(1_000 - used[minute])}
-        return left | {"X-RateLimit-Reset": str(int(minute + 1) * 60)}
+        date = formatdate(clock.now(), usegmt=True)
+        return left | {"X-RateLimit-Reset": str(int(minute + 1) * 60), "Date": date}
 
     used: dict[float, int] = {}
     service.more = quota
