@@ -17,7 +17,7 @@ from petstore_tools.cli import cli
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROOMS = [
-    *ROOT.glob("petstore_tools/*/README.md"),
+    *ROOT.glob("petstore_tools/**/README.md"),
     ROOT / "tests" / "benchmarks" / "README.md",
     ROOT / "notebooks" / "README.md",
 ]
@@ -26,8 +26,8 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def test_the_readme_is_read_in_one_sitting() -> None:
-    """200 lines and 12 kB at most."""
-    assert README.count("\n") <= 200
+    """180 lines and 12 kB at most."""
+    assert README.count("\n") <= 180
     assert len(README.encode()) <= 12_000
 
 
