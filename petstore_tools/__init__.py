@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from petstore_tools.importing.results import ImportResult as ImportResult
     from petstore_tools.listing.completeness import Listing as Listing
     from petstore_tools.plans import Plan as Plan
-    from petstore_tools.reporting.build import status_report as status_report
     from petstore_tools.reporting.report import StatusReport as StatusReport
+    from petstore_tools.reporting.report import status_report as status_report
     from petstore_tools.sandbox import Sandbox as Sandbox
     from petstore_tools.store import PetStore as PetStore
     from petstore_tools.throttle.quota import Quota as Quota
@@ -33,7 +33,7 @@ _HOME: Final = {
     "Quota": "throttle.quota",
     "Sandbox": "sandbox",
     "StatusReport": "reporting.report",
-    "status_report": "reporting.build",
+    "status_report": "reporting.report",
 }
 __all__ = sorted(_HOME)
 

@@ -257,6 +257,7 @@ class PetStore:
         title: str = "Status report",
         note: str = "",
         timezone: str | None = None,
+        lists: bool = True,
         wait: bool = False,
     ) -> StatusReport:
         """
@@ -265,34 +266,25 @@ class PetStore:
         `since` compares with an earlier listing: `last`, that of the last report which was written
         to a file; or the newest that is as old as `7d`, a date or a time (`2026-03-05`,
         `05.03.2026`, a datetime; UTC where it names no zone, of a date its end); where none is that
-        old, the oldest, and the report says
-        so. `categories`: labels by categoryId, else those of the settings. `partial` reports on a
-            listing
-        that is not complete, and says so. `title`, `note`: a line each. `timezone`: as
-            `Europe/Berlin`.
+        old, the oldest, and the report says so. `categories`: labels by categoryId, else those of
+        the settings. `partial` reports on a listing that is not complete, and says so. `title`,
+        `note`: a line each. `timezone`: as `Europe/Berlin`. `lists`: whether single animals are
+        listed.
 
         Raises:
-            ArgumentError: `status` or `since` cannot be used; no request was sent.
+            ArgumentError: An argument cannot be used; no request was sent.
             IncompleteListingError: It is not complete, and `partial` is not set.
         """
-        from petstore_tools.reporting.build import report_and_keep
+        from petstore_tools.reporting.report import check_looks, report_and_keep
 
         check_status(status)
         names = category_names(categories, self.settings.categories)
-        kept, now = self.kept, self.client.clock.now()
-        old = None if since is None else kept.since(since, status=status, now=now)
+        looks = check_looks(names, title, note, timezone, lists=lists)
+        now = self.client.clock.now()
+        old = None if since is None else self.kept.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"
         pets = self.list_pets(status=status, require=require, wait=wait)
-        return report_and_keep(
-            pets,
-            kept,
-            old,
-            partial=partial,
-            categories=names,
-            title=title,
-            note=note,
-            timezone=timezone,
-        )
+        return report_and_keep(pets, self.kept, old, looks, partial=partial)
 
     def quota(self) -> Quota:
         """Return what is left of minute and day, and when more is; costs no request (§8)."""

@@ -119,14 +119,19 @@ def text_table(header: Sequence[str], rows: Rows) -> str:
 def markdown_table(header: Sequence[str], rows: Rows) -> str:
     """Return a Markdown table; pipes and line breaks in cells are made harmless."""
     cells, numeric = _columns(header, rows)
-    lines = [[markdown_text(cell) for cell in row] for row in [header, *cells]]
+    lines = [[_markdown_cell(cell) for cell in row] for row in [header, *cells]]
     lines.insert(1, ["---:" if n else "---" for n in numeric])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def markdown_text(text: str) -> str:
     """Return a line of Markdown in which nothing is markup, and no HTML."""
-    safe = "".join("\\" + c if c in "\\`*_[]#|" else c for c in text)
+    line = _markdown_cell(text)
+    return f"\\{line}" if line.startswith(("-", "+", "=")) else line  # no list, no underline
+
+
+def _markdown_cell(text: str) -> str:
+    safe = "".join("\\" + c if c in "\\`*_[]#|~" else c for c in text)
     return escape(" ".join(safe.splitlines()), quote=False)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from petstore_tools.cli import exits
-from petstore_tools.reporting.build import status_report
+from petstore_tools.reporting.report import status_report
 from petstore_tools.sandbox import Sandbox, samples
 from petstore_tools.tabular.atomic import check_writable
 

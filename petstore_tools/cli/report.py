@@ -14,6 +14,7 @@ from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
 from petstore_tools.importing.options import category_names
 from petstore_tools.listing.frames import text_dtype
+from petstore_tools.reporting import mail
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.cells import escape_formula
@@ -57,6 +58,11 @@ WRITERS = {
     help="With -o FILE.eml: the address of a recipient. Repeat the option for more.",
 )
 @click.option("--subject", default="", help="With -o FILE.eml: the subject.")
+@click.option(
+    "--lists/--no-lists",
+    default=True,
+    help="List single animals: those that moved, wait longest, are pending.  [default: lists]",
+)
 @options.ENVIRONMENT
 @options.WAIT
 def report_(
@@ -79,6 +85,9 @@ def report_(
     """
     if (to or subject) and not any(path.suffix.casefold() == ".eml" for path in output):
         raise click.UsageError("--to and --subject are for -o FILE.eml")
+    mail.one_line(subject, "the subject")
+    for recipient in to:
+        mail.address(recipient)
     with PetStore(environment=environment) as store:
         try:
             report = store.status_report(**query)

@@ -11,8 +11,8 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from petstore_tools._version import __version__
-from petstore_tools.reporting.tables import COLOURS, for_people
-from petstore_tools.text import cell_text, html_table
+from petstore_tools.reporting.tables import COLOURS, OTHER, for_people
+from petstore_tools.text import cell_text
 
 
 def page(template: str, **values: Any) -> str:
@@ -30,17 +30,12 @@ def page(template: str, **values: Any) -> str:
     environment.filters |= {
         "shown": cell_text,
         "for_people": for_people,
-        "css": css,
+        "css": lambda status: status if status in COLOURS else "other",
         "areas": areas,
     }
     return environment.get_template(template).render(
-        version=__version__, html_table=html_table, **values
+        version=__version__, colours={**COLOURS, "other": OTHER}, **values
     )
-
-
-def css(status: str) -> str:
-    """Return the style class of a status."""
-    return status if status in COLOURS else "other"
 
 
 def areas(counts: pd.DataFrame) -> dict[str, str]:

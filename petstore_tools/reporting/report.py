@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import tzinfo
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 
 from petstore_tools import text
+from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting.breakdown import named_statuses
+from petstore_tools.reporting import tables
 from petstore_tools.reporting.chart import figure
 from petstore_tools.reporting.excel import workbook
-from petstore_tools.reporting.mail import mail
+from petstore_tools.reporting.mail import mail, one_line
 from petstore_tools.reporting.page import page
-from petstore_tools.reporting.tables import LONG, TITLES, cut, for_people, named, plain_times, shown
 from petstore_tools.tabular.atomic import write_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_RENAMED: Final = {"history": "counts", "face": "headline", "cost": "cost_text"}
-_UNCERTAIN: Final = (
-    "A change happened between two listings, so only the times of those two listings are "
-    "known. Days in a "
-    "status are counted only for what began and ended while listings were kept."
-)
+    from petstore_tools.history import History
 
+WINDOW: Final = "30d"  # of what ended, for the days in a status
+_TOLD: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
+_UNCERTAIN: Final = (
+    "A change happened between two listings, so only the times of those two listings are known. "
+    "Days in a status are counted for what began while listings were kept, and ended in the last "
+    "30 days."
+)
+_UNSEEN: Final = (
+    "An animal that is not seen is missing from this listing alone, which may have missed it; it "
+    "is counted as gone when the next one lacks it, too."
+)
+_UNSET: Final = "Animals without a status are counted as unset."
 _ONE_STATUS: Final = (
-    "In a report on one status, an animal that is new may have had another status before, and "
-    "one that is "
-    "gone may have another one now."
+    "In a report on one status, an animal that is new may have had another status before, and one "
+    "that is gone may have another one now."
 )
 
 
@@ -45,31 +56,31 @@ class StatusReport:
 
     Attributes:
         listing: What was listed, when, and whether it is complete.
-        animals: The frame that was counted.
+        animals: A copy of the frame that was counted.
         breakdown: Index `status` (the three values in the document's order, values it does not
-            name,
-            `unset`), columns `count` (int64) and `share` (float64, 0 to 1). Zero rows are kept.
+            name, `unset`), columns `count` (int64) and `share` (float64, 0 to 1). Zero rows are
+            kept.
         by_category: Index `categoryId` (int64, ascending), one int64 column per status and `total`,
-            and
-            `label` (text) in front where labels were given.
+            and `label` (text) in front where labels were given.
         since: The older listing it is compared with, None for none; the next five are None then,
             too.
         summary: How many animals, how many came, were sold, are gone: `what`, `animals`, `share`.
         changes: Index `status`, columns `before`, `now`, `change` (int64).
         changes_by_category: Index `categoryId`, the same columns.
-        moved: Animals whose status differs, are new or gone: `id`, `name`, `categoryId`, `from`,
-            `to`.
+        moved: Animals whose status differs, are new, gone or not seen: `id`, `name`, `categoryId`,
+            `from`, `to`.
         flow: How many moved from which status (index) to which (columns), with totals.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per status; None
             without snapshots, as the next three are.
         time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no longer).
         time_in_status_by_category: The same, with `categoryId` in front.
-        longest_available: The 20 that have been available for longest: `id`, `name`, `categoryId`,
+        longest_available: The 15 that have been available for longest: `id`, `name`, `categoryId`,
             `first_seen` (datetime, UTC), `days` (at least).
         notes: What else the reader must know.
         title, note: Of the author.
         timezone: In which times are written, None for that of this machine.
         categories: Names by categoryId.
+        lists: Whether single animals are listed: those that moved, wait longest, are pending.
         mark: Called when it was written to a file: from then on `since="last"` means its listing.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
@@ -94,13 +105,8 @@ class StatusReport:
     note: str = ""
     timezone: tzinfo | None = None
     categories: Mapping[int, str] = field(default_factory=dict, repr=False)
+    lists: bool = True
     mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            renamed = f"; it is called {_RENAMED[name]}" if name in _RENAMED else ""
-            raise AttributeError(f"a StatusReport has no {name}{renamed}")
 
     @property
     def headline(self) -> str:
@@ -110,34 +116,29 @@ class StatusReport:
         return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.of_what}"
 
     @property
-    def cost_text(self) -> str:
-        """What it cost, in words."""
-        return f"{text.pluralize(self.listing.requests, 'request')} spent"
-
-    @property
     def pending(self) -> pd.DataFrame:
         """The pending animals: `id`, `name`, `categoryId`."""
         pets = self.animals
-        return pets.loc[pets["status"] == "pending", ["id", "name", "categoryId"]].reset_index(
-            drop=True
-        )
+        pending = pets.loc[pets["status"] == "pending", ["id", "name", "categoryId"]]
+        return pending.reset_index(drop=True)
 
     @property
     def made(self) -> list[str]:
         """How the report was made, in sentences."""
-        listing, reason = self.listing, self.listing.reason
-        times = f"from {self.when(listing.started_at)} to {self.when(listing.ended_at)}"
-        uncertain = [_UNCERTAIN] if self.since is not None or self.counts is not None else []
-        unset = "Animals without a status are counted as unset."
-        if self.since is not None and listing.status is not None:
-            uncertain.append(_ONE_STATUS)
-        return [
-            f"{reason[:1].upper()}{reason[1:]}.",
-            f"Read {times}, {self.cost_text}.",
-            *uncertain,
-            *listing.notes,
-            unset,
+        listing = self.listing
+        sentences = [
+            f"{listing.reason}.",
+            f"Read from {self.when(listing.started_at)} to {self.when(listing.ended_at)}, "
+            f"{text.pluralize(listing.requests, 'request')} spent.",
         ]
+        if self.since is not None or self.counts is not None:
+            sentences.append(_UNCERTAIN)
+        if self.since is not None and listing.status is not None:
+            sentences.append(_ONE_STATUS)
+        if self.moved is not None and (self.moved["to"] == tables.UNSEEN).any():
+            sentences.append(_UNSEEN)
+        sentences += [*(f"{note}." for note in listing.notes), _UNSET]
+        return [sentence[:1].upper() + sentence[1:] for sentence in sentences]
 
     def when(self, at: float) -> str:
         """Write a time in the report's time zone, which it names."""
@@ -147,26 +148,27 @@ class StatusReport:
     def _facts(self) -> list[str]:
         """The lines that stand above the tables."""
         as_of = f"As of {self.when(self.listing.ended_at)}"
+        if self.since is not None:
+            as_of += f", with what changed since {self.when(self.since.ended_at)}"
         return [self.headline, as_of, *filter(None, [self.note]), *self.notes]
-
-    @property
-    def _since_text(self) -> str:
-        return "" if self.since is None else f" since {self.when(self.since.ended_at)}"
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """
         Return its tables by the names of its attributes, without an index: those that there are.
         """
-        tables = {name: getattr(self, name) for name in TITLES}
+        left_out = ("animals",) if self.lists else ("animals", *tables.LISTS)
+        names = [name for name in tables.TITLES if name not in left_out]
+        found = {name: getattr(self, name) for name in names}
         return {
             name: table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
-            for name, table in tables.items()
+            for name, table in found.items()
             if table is not None
         }
 
     def for_people(self) -> dict[str, pd.DataFrame]:
         """Return its tables as every writer shows them, by the names of its attributes."""
-        return shown(self.tables(), self.categories, one_status=self.listing.status is not None)
+        one_status = self.listing.status is not None
+        return tables.shown(self.tables(), self.categories, one_status=one_status)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """
@@ -176,34 +178,39 @@ class StatusReport:
 
     def to_excel(self, path: str | Path) -> None:
         """
-        Write a workbook: real numbers, native charts, text that no spreadsheet runs; or nothing.
+        Write a workbook: a front sheet with charts, a sheet for each table, and all animals.
+
+        Raises:
+            ArgumentError: The file does not end in .xlsx.
         """
+        if Path(path).suffix.casefold() != ".xlsx":
+            raise ArgumentError(f"a workbook is an .xlsx file: {Path(path).name!r} is none")
         self._write(path, self._workbook())
 
     def to_markdown(self, path: str | Path | None = None) -> str:
-        """Return Markdown; write it whole where asked."""
-        parts = [
-            f"# {text.markdown_text(self.title)}",
-            "  \n".join(map(text.markdown_text, self._facts)),
-        ]
-        for title, table in self._read_tables():
-            parts += [f"## {text.markdown_text(title)}", text.markdown_table(*for_people(table))]
+        """Return the same numbers as Markdown; write it whole where asked."""
+        parts = [f"# {text.markdown_text(self.title)}", *map(text.markdown_text, self._facts)]
+        for _, title, table in self._read_tables():
+            parts += [f"## {title}", text.markdown_table(*tables.for_people(table))]
         parts += ["## How this was made", text.markdown_text(" ".join(self.made))]
         return self._write_text(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return JSON with the same numbers; write it whole where asked. Times are UTC."""
+        listing = self.listing
         document: dict[str, Any] = {
             "title": self.title,
             "note": self.note,
-            "as_of": text.utc_text(self.listing.ended_at),
-            "complete": self.listing.complete,
-            "listing": self.listing.to_dict(),
-            "notes": list(self.notes),
-            "since": None if self.since is None else text.utc_text(self.since.ended_at),
+            "as_of": _iso(listing.ended_at),
+            "complete": listing.complete,
+            "listing": {name: getattr(listing, name) for name in _TOLD},
+            "notes": self.notes,
+            "since": self.since and _iso(self.since.ended_at),
         }
         document |= {name: table.to_dict("records") for name, table in self.tables().items()}
-        written = json.dumps(document, ensure_ascii=False, indent=2, default=_time)
+        written = json.dumps(
+            document, ensure_ascii=False, indent=2, default=lambda at: _iso(at.timestamp())
+        )
         return self._write_text(path, written + "\n")
 
     def to_mail(
@@ -211,7 +218,7 @@ class StatusReport:
     ) -> bytes:
         """
         Return a ready mail: tables in its body, page and workbook attached; write it whole where
-            asked.
+        asked.
 
         Args:
             path: A file that ends in .eml; `sendmail -t` sends it, and a mail program opens it as a
@@ -222,13 +229,11 @@ class StatusReport:
         Raises:
             ArgumentError: An address or the subject cannot stand in a mail.
         """
-        subject = subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}"
-        body = {"facts": self._facts, "tables": self._read_tables(), "end": self.made}
         content = mail(
             to=[to] if isinstance(to, str) else to,
-            subject=subject,
+            subject=subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}",
             text=f"{self.to_text()}\n\n{' '.join(self.made)}",
-            html=page("mail.html", title=self.title, **body),
+            html=page("mail.html", report=self, facts=self._facts, sections=self._read_tables()),
             page=self.to_html(),
             workbook=self._workbook(),
         )
@@ -247,8 +252,9 @@ class StatusReport:
     def to_text(self) -> str:
         """Return the report for a terminal, without its long tables."""
         parts = ["\n".join([self.title, *self._facts])]
-        for title, table in self._read_tables(long=False):
-            parts += [f"{title}:", text.text_table(*for_people(table))]
+        for name, title, table in self._read_tables():
+            if name not in tables.LONG:
+                parts += [f"{title}:", text.text_table(*tables.for_people(table))]
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
@@ -258,42 +264,29 @@ class StatusReport:
         return f"StatusReport({self.headline}; {parts}; as of {self.when(self.listing.ended_at)})"
 
     def _repr_html_(self) -> str:
-        table, facts = self.breakdown, self._facts[1:]
-        if self.since is not None and self.changes is not None:
-            table = table.assign(change=self.changes["change"])
-            facts.append(f"change since {self.when(self.since.ended_at)}")
-        return text.html_table(
-            self.headline, *for_people(table.reset_index()), note="\n".join(facts)
-        )
+        table = self.for_people()["changes" if self.changes is not None else "breakdown"]
+        note = "\n".join(self._facts[1:])
+        return text.html_table(self.headline, *tables.for_people(table), note=note)
 
     def _workbook(self) -> bytes:
-        animals = self.animals.assign(status=named_statuses(self.animals))
-        tables = self.for_people() | {"animals": named(animals, self.categories)}
-        return workbook(
-            self.title,
-            self._facts,
-            tables,
-            zone=self.timezone,
-            complete=self.listing.complete,
-            since=self._since_text,
-            end=self.made,
-        )
+        animals = self.animals.assign(status=tables.named_statuses(self.animals))
+        found = self.for_people() | {"animals": tables.named(animals, self.categories)}
+        facts = [self.title, *self._facts]
+        return workbook(facts, found, zone=self.timezone, end=self.made)
 
     def _sections(self) -> list[tuple[str, str, pd.DataFrame]]:
         """Return name, title and table of each section of a page; long tables are cut."""
         sections = []
         for name, whole in self.for_people().items():
-            more, table = cut(name, whole)
-            title = TITLES[name].format(since=self._since_text) + more
-            sections.append(
-                (name, title, table if name == "counts" else plain_times(table, self.when))
-            )
+            more, table = tables.cut(name, whole)
+            times = table.select_dtypes("datetimetz")
+            texts = {str(at): [self.when(t.timestamp()) for t in times[at]] for at in times}
+            sections.append((name, tables.TITLES[name] + more, table.assign(**texts)))
         return sections
 
-    def _read_tables(self, *, long: bool = True) -> list[tuple[str, pd.DataFrame]]:
-        """Return titles and tables where nothing is drawn; long ones are left out unless `long`."""
-        left_out = ("counts",) if long else ("counts", *LONG)
-        return [(title, table) for name, title, table in self._sections() if name not in left_out]
+    def _read_tables(self) -> list[tuple[str, str, pd.DataFrame]]:
+        """Return the sections where nothing is drawn."""
+        return [section for section in self._sections() if section[0] != "counts"]
 
     def _write_text(self, path: str | Path | None, content: str) -> str:
         self._write(path, content.encode())
@@ -306,5 +299,208 @@ class StatusReport:
                 self.mark()
 
 
-def _time(value: Any) -> str:
-    return text.utc_text(value.timestamp())
+def status_report(
+    pets: pd.DataFrame,
+    *,
+    partial: bool = False,
+    categories: Mapping[int, str] | None = None,
+    since: pd.DataFrame | None = None,
+    title: str = "Status report",
+    note: str = "",
+    timezone: str | None = None,
+    lists: bool = True,
+) -> StatusReport:
+    """
+    Report on a listed frame.
+
+    Args:
+        pets: Frame as `list_pets` gives it, `attrs["listing"]` included.
+        partial: Report on a listing that is not complete, or on a frame that does not say what it
+            lists, such as a CSV that `list -o` wrote; the report says so.
+        categories: Labels by categoryId (ours; §2.6 shows no category record): a dict or a Series.
+        since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
+        title: Of the author, one line.
+        note: Of the author, one line below the title.
+        timezone: In which times are written, such as `Europe/Berlin`; None for that of this
+            machine.
+        lists: Whether single animals are listed: those that moved, wait longest, are pending.
+
+    Raises:
+        ArgumentError: As `check_looks`, or a column is there twice.
+        FrameError: A column is missing or has another dtype, the frame carries no listing, it is
+            not complete and `partial` is not set, or the older one is of something else.
+
+    Spec: §2.3, §4.1.
+    """
+    looks = check_looks(categories, title, note, timezone, lists=lists)
+    for frame in (pets, since):
+        if frame is not None and not frame.columns.is_unique:
+            raise ArgumentError("the frame has two columns of one name: drop one of them")
+    report = _report(pets, looks, partial=partial)
+    return report if since is None else compared(report, since, since["id"])
+
+
+def _report(pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool) -> StatusReport:
+    pets = pets.copy()
+    if partial and "listing" not in pets.attrs:
+        pets = _unproven(pets)
+    listing = frames.listing_of(pets)
+    if not listing.complete and not partial:
+        raise FrameError(
+            f"this listing is not complete ({listing.completeness}: {listing.reason}). "
+            f"For a report that says so, pass {text.option('partial=True')}."
+        )
+    by_category = tables.by_category(pets, looks["categories"])
+    return StatusReport(listing, pets, tables.breakdown(pets), by_category, **looks)
+
+
+def check_looks(
+    categories: Mapping[int, str] | None,
+    title: str,
+    note: str,
+    timezone: str | None,
+    *,
+    lists: bool,
+) -> dict[str, Any]:
+    """
+    Check what a report looks like, before a request is spent on it; arguments of `status_report`.
+
+    Returns:
+        The attributes of the report.
+
+    Raises:
+        ArgumentError: Title or note has a line break, there is no such time zone, or the labels
+            are no dict.
+    """
+    if not (categories is None or isinstance(categories, Mapping | pd.Series)):
+        raise ArgumentError(f"categories must be a dict of names by categoryId, not {categories!r}")
+    return {
+        "categories": {} if categories is None else {key: str(v) for key, v in categories.items()},
+        "title": one_line(title, "the title"),
+        "note": one_line(note, "the note"),
+        "timezone": _zone(timezone),
+        "lists": lists,
+    }
+
+
+def _zone(name: str | None) -> tzinfo | None:
+    """Return the time zone of a name, None for that of this machine."""
+    try:
+        return None if name is None else UTC if name == "UTC" else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ArgumentError(
+            f"there is no time zone {name!r}: use a name such as Europe/Berlin or UTC; on Windows, "
+            "names need tzdata (pip install tzdata)"
+        ) from error
+
+
+def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with a listing that nothing proves, as of now."""
+    frames.check(pets)
+    now, reason = time.time(), "nothing shows what this frame is a listing of"
+    listing = Listing("unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file")
+    return frames.Columns.of(pets).to_frame(listing)
+
+
+def compared(report: StatusReport, since: pd.DataFrame, lately: Collection[int]) -> StatusReport:
+    """
+    Add what changed since an older listing.
+
+    Args:
+        report: On the newer listing.
+        since: The older one.
+        lately: Ids that the complete listing before the newer one showed: who is missing from the
+            newer one alone is not seen, where that may have a hole.
+    """
+    listing, older = report.listing, frames.listing_of(since)
+    if not older.complete or (older.status, older.environment) != (
+        listing.status,
+        listing.environment,
+    ):
+        raise FrameError(
+            f"only a complete listing of {listing.of_what} can be compared with this one, not "
+            f"this: {older}"
+        )
+    if not listing.complete:
+        raise FrameError(
+            "a listing that is not complete cannot be compared: animals that were not read "
+            "would seem to be gone"
+        )
+    if older.ended_at > listing.ended_at:
+        raise FrameError(f"the listing to compare with is newer than this one: {older}")
+    moved = tables.moved(since, report.animals, set(lately) if listing.may_have_hole else ())
+    before, now = tables.breakdown(since)["count"], report.breakdown["count"]
+    if unseen := int((moved["to"] == tables.UNSEEN).sum()):
+        now = pd.concat([now, pd.Series({tables.UNSEEN: unseen})]).rename_axis("status")
+    totals = [tables.by_category(pets, {})["total"] for pets in (since, report.animals)]
+    return replace(
+        report,
+        since=older,
+        summary=tables.summary(listing.rows, older.rows, moved, listing.status),
+        changes=tables.changes(before, now),
+        changes_by_category=tables.changes(*totals),
+        moved=moved,
+        flow=tables.flow(moved),
+    )
+
+
+def report_and_keep(
+    pets: pd.DataFrame,
+    history: History,
+    since: tuple[pd.DataFrame | None, tuple[str, ...]] | None,
+    looks: Mapping[str, Any],
+    *,
+    partial: bool,
+) -> StatusReport:
+    """
+    Report on a fresh listing, which is kept where it is complete and of all animals.
+
+    Args:
+        pets: The listing.
+        history: Where it is kept.
+        since: As `History.since` returns it.
+        looks: As `check_looks` returns them.
+        partial: Report on one that is not complete.
+    """
+    report = _report(pets, looks, partial=partial)
+    listing, (older, notes) = report.listing, since or (None, ())
+    if not listing.complete:
+        notes = ("this listing is not complete, so it is not compared with an earlier one",)
+        return report if since is None else replace(report, notes=notes)
+    if older is not None:
+        lately = older["id"]
+        if listing.may_have_hole:
+            lately = history.snapshots(listing.status)[-1].frame()["id"]
+        report = compared(report, older, lately)
+    number, note = history.try_keep(pets)
+    over_time: dict[str, Any] = {}
+    with suppress(FrameError):  # the report holds without them
+        over_time = _over_time(history, listing)
+    mark = functools.partial(history.mark_reported, listing.status, number) if number else None
+    return replace(report, notes=(*notes, *filter(None, [note])), mark=mark, **over_time)
+
+
+def _over_time(history: History, listing: Listing) -> dict[str, Any]:
+    """
+    Return what the kept listings say, by the names of the report's attributes.
+
+    Days in a status are those of the last 30 days, so that a report costs the same however much is
+    kept.
+    """
+    kept = history.snapshots(listing.status)
+    if len(kept) < 2:
+        return {}
+    stays = history.stays(since=WINDOW, now=listing.ended_at)
+    found = {"counts": tables.counts_over_time([(s.listing.ended_at, s.counts) for s in kept])}
+    if listing.status in (None, "available"):
+        newest = kept[-1].listing.ended_at
+        found["longest_available"] = tables.longest(stays, "available", newest)
+    if listing.status is None:
+        by = ("categoryId", "status")
+        found["time_in_status"] = tables.time_in_status(stays)
+        found["time_in_status_by_category"] = tables.time_in_status(stays, by)
+    return found
+
+
+def _iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()

@@ -1,38 +1,45 @@
 """
-Tables of a report as people read them, and the colours of the statuses: what all writers share.
+The tables of a report: animals counted and compared, how long they stay, and how people read that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import pandas as pd
 
-from petstore_tools.listing.frames import UNSET
+from petstore_tools import spec
+from petstore_tools.history import moments
+from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
 
-COLOURS: Final = {"available": "#2f7d5b", "pending": "#c98a1b", "sold": "#4a6fa5", UNSET: "#9aa3af"}
-OTHER: Final = "#8b5e9b"  # a status that the document does not name
+NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
+COLOURS: Final = {"available": "#2f855f", "pending": "#b0720f", "sold": "#4a79b8", UNSET: "#76808f"}
+OTHER: Final = "#9a68ab"  # a status that the document does not name
 IDS: Final = ("id", "categoryId")  # numbers that name something: written without separators
 DAYS: Final = ("days", "median_days", "days_90")
+SHARES: Final = {"summary": "share of those before", "breakdown": "share of all"}
 TOTAL: Final = "total"
-TOP: Final = 20  # rows of a long table that a page shows
-TITLES: Final = {  # in the order of a page
-    "summary": "At a glance{since}",
-    "breakdown": "By status",
+TOP: Final = 15  # rows of a long table that a page shows
+DAY_S: Final = 86_400.0
+TITLES: Final = {  # of tables and sheets, in the order of a page
+    "summary": "At a glance",
     "changes": "Change by status",
-    "changes_by_category": "Change by category",
     "flow": "From which status to which",
-    "moved": "Animals that moved",
+    "changes_by_category": "Change by category",
+    "breakdown": "By status",
+    "by_category": "By category",
     "counts": "Over time",
-    "time_in_status": "Days in a status, of what ended in the last 30 days",
+    "time_in_status": "Days in a status",
     "time_in_status_by_category": "Days in a status by category",
+    "moved": "Animals that moved",
     "longest_available": "Available for longest",
     "pending": "Pending animals",
-    "by_category": "By category",
+    "animals": "All animals",
 }
+LISTS: Final = ("moved", "longest_available", "pending")
 WORDS: Final = {  # titles of columns, as people read them
-    "what": "",
+    "what": "since then",
     "count": "animals",
     "as_of": "as of",
     "first_seen": "first seen",
@@ -45,8 +52,8 @@ _LARGEST_FIRST: Final = {
     "changes_by_category": "now",
     "time_in_status_by_category": "animals",
 }
-LONG: Final = (*_LARGEST_FIRST, "moved", "longest_available", "pending")
-_WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
+LONG: Final = (*_LARGEST_FIRST, *LISTS)
+WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
 
 
 class Change(int):
@@ -70,14 +77,186 @@ class Days(Share):
         return super().__format__(",.1f")
 
 
+_KINDS: Final[dict[str, type]] = {
+    **dict.fromkeys(IDS, str),
+    **dict.fromkeys(DAYS, Days),
+    **dict.fromkeys(SHARES.values(), Share),
+    "change": Change,
+}
+
+
+def _index(names: Iterable[str]) -> pd.Index[Any]:
+    """Return statuses as the index of a table, `unset` last."""
+    ordered = [name for name in dict.fromkeys(names) if name != UNSET]
+    return pd.Index([*ordered, UNSET], name="status", dtype=text_dtype())
+
+
+def breakdown(pets: pd.DataFrame) -> pd.DataFrame:
+    """Count animals per status: `count` (int64) and `share` (float64), zero rows kept."""
+    found = count(pets)
+    table = pd.DataFrame({"count": found.values()}, index=_index(found), dtype="int64")
+    return table.assign(share=table["count"] / max(len(pets), 1))
+
+
+def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
+    """
+    Count animals per categoryId (rows) and status (columns), with `total`, and `label` where given.
+    """
+    found, names = codes(pets)
+    table = pets.groupby(["categoryId", found]).size().unstack(fill_value=0)
+    table = table.reindex(columns=[*range(len(names) - 1), -1], fill_value=0).set_axis(
+        names, axis=1
+    )
+    table[TOTAL] = table.sum(axis=1)
+    if labels:
+        table.insert(0, "label", table.index.map(lambda i: labels.get(i, "")).astype(text_dtype()))
+    return table
+
+
+def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
+    """
+    Compare two counts by status or category: `before`, `now`, `change` (int64), the rows of both.
+    """
+    index = now.index.union(before.index)
+    if index.name == "status":
+        index = _index([*now.index, *before.index])
+    table = pd.DataFrame({"before": before, "now": now}, index=index).fillna(0).astype("int64")
+    return table.assign(change=table["now"] - table["before"])
+
+
+def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> pd.DataFrame:
+    """
+    Count what is asked first: how many animals, how many came, were sold, are gone.
+
+    Listings of one status cannot tell an animal that is new from one that had another status
+    before.
+
+    Returns:
+        Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1).
+    """
+    came, went = moved["from"] == NEW, moved["to"] == GONE
+    if status is None:
+        between = {"new": came, "became sold": (moved["to"] == "sold") & ~came, "gone": went}
+    else:
+        between = {f"became {status} or new": came, f"no longer {status} or gone": went}
+    if (unseen := moved["to"] == UNSEEN).any():
+        between[UNSEEN] = unseen
+    counts = {what: int(those.sum()) for what, those in between.items()}
+    counts = {"animals before": before, **counts, "animals now": now}
+    table = pd.DataFrame({"what": list(counts), "animals": list(counts.values())})
+    return table.assign(share=table["animals"] / max(before, 1))
+
+
+def moved(
+    before: pd.DataFrame, now: pd.DataFrame, unseen: Collection[int] = frozenset()
+) -> pd.DataFrame:
+    """
+    Name the animals whose status differs, that are new, or that are gone.
+
+    Args:
+        before: The older listing.
+        now: The newer one.
+        unseen: Ids that the newer one may have missed.
+
+    Returns:
+        Columns `id` (int64), `name` (text), `categoryId` (int64), `from` and `to` (text: a status,
+        `unset`, `new`, `gone`, `not seen`), by id.
+    """
+    pets = pd.concat([now, before]).drop_duplicates("id").set_index("id").sort_index()
+    table = pets[["name", "categoryId"]].astype({"name": text_dtype()})
+    for side, frame, absent in (("from", before, NEW), ("to", now, GONE)):
+        statuses = named_statuses(frame).set_axis(frame["id"])
+        table[side] = statuses.reindex(table.index, fill_value=absent)
+    table.loc[table.index.isin(unseen) & (table["to"] == GONE), "to"] = UNSEEN
+    return table[table["from"] != table["to"]].reset_index()
+
+
+def flow(moved: pd.DataFrame) -> pd.DataFrame:
+    """
+    Lay out how many animals moved from which status (rows) to which (columns), with totals.
+
+    Args:
+        moved: As the function `moved` returns it.
+    """
+    table = pd.crosstab(moved["from"], moved["to"], margins=True, margins_name=TOTAL)
+    table = table.sort_index(key=_ends_last).sort_index(axis=1, key=_ends_last)
+    return table.astype("int64")
+
+
+def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
+    return names.map(lambda name: (name in (NEW, UNSEEN, GONE), name == TOTAL, name))
+
+
+def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.DataFrame:
+    """
+    Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status.
+    """
+    index = _index([*spec.STATUSES, *(name for _, counts in listings for name in counts)])
+    times = moments(pd.Series([at for at, _ in listings], dtype="float64"))
+    table = pd.DataFrame([counts for _, counts in listings], columns=index.tolist())
+    return table.fillna(0).astype("int64").set_index(pd.DatetimeIndex(times, name="as_of"))
+
+
+def named_statuses(pets: pd.DataFrame) -> pd.Series:
+    """
+    Return the statuses of animals as text, `unset` where there is none, as every table names them.
+    """
+    found, names = codes(pets)
+    return pd.Series(
+        pd.array(names, dtype=text_dtype()).take(found), index=pets.index
+    )  # -1 is the last
+
+
+def time_in_status(stays: pd.DataFrame, by: Sequence[str] = ("status",)) -> pd.DataFrame:
+    """
+    Measure how long animals stayed in a status before they changed or went.
+
+    Only stays with a known beginning and end count: what the first kept listing showed had begun
+    earlier. A stay runs from the middle of the time in which it began to the middle of the time in
+    which it ended.
+
+    Args:
+        stays: As `History.stays` returns them.
+        by: Columns to group by: `status`, or `categoryId` and `status`.
+
+    Returns:
+        The columns of `by`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no
+        longer).
+    """
+    began = stays["began_after"] + stays["first_seen"]
+    days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / DAY_S
+    known = stays.assign(status=named_statuses(stays), days=days).dropna(subset=["days"])
+    groups = known.groupby(list(by), observed=True, sort=True)["days"]
+    table = groups.agg(
+        animals="size", median_days="median", days_90=lambda days: days.quantile(0.9)
+    )
+    return table.reset_index()
+
+
+def longest(stays: pd.DataFrame, status: str, now: float) -> pd.DataFrame:
+    """
+    Name the 15 animals that are in a status and have been for longest; none where all are equal.
+
+    Returns:
+        Columns `id`, `name`, `categoryId`, `first_seen` (datetime, UTC: the listing that first
+        showed it so; where that is the first kept one, it was so before) and `days` (float64, at
+        least).
+    """
+    open_ones = stays[stays["ended_by"].isna() & (named_statuses(stays) == status)]
+    table = open_ones.nsmallest(TOP, "first_seen")[["id", "name", "categoryId", "first_seen"]]
+    if table["first_seen"].nunique() == 1:
+        table = table.head(0)
+    days = (now - table["first_seen"]) / DAY_S
+    table = table.assign(first_seen=moments(table["first_seen"]), days=days)
+    return table.reset_index(drop=True)
+
+
 def for_people(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     """
     Return the header and the rows of a table: ids as text, changes with their sign, days, shares.
     """
-    kinds: dict[str, type] = {**dict.fromkeys(IDS, str), **dict.fromkeys(DAYS, Days)}
-    kinds |= {"change": Change, "share": Share}
     lists = table.to_dict("list").items()
-    columns = [[*map(kinds[name], values)] if name in kinds else values for name, values in lists]
+    columns = [[*map(_KINDS[name], values)] if name in _KINDS else values for name, values in lists]
     header = [WORDS.get(name, name) for name in map(str, table.columns)]
     return header, [list(row) for row in zip(*columns, strict=True)]
 
@@ -109,12 +288,12 @@ def shown(
                 _LARGEST_FIRST[name], ascending=False, kind="stable", ignore_index=True
             )
         if TOTAL in table:  # next to the name, where a phone shows it
-            front = [column for column in ("categoryId", "label", "from", TOTAL) if column in table]
-            table = table[[*front, *(column for column in table if column not in front)]]
+            front = [*table.columns[: 1 + ("label" in table)], TOTAL]
+            table = table[[*front, *table.columns.difference(front, sort=False)]]
         if one_status and name in ("breakdown", "by_category", "changes", "counts"):
             table = _without_zeros(table)
-        table = named(table, labels)
-        found[name] = with_total(table) if name in _WITH_TOTAL else table
+        table = named(table, labels).rename(columns={"share": SHARES.get(name, "")})
+        found[name] = with_total(table) if name in WITH_TOTAL else table
     return found
 
 
@@ -122,34 +301,24 @@ def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """
     Return what to add to the title of a table, and its first rows where it is long; its sums stay.
     """
-    rows = len(table) - (name in _WITH_TOTAL)
+    rows = len(table) - (name in WITH_TOTAL)
     if name not in LONG or rows <= TOP:
         return "", table
     return f", the first {TOP} of {rows:,}", pd.concat([table.head(TOP), table[rows:]])
 
 
-def plain_times(table: pd.DataFrame, when: Callable[[float], str]) -> pd.DataFrame:
-    """Return a table whose times are text."""
-    times = [name for name in table if isinstance(table[name].dtype, pd.DatetimeTZDtype)]
-    return table.assign(
-        **{str(name): [when(at.timestamp()) for at in table[name]] for name in times}
-    )
-
-
 def _without_zeros(table: pd.DataFrame) -> pd.DataFrame:
     numbers = table.select_dtypes("number").drop(columns=["change", *IDS], errors="ignore")
-    rows = table[(numbers != 0).any(axis=1)]
-    return rows.drop(columns=[name for name in numbers if (rows[name] == 0).all()]).reset_index(
-        drop=True
-    )
+    rows = table[numbers.any(axis=1)]
+    return rows.drop(columns=numbers.columns[~numbers.any()]).reset_index(drop=True)
 
 
 def with_total(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with its sums as the last row."""
-    first = table.columns[0]
-    numbers = table.select_dtypes("number")
-    sums = pd.DataFrame([{first: TOTAL, **numbers.sum()}]).astype(numbers.dtypes.to_dict())
-    return pd.concat([table.astype({first: "object"}), sums], ignore_index=True)
+    first = str(table.columns[0])
+    sums = {name: [table[name].sum()] for name in table.select_dtypes("number")}
+    total = pd.DataFrame({first: [TOTAL], **sums})
+    return pd.concat([table.astype({first: "object"}), total], ignore_index=True)
 
 
 def colour(status: str) -> str:

@@ -26,7 +26,7 @@ from petstore_tools import spec
 from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.reporting.build import report_and_keep
+from petstore_tools.reporting.report import report_and_keep
 from petstore_tools.tabular.atomic import replace_file
 
 T0 = 1_700_000_000.0

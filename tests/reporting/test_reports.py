@@ -21,8 +21,8 @@ from petstore_tools.errors import FrameError, IncompleteListingError
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.reporting import breakdown as counting
-from petstore_tools.reporting import movement
+from petstore_tools.reporting import tables as counting
+
 from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.report import StatusReport
 from petstore_tools.sandbox import samples
@@ -247,7 +247,7 @@ def test_moves_of_statuses_the_document_does_not_name_are_told_too() -> None:
 
     table = counting.moved(frame(["sold", "lost", None]), frame(["lost", "lost", "sold"]))
 
-    flow = movement.flow(table).drop(index="total", columns="total").stack()
+    flow = counting.flow(table).drop(index="total", columns="total").stack()
     assert flow[flow > 0].to_dict() == {("sold", "lost"): 1, ("unset", "sold"): 1}
     assert counting.breakdown(frame(["sold", "lost", None]))["count"].to_dict() == {
         "available": 0,

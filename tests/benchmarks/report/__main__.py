@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 import pandas as pd
 
-from petstore_tools.reporting import breakdown as counting
+from petstore_tools.reporting import tables as counting
 
 REPEATS = 5
 
