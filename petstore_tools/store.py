@@ -278,8 +278,9 @@ class PetStore:
         from petstore_tools.reporting.report import check_looks, report_and_keep
 
         check_status(status)
-        names = category_names(categories, self.settings.categories)
-        looks = check_looks(names, title, note, timezone, lists=lists)
+        if categories is None or len(categories):
+            categories = category_names(categories, self.settings.categories)
+        looks = check_looks(categories, title, note, timezone, lists=lists)
         now = self.client.clock.now()
         old = None if since is None else self.kept.since(since, status=status, now=now)
         require: Literal["complete"] | None = None if partial else "complete"

@@ -324,7 +324,7 @@ class History:
         is_last = isinstance(given, str) and given.strip().casefold() == "last"
         until = None if is_last else instant(given, now)
         try:
-            kept = self.snapshots(status)
+            kept = [one for one in self.snapshots(status) if one.listing.ended_at <= now]
             if not kept:
                 return None, ("no earlier snapshot to compare with",)
             note = f"no snapshot is as old as {given}: compared with the oldest"
@@ -333,7 +333,7 @@ class History:
             elif reported := self._reported(status):
                 found = [one for one in kept if one.number <= reported]
             else:
-                found = list(kept)
+                found = kept
                 note = "no report was written to a file before: compared with the newest snapshot"
             chosen = found[-1] if found else kept[0]
             notes = () if found and (until or reported) else (note,)
@@ -454,7 +454,7 @@ def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> floa
         seconds = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     else:
         seconds = datetime(at.year, at.month, at.day, tzinfo=UTC).timestamp() + day_s
-    if seconds > now:
+    if seconds > now + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
             f"{given} is in the future: a date means its end, and it is {utc_text(now)} now"
         )

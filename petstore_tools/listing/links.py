@@ -200,7 +200,10 @@ def parse_age(given: str | float | timedelta, query: ListQuery) -> timedelta:
     seconds = parse_duration(given) if isinstance(given, str) else given
     if isinstance(seconds, timedelta):
         seconds = seconds.total_seconds()
-    if seconds is None or not 0 <= seconds <= timedelta.max.total_seconds() / 2:
+    if (
+        not isinstance(seconds, int | float)
+        or not 0 <= seconds <= timedelta.max.total_seconds() / 2
+    ):
         raise ArgumentError(
             f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}"
         )

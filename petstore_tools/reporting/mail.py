@@ -41,7 +41,13 @@ def mail(
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
     message.set_content(text)
     message.add_alternative(html, subtype="html")
-    message.add_attachment(page, subtype="html", filename="report.html")
+    message.add_attachment(
+        page.encode(),
+        maintype="text",
+        subtype="html",
+        filename="report.html",
+        params={"charset": "utf-8"},
+    )
     message.add_attachment(workbook, maintype="application", subtype=_XLSX, filename="report.xlsx")
     return message.as_bytes()
 
@@ -67,7 +73,9 @@ def address(given: str) -> str:
     """
     try:
         ((name, found),) = getaddresses([one_line(given, "the address")])
-        user, _, domain = found.rpartition("@")
+        user, domain = found.split("@")
+        if not (user.isascii() and user and domain) or " " in found:
+            raise ValueError(found)
         return formataddr((name, f"{user}@{domain.encode('idna').decode('ascii')}"))
     except ValueError as error:
         raise ArgumentError(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import random
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -20,6 +22,7 @@ from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingEr
 from petstore_tools.history import History, instant
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
+from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 
 Values = tuple[str, int, str | None]  # name, categoryId, status
 Stay = tuple[Any, ...]
@@ -135,10 +138,15 @@ def there_in(shown: Sequence[Shown], n: int) -> dict[int, Values]:
 
 
 def check(history: History, shown: Sequence[Shown], rng: random.Random) -> None:
-    """Compare all that the history says with the truth."""
-    for one in shown:
+    """Compare all that the history says with the truth; the last listing is reported on."""
+    *kept, newest = shown
+    for one in kept:
         history.keep(one.frame)
-    now = shown[-1].ended_at
+    now = newest.ended_at
+    since = datetime.fromtimestamp(rng.choice(kept).ended_at, UTC)
+    old = history.since(since, status=None, now=now)
+    looks = check_looks(None, "Report", "", "UTC", lists=True)
+    report = report_and_keep(newest.frame, history, old, looks, partial=False)
 
     for one, snapshot in zip(shown, history.snapshots(), strict=True):
         pd.testing.assert_frame_equal(
@@ -153,6 +161,56 @@ def check(history: History, shown: Sequence[Shown], rng: random.Random) -> None:
     given = datetime.fromtimestamp(rng.choice(shown).ended_at + rng.choice([0.0, 0.5]), UTC)
     recent = [stay for stay in as_told(stays) if stay[-1] is None or stay[-1][1] >= given]
     assert told(history.history(since=given, now=now + 1)) == recent
+    check_report(report, shown, stays)
+
+
+def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
+    """Return the status of an animal as a report names it."""
+    if pet_id not in animals:
+        return absent
+    status = animals[pet_id][2] or "unset"
+    return "'from' as sent" if status == "from" else status
+
+
+def check_report(report: StatusReport, shown: Sequence[Shown], stays: Sequence[Stay]) -> None:
+    """Compare a report on the last listing with the truth."""
+    last, since_ended_at = len(shown) - 1, report.since and report.since.ended_at
+    since = max(n for n in range(last) if shown[n].ended_at == since_ended_at)
+    old, now, there = there_in(shown, since), shown[last].animals, there_in(shown, last)
+    sides = {
+        pet: (
+            status_of(old, pet, "new"),
+            status_of(now, pet, "not seen" if pet in there else "gone"),
+        )
+        for pet in sorted(old.keys() | now.keys())
+    }
+    moves = {pet: pair for pet, pair in sides.items() if pair[0] != pair[1]}
+    assert report.moved is not None
+    assert report.flow is not None
+    assert report.changes is not None
+    assert report.summary is not None
+    assert {row[0]: (row[3], row[4]) for row in report.moved.itertuples(index=False)} == moves
+    flow = report.flow.drop(index="total", columns="total", errors="ignore").stack()
+    assert flow[flow > 0].to_dict() == Counter(moves.values())
+    for at, side in enumerate(("before", "now")):
+        counts = Counter(pair[at] for pair in sides.values()) - Counter(new=99, gone=99)
+        column = report.changes[side]
+        assert column[column > 0].to_dict() == counts
+    before, *between, after = report.summary["animals"].tolist()
+    new, _, gone, *unseen = between
+    assert (before + new - gone - sum(unseen), after) == (len(now), len(now))
+    days = dict[str, list[float]]()
+    for _, values, begun, first, _, ended in stays:
+        if begun is not None and ended is not None:
+            status = status_of({0: values}, 0, "")
+            days.setdefault(status, []).append((sum(ended) - begun - first) / 2 / 86_400)
+    table = report.time_in_status
+    found = {} if table is None else table.set_index("status").to_dict("index")
+    assert {status: row["animals"] for status, row in found.items()} == {
+        status: len(lengths) for status, lengths in days.items()
+    }
+    for status, row in found.items():
+        assert row["median_days"] == pytest.approx(median(days[status]), abs=1e-9)
 
 
 @pytest.mark.case("P77")

@@ -73,9 +73,9 @@ def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(tmp_path
         report = box.store.status_report()
         for write in (report.to_html, report.to_excel, report.to_markdown, report.to_json):
             with pytest.raises(
-                PetstoreError, match=r"^there is no folder .*nodir for r[.]x: create it"
+                PetstoreError, match=r"^there is no folder .*nodir for r[.]xlsx: create it"
             ) as raised:
-                write(tmp_path / "nodir" / "r.x")
+                write(tmp_path / "nodir" / "r.xlsx")
             assert isinstance(raised.value, OSError)
         if sys.platform == "linux":
             with pytest.raises(PetstoreError, match=r"^the folder /proc cannot be written"):

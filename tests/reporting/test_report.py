@@ -1,117 +1,482 @@
-"""The status report: right sums, one set of numbers, nothing unescaped."""
+"""The status report: what it counts, what it says of itself, and what it refuses before it asks."""
 
+from __future__ import annotations
+
+import json
 import re
+import zipfile
+from collections.abc import Sequence
+from datetime import UTC, date, datetime, timedelta
+from io import BytesIO
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
-import numpy as np
 import pandas as pd
 import pytest
+import python_calamine
+from commands import run
+from paging_server import PagingService, pets
+from requests.structures import CaseInsensitiveDict
 
-from petstore_tools import FrameError, status_report
+from petstore_tools import Sandbox, status_report
+from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
+from petstore_tools.http.transport import Reply
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.models import PetRow
-from petstore_tools.reporting.tables import for_people
+from petstore_tools.reporting.excel import workbook
+from petstore_tools.reporting.tables import COLOURS, OTHER, TITLES, for_people, moved
 from petstore_tools.sandbox import samples
 from petstore_tools.text import cell_text
 
 
-def listed(count: int, **more: object) -> pd.DataFrame:
-    rows: list[PetRow] = [
-        {"id": n + 1, "name": name, "categoryId": category, "status": status}
-        for n, (name, category, status) in enumerate(samples.animals(count))
-    ]
+def listed(rows: Sequence[tuple[Any, ...]], at: float = 1.0, **more: Any) -> pd.DataFrame:
+    """Return a complete listing of animals: id, name, categoryId, status."""
     columns = Columns()
-    columns.add(rows)
-    facts = {"environment": "sandbox", "reason": "said so"} | more
-    listing = Listing("complete", facts.pop("reason"), None, count, "", 3, 3, 0, 0.0, 1.0, **facts)  # type: ignore[arg-type]
-    return columns.to_frame(listing)
+    keys = ("id", "name", "categoryId", "status")
+    columns.add([dict(zip(keys, row, strict=True)) for row in rows])  # type: ignore[misc]
+    facts = {"environment": "sandbox"} | more
+    return columns.to_frame(
+        Listing("complete", "said so", None, 0, "", 3, 3, 0, at - 1, at, **facts)
+    )
+
+
+def animals(count: int, **more: Any) -> pd.DataFrame:
+    """Return a listing of sample animals."""
+    rows = [(n, name, kind, st) for n, (name, kind, st) in enumerate(samples.animals(count), 1)]
+    return listed(rows, **more)
 
 
 @pytest.mark.case("P53")
 def test_the_breakdown_agrees_with_a_plain_count_and_sums_to_all() -> None:
-    """The three values and `unset`, whose sum is the number of animals."""
-    pets = listed(500)
+    """The three values and `unset`, zero rows kept; the share says of what."""
+    pets, empty = animals(500), status_report(animals(0)).breakdown
     report = status_report(pets)
 
     expected = pets["status"].astype("object").fillna("unset").value_counts()
     assert report.breakdown["count"].to_dict() == expected.to_dict()
-    assert report.breakdown["count"].sum() == 500
     assert report.breakdown["share"].sum() == pytest.approx(1.0)
-
-
-def test_zero_rows_are_kept_and_an_empty_inventory_has_shares_of_zero() -> None:
-    """Four rows, whatever stands there."""
-    report = status_report(listed(0))
-
-    assert report.breakdown.index.tolist() == ["available", "pending", "sold", "unset"]
-    assert report.breakdown["count"].tolist() == [0, 0, 0, 0]
-    assert report.breakdown["share"].tolist() == [0.0, 0.0, 0.0, 0.0]
+    assert "| share of all |" in report.to_markdown()
+    assert empty.index.tolist() == ["available", "pending", "sold", "unset"]
+    assert empty["count"].tolist() == empty["share"].tolist() == [0, 0, 0, 0]
 
 
 def test_shares_and_days_are_rounded_as_a_spreadsheet_rounds_them() -> None:
     """A half goes up: 61 of 400 is 15.3 % in the page, too."""
-    table = pd.DataFrame({"share": [61 / 400, 13 / 400], "days": [8.25, 8.05]})
+    table = pd.DataFrame({"share of all": [61 / 400, 13 / 400], "days": [8.25, 8.05]})
 
-    rows = for_people(table)[1]
+    rows = [[cell_text(share), f"{days}"] for share, days in for_people(table)[1]]
 
-    assert [
-        [
-            cell_text(value) if name == "share" else f"{value}"
-            for name, value in zip(table, row, strict=True)
-        ]
-        for row in rows
-    ] == [["15.3%", "8.3"], ["3.3%", "8.1"]]
+    assert rows == [["15.3%", "8.3"], ["3.3%", "8.1"]]
 
 
-def test_categories_add_up_to_the_breakdown() -> None:
-    """Rows by categoryId, columns by status, and a total."""
-    report = status_report(listed(300), categories=samples.CATEGORIES)
-    counts = report.by_category.drop(columns=["label", "total"])
+def test_a_report_owns_what_it_counted() -> None:
+    """What its caller does to the frame afterwards changes nothing."""
+    pets = animals(50)
+    report = status_report(pets)
+    before = report.to_html(), report.to_json()
 
-    assert np.array_equal(counts.sum().to_numpy(), report.breakdown["count"].to_numpy())
-    assert report.by_category["total"].sum() == 300
-    assert report.by_category.loc[1, "label"] == "Dogs"
-    assert str(report.by_category.index.dtype) == "int64"
+    pets["status"] = "sold"
+
+    assert (report.to_html(), report.to_json()) == before
+    assert report.animals["status"].nunique() > 1
 
 
-def test_what_came_from_outside_is_escaped() -> None:
-    """A hostile label or environment is text, in HTML and Markdown."""
+def test_what_came_from_outside_is_text_in_every_format() -> None:
+    """A name that is a formula or markup, a label and an environment that are HTML."""
+    rows = [(1, "=NEW()|<b>", 1, "pending"), (2, "https://a.example", 2, None)]
     report = status_report(
-        listed(50, environment="<script>x</script>"), categories={1: "<img|src>"}
+        listed(rows, environment="<script>x</script>"),
+        categories=pd.Series({1: "<img|src>"}),
+        title="- ~a~ <i>",
+        note="+ x",
+    )
+    told = report.to_html() + report.to_markdown() + report._repr_html_()
+
+    assert not re.search("<b>|<script|<img|<i>", told)
+    assert "\\|src" in report.to_markdown()
+    assert "# \\- \\~a\\~ &lt;i&gt;\n" in report.to_markdown()
+    assert "\n\\+ x\n" in report.to_markdown()
+    assert not re.search(r"https?://|src=|@import|url\(", report.to_html().replace(rows[1][1], ""))
+    assert "default-src 'none'" in report.to_html()
+
+
+def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(tmp_path: Path) -> None:
+    """Formulas, addresses, long names, ids above 2^53."""
+    table = pd.DataFrame(
+        {"to": ["=1+1", "https://a.example", "x" * 40_000], "id": [2**53 + 1, 3, -(2**60)]}
+    )
+    made = workbook(["title", "headline", "as of"], {"moved": table}, zone=UTC, end=[])
+
+    with zipfile.ZipFile(BytesIO(made)) as parts:
+        assert not any(b"<f>" in parts.read(p) for p in parts.namelist() if "worksheets" in p)
+    rows = python_calamine.CalamineWorkbook.from_filelike(BytesIO(made)).get_sheet_by_index(0)
+    one, two, three = rows.to_python()[6:9]
+    assert one[:2] == ["=1+1", str(2**53 + 1)]
+    assert two[:2] == ["https://a.example", 3]
+    assert [len(str(three[0])), three[1]] == [32_767, str(-(2**60))]
+
+
+def test_each_sheet_of_a_workbook_has_title_time_and_print_area(tmp_path: Path) -> None:
+    """Filters leave the sums out; an hour that comes twice in autumn names its zone."""
+    with Sandbox(animals=30) as box:
+        box.advance(days=292, hours=13.5)
+        for _ in range(3):
+            box.store.snapshot()
+            box.advance(hours=1)
+        report = box.store.status_report(since="3h", title="Zoo", timezone="Europe/Berlin")
+    report.to_excel(tmp_path / "r.xlsx")
+    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
+
+    for name in book.sheet_names:
+        lines = book.get_sheet_by_name(name).to_python()
+        assert lines[0][0] == "Zoo"
+        assert "As of 2026-10-25 02:30:00 CET" in lines[2][0]
+    over_time = book.get_sheet_by_name("Over time").to_python()[6:]
+    zones = [(str(line[0])[11:16], line[-1] if len(line) == 6 else line[5]) for line in over_time]
+    assert zones == [("00:30", "CEST"), ("01:30", "CEST"), ("02:30", "CEST"), ("02:30", "CET")]
+    with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
+        written = parts.read("xl/workbook.xml").decode()
+        charts = [parts.read(p).decode() for p in parts.namelist() if "charts/chart" in p]
+    assert written.count("_xlnm.Print_Area") == len(book.sheet_names)
+    assert "'By status'!$A$6:$C$10</definedName>" in written  # without the sums in row 11
+    assert len(charts) == 2
+    assert not any("dateAx" in chart for chart in charts)  # it would draw one listing a day
+
+
+def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
+    """The zone is named; JSON has UTC, and nothing internal."""
+    with Sandbox(animals=5) as box:
+        box.store.snapshot()
+        box.advance(days=1)
+        report = box.store.status_report(since="1d", timezone="America/New_York")
+
+    for text in (report.to_html(), report.to_markdown(), report.to_text(), repr(report)):
+        assert "2026-01-06 04:00:00 EST" in text
+    document = json.loads(report.to_json())
+    assert [document["as_of"], document["since"], document["counts"][0]["as_of"]] == [
+        "2026-01-06T09:00:00+00:00",
+        "2026-01-05T09:00:00+00:00",
+        "2026-01-05T09:00:00+00:00",
+    ]
+    assert not {"digest", "doubles", "pages"} & set(document["listing"])
+
+
+def test_the_order_is_that_of_importance_and_lists_can_be_left_out(tmp_path: Path) -> None:
+    """What changed, by status, by category, over time, then single animals."""
+    with Sandbox(animals=20) as box:
+        for day in range(3):
+            box.store.snapshot()
+            box.advance(days=1)
+            box.change(2, status=("sold", "pending")[day % 2])
+        box.add([("Newcomer", 1, "available")])
+        box.store.snapshot()
+        box.advance(days=1)
+        whole = box.store.status_report(since="9d")
+        short = box.store.status_report(since="9d", lists=False)
+
+    titles = [title for name, title in TITLES.items() if name != "animals"]
+    for report, wanted in ((whole, titles), (short, titles[:-3])):
+        page = [re.split("[,<]", part)[0] for part in report.to_html().split("<h2>")[1:-1]]
+        text = [
+            line[3:].split(",")[0] for line in report.to_markdown().split("\n") if "## " in line
+        ]
+        assert page == wanted
+        assert text[:-1] == [title for title in wanted if title != "Over time"]
+    front, end = whole.to_html().split("How this was made")
+    assert "request" not in front
+    assert "request spent" in end
+    assert front.count('<th scope="col"') > 20
+    assert front.count("<caption>") == front.count("<table>")
+
+
+def test_the_longest_available_are_told_only_where_they_differ() -> None:
+    """Nothing is to tell of animals that were all there from the first listing on."""
+    with Sandbox(animals=300) as box:
+        box.store.snapshot()
+        box.advance(days=3)
+        equal = box.store.status_report()
+        for pet_id in range(1, 301):
+            box.change(pet_id, status="available" if pet_id < 4 else "sold")
+        box.add([("Newcomer", 1, "available")])
+        differ = box.store.status_report()
+
+    assert "Available for longest" not in equal.to_html()
+    assert differ.longest_available is not None
+    assert differ.longest_available["id"].tolist()[-1] == 301
+    assert differ.longest_available["days"].round(6).tolist()[-1] == 0
+
+
+@pytest.mark.parametrize("status", ["sold", "available"])
+def test_a_report_on_one_status_has_no_zeros_and_guesses_nothing(status: str) -> None:
+    """An animal that is not in the older listing of what is sold may be new as well."""
+    with Sandbox(animals=60) as box:
+        box.store.snapshot()
+        box.advance(days=1)
+        box.change(2, status=status)
+        report = box.store.status_report(status=status, since="1d")
+
+    assert report.summary is not None
+    assert report.summary["what"].tolist()[1:3] == [
+        f"became {status} or new",
+        f"no longer {status} or gone",
+    ]
+    assert "may have had another status before" in report.to_html()
+    assert not re.search(r"^\| (pending|unset) \|", report.to_markdown(), re.M)
+
+
+SENT = [
+    "unset total label category categoryId new gone from to as_of count share change status id days".split(),
+    ["not seen", "before", "now", "animals"],
+]
+
+
+@pytest.mark.parametrize("sent", [name for names in SENT for name in names])
+def test_a_status_that_is_called_like_a_column_of_ours_is_kept_apart(sent: str) -> None:
+    """In every format, in its place, and counted once."""
+    before = listed([(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)])
+    now = listed([(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], at=9.0)
+    report = status_report(now, since=before, categories={1: "Dogs"})
+
+    name = f"{sent!r} as sent"
+    for told in (report.to_html(), report.to_markdown(), report.to_json(), report.to_text()):
+        assert "as sent" in told
+    assert report.to_mail()
+    assert report.breakdown["count"].to_dict()[name] == report.by_category.loc[1, name] == 2
+    assert report.by_category.columns.tolist()[-3:] == [name, "unset", "total"]
+    assert report.flow is not None
+    assert report.flow.loc["sold", name] == 1
+
+
+@pytest.mark.parametrize("big", [2**53 + 1, 2**63 - 1, -(2**63)])
+def test_huge_numbers_move_as_they_are(big: int) -> None:
+    """Beside new and gone animals, too."""
+    before = listed([(1, "a", big, "sold"), (2, "b", big, None)])
+    now = listed([(2, "b", big, "sold"), (big, "c", 1, None)])
+
+    told = moved(before, now)[["id", "categoryId", "from", "to"]].itertuples(index=False, name=None)
+
+    assert sorted(told) == sorted(
+        [(1, big, "sold", "gone"), (2, big, "unset", "sold"), (big, 1, "new", "unset")]
     )
 
-    assert "<script" not in report.to_html() + report._repr_html_()
-    assert "<img" not in report.to_html() + report.to_markdown()
-    assert "\\|src" in report.to_markdown()
+
+@pytest.mark.parametrize(
+    ("since", "note"),
+    [
+        ("1d", ""),
+        ("2026-01-05", ""),
+        (date(2026, 1, 5), ""),
+        ("30d", "no snapshot is as old as 30d: compared with the oldest"),
+    ],
+)
+def test_since_takes_the_listing_that_is_meant_or_names_the_oldest(since: str, note: str) -> None:
+    """One of an age, one of a date; without any the report is made and says so."""
+    with Sandbox(animals=10) as box:
+        first = box.store.status_report(since=since if note else "1d")
+        box.advance(days=1)
+        report = box.store.status_report(since=since)
+
+    assert first.notes == ("no earlier snapshot to compare with",)
+    assert report.since is not None
+    assert report.since.ended_at == 1_767_603_600.0
+    assert " ".join(report.notes) == note
 
 
-def test_the_page_needs_no_script_and_no_network() -> None:
-    """Self-contained: a policy that allows nothing, and no address in it."""
-    html = status_report(listed(50)).to_html()
+def test_other_things_are_not_compared() -> None:
+    """A part with a whole, one filter with another, an old listing with a newer one."""
+    with Sandbox(animals=250) as box:
+        whole, sold = box.store.list_pets(), box.store.list_pets(status="sold")
+        box.advance(days=1)
+        newer = box.store.list_pets()
+    with pytest.raises(FrameError, match="only a complete listing of the inventory"):
+        status_report(whole, since=sold)
+    with pytest.raises(FrameError, match="would seem to be gone"):
+        status_report(whole.head(10), since=whole, partial=True)
+    with pytest.raises(FrameError, match="is newer than this one"):
+        status_report(whole, since=newer)
 
-    assert "default-src 'none'" in html
-    assert not re.search(r"https?://|<script|src=|@import|url\(", html)
+
+@pytest.mark.case("P77")
+def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() -> None:
+    """Where that listing may have a hole; the sum has a line of its own for it."""
+    two, one = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")], [(1, "Rex", 1, "sold")]
+
+    report = status_report(listed(one, 9.0, may_have_hole=True), since=listed(two))
+    sure = status_report(listed(one, 9.0), since=listed(two))
+
+    assert report.summary is not None
+    assert report.changes is not None
+    assert report.summary.set_index("what")["animals"].to_dict() == {
+        "animals before": 2,
+        "new": 0,
+        "became sold": 0,
+        "gone": 0,
+        "not seen": 1,
+        "animals now": 1,
+    }
+    assert report.changes.loc["not seen"].tolist() == [0, 1, 1]
+    assert "is missing from this listing alone" in report.to_html()
+    assert sure.moved is not None
+    assert sure.moved["to"].tolist() == ["gone"]
 
 
-def test_a_report_is_dated_by_its_listing() -> None:
-    """As-of is the time of the last page, not of the writing."""
-    assert "As of 1970-01-01 00:00:01 UTC" in status_report(listed(5)).to_html()
+@pytest.mark.parametrize(
+    "looks",
+    [
+        {"title": "a\nb"},
+        {"note": "a\u2028b"},
+        {"note": "a\x07b"},
+        {"timezone": "Mars/Olympus"},
+        {"since": pd.NaT},
+        {"since": "yesterday"},
+        {"categories": ["Dogs"]},
+        {"status": "lost"},
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_the_first_request(looks: dict[str, Any]) -> None:
+    """With what to write."""
+    with Sandbox(animals=3) as box:
+        with pytest.raises(ArgumentError):
+            box.store.status_report(**looks)
+        assert len(box.traffic()) == 0
 
 
+@pytest.mark.parametrize("age", ["soon", -1, "nan", date(2026, 1, 5), pd.NaT])
+def test_an_age_that_is_none_is_refused(age: Any) -> None:
+    """The message shows how one looks."""
+    with Sandbox(animals=1) as box, pytest.raises(ArgumentError, match="'1h'"):
+        box.store.list_pets(max_age=age)
+
+
+def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
+    """No-break spaces, soft hyphens, joined emoji; two columns of one name are refused."""
+    pets, title = animals(3), "10\u00a0000 Tier\u00adarten 👩\u200d🔬"
+
+    assert title in status_report(pets, title=title, note=title).to_html()
+    with pytest.raises(ArgumentError, match="two columns of one name"):
+        status_report(pd.concat([pets, pets["status"]], axis=1))
+    with pytest.raises(ArgumentError, match=r"'r\.xls' is none"):
+        status_report(pets).to_excel("r.xls")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--to", "ann", "-o", "r.eml"),
+        ("--subject", "a\nb", "-o", "r.eml"),
+        ("--to", "ann@example.org"),
+        ("-o", "r.html", "-o", "r.doc"),
+        ("-o", "r.html", "-o", "nowhere/r.md"),
+    ],
+)
+def test_the_command_line_refuses_before_the_first_request(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Addresses, subjects, endings and folders."""
+    with Sandbox(animals=3, clock="system") as box:
+        done = run("report", *options, box=box, cwd=tmp_path)
+
+        assert (done.returncode, len(box.traffic())) == (2, 0)
+
+
+@pytest.mark.case("P90")
+def test_several_outputs_carry_the_same_numbers_and_last_moves_once(tmp_path: Path) -> None:
+    """The second report compares with the first one, not with itself."""
+    with Sandbox(animals=20, clock="system") as box:
+        run("report", "-o", "first.html", box=box, cwd=tmp_path)
+        box.add([("Newcomer", 1, "sold")])
+        many = [word for end in ("json", "html", "xlsx", "eml") for word in ("-o", f"r.{end}")]
+        done = run("report", *many, "--since", "last", box=box, cwd=tmp_path)
+
+    document = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
+    assert done.returncode == 0, done.stderr
+    assert {"what": "new", "animals": 1, "share": 0.05} in document["summary"]
+    assert "<strong>1</strong>new" in (tmp_path / "r.html").read_text("utf-8")
+    assert ["new", 1, 0.05] in [r[:3] for r in book.get_sheet_by_name("At a glance").to_python()]
+
+
+class SilentPages:
+    """A transport to a service that shows no paging."""
+
+    fastest_s = None
+
+    def __init__(self, service: PagingService) -> None:
+        self._service = service
+
+    def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
+        _, headers, content = self._service.answer(dict(parse_qsl(urlsplit(url).query)))
+        return Reply(200, CaseInsensitiveDict(headers), content)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.case("P53")
+def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
+    """And then the headline says it, and nothing is kept."""
+    with Sandbox(animals=250) as box:
+        box.store.status_report()
+        server = PagingService(pets(250), "nothing")
+        box.store.client.transport, real = SilentPages(server), box.store.client.transport
+        with pytest.raises(IncompleteListingError):
+            box.store.status_report()
+        with pytest.warns(UserWarning, match="incomplete"):
+            report = box.store.status_report(partial=True, since="last")
+        box.store.client.transport = real
+
+        assert len(box.store.snapshots()) == 1
+    assert report.headline.startswith("Not complete (unproven): 100 animals")
+    note = "this listing is not complete, so it is not compared with an earlier one"
+    assert (report.notes, report.changes) == ((note,), None)
+
+
+@pytest.mark.case("P53")
 def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> None:
     """Read with plain pandas; without `partial` the error says how to keep what a frame knows."""
-    listed(30).to_csv(tmp_path / "inventory.csv", index=False)
-    pets = pd.read_csv(
-        tmp_path / "inventory.csv", keep_default_na=False, na_values={"status": [""]}
-    )
+    animals(30).to_csv(tmp_path / "a.csv", index=False)
+    found = pd.read_csv(tmp_path / "a.csv", keep_default_na=False, na_values={"status": [""]})
 
-    report = status_report(pets, partial=True)
+    report = status_report(found, partial=True)
 
     assert report.headline == "Not complete (unproven): 30 animals of the inventory of a file"
-    assert (
-        report.breakdown["count"].to_dict()
-        == status_report(listed(30)).breakdown["count"].to_dict()
-    )
+    assert report.breakdown.equals(status_report(animals(30)).breakdown)
     with pytest.raises(FrameError, match=r"merged\.attrs = df\.attrs"):
-        status_report(pets)
+        status_report(found)
+
+
+def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
+    """At least 3:1 by day and by night, also on the ground of a chart."""
+
+    def light(code: str) -> float:
+        parts = [int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+
+    for code in (*COLOURS.values(), OTHER):
+        for paper in ("#ffffff", "#f4f6f9", "#161b22", "#1f2630"):
+            dark, bright = sorted((light(code), light(paper)))
+            assert bright / dark >= 3
+
+
+def test_a_figure_is_a_picture_in_a_notebook() -> None:
+    """Bars of the counts."""
+    report = status_report(animals(50))
+    figure = report.figure()
+
+    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+    bars = [bar.get_width() for bar in figure.axes[0].patches]
+    assert bars == report.breakdown["count"].tolist()
+
+
+def test_since_may_be_a_time_and_a_report_is_dated_by_its_listing() -> None:
+    """As-of is the time of the last page, not of the writing."""
+    with Sandbox(animals=5) as box:
+        snapshot = box.store.snapshot()
+        box.advance(minutes=1)
+        report = box.store.status_report(since=snapshot.as_of + timedelta(seconds=30))
+
+    assert report.since == snapshot.listing
+    assert "As of 2026-01-05 09:01:00" in report.to_text()
+    assert datetime.fromtimestamp(report.listing.ended_at, UTC).minute == 1

@@ -1,0 +1,89 @@
+"""Reports as a ready mail."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from petstore_tools import Sandbox
+from petstore_tools.errors import ArgumentError
+from petstore_tools.reporting.report import StatusReport
+
+
+@pytest.fixture(scope="module")
+def report() -> StatusReport:
+    """Two days of an inventory, compared."""
+    with Sandbox(animals=60) as box:
+        box.store.snapshot()
+        box.advance(days=1)
+        box.change(2, status="sold")
+        box.add([("<b>Newcomer</b>", 99, None)])
+        return box.store.status_report(since="1d", title="Animals & more", timezone="UTC")
+
+
+def parsed(content: bytes) -> EmailMessage:
+    message = email.message_from_bytes(content, policy=email.policy.default)
+    assert isinstance(message, EmailMessage)
+    return message
+
+
+def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
+    """A domain of other letters is written as DNS spells it; whoever sends it adds the sender."""
+    mail = parsed(report.to_mail(to=["Zoë Ünal <zoe@example.org>", "Ann <ann@müller.example>"]))
+
+    assert [str(address) for address in mail["To"].addresses] == [
+        "Zoë Ünal <zoe@example.org>",
+        "Ann <ann@xn--mller-kva.example>",
+    ]
+    assert (mail["Subject"], mail["X-Unsent"]) == ("Animals & more, 2026-01-06", "1")
+    assert mail["Date"]
+    assert parsed(report.to_mail(to="bob@example.org", subject="Monday"))["Subject"] == "Monday"
+
+
+def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
+    """Its tables need no style sheet and long names wrap; nothing from outside is markup."""
+    mail = parsed(report.to_mail())
+    text, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    assert text is not None
+    assert html is not None
+    page, book = mail.iter_attachments()
+
+    for status, count in report.breakdown["count"].items():
+        assert re.search(rf"^{status} +{count:,} ", text.get_content(), re.M)
+    assert (page.get_filename(), book.get_filename()) == ("report.html", "report.xlsx")
+    assert "<style" not in html.get_content()
+    assert "<b>Newcomer" not in html.get_content()
+    assert html.get_content().count("overflow-wrap:anywhere") > 5
+    for body in (text, html):
+        assert "only the times of those two" in body.get_content().split("spent")[1]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(
+            {"to": to}
+            for to in (
+                ["ann@example.org\nBcc: eve@example.org"],
+                ["ann"],
+                [""],
+                "ann@example.org, bob@example.org",
+                ["ann@example.org; bob@example.org"],
+                ["ännchen@example.org"],
+                ["ann@.."],
+            )
+        ),
+        {"subject": "Hello\r\nBcc: eve@example.org"},
+    ],
+)
+def test_what_would_add_a_header_to_a_mail_is_refused(
+    report: StatusReport, given: dict[str, Any]
+) -> None:
+    """Line breaks in a subject or an address, what is no address, and two in one."""
+    with pytest.raises(ArgumentError):
+        report.to_mail(**given)
