@@ -94,11 +94,14 @@ def check(frame: pd.DataFrame) -> None:
     Check that a frame has the columns and dtypes of a listing.
 
     Raises:
+        ArgumentError: A column is there twice.
         FrameError: A column is missing, an id or categoryId is no whole number, or status holds
             values that are no text.
     """
     import pandas as pd
 
+    if not frame.columns.is_unique:
+        raise ArgumentError("the frame has two columns of one name: drop one of them")
     missing = [name for name in spec.PET_FIELDS if name not in frame.columns]
     if missing:
         raise FrameError(

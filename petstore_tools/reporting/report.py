@@ -25,6 +25,7 @@ from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.mail import mail, one_line
 from petstore_tools.reporting.page import page
 from petstore_tools.tabular.atomic import write_output
+from petstore_tools.tabular.frames import to_pandas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -333,15 +334,15 @@ def status_report(
     Spec: §2.3, §4.1.
     """
     looks = check_looks(categories, title, note, timezone, lists=lists)
-    for frame in (pets, since):
-        if frame is not None and not frame.columns.is_unique:
-            raise ArgumentError("the frame has two columns of one name: drop one of them")
     report = _report(pets, looks, partial=partial)
     return report if since is None else compared(report, since, since["id"])
 
 
 def _report(pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool) -> StatusReport:
-    pets = pets.copy()
+    frame = to_pandas(pets)
+    if frame is None:
+        raise FrameError(f"a DataFrame can be reported on, not {type(pets).__name__}")
+    pets = frame.infer_objects().copy()
     if partial and "listing" not in pets.attrs:
         pets = _unproven(pets)
     listing = frames.listing_of(pets)
