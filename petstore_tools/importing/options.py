@@ -24,7 +24,7 @@ from typing import (
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.importing.values import ValueRules
-from petstore_tools.tabular.cells import MalformedLine, Sheet, column_position
+from petstore_tools.tabular.cells import MalformedLine, Sheet
 from petstore_tools.tabular.frames import FrameSource, to_pandas
 from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option, suggest
@@ -242,11 +242,6 @@ class ImportOptions:
         given = self.columns or {}
         needed = {name for name in spec.REQUIRED if name not in (self.defaults or {})}
         return needed <= {*given.values()} and all(map(_LETTERS.fullmatch, given))
-
-    @property
-    def last_letter(self) -> int:
-        """The position of the last column that is named by letter."""
-        return max(map(column_position, self.columns or ["A"]))
 
     @cached_property
     def rules(self) -> ValueRules:

@@ -263,12 +263,15 @@ def read_table(options: ImportOptions) -> Table:
     name = options.path.name if options.is_file else "the DataFrame"
     tables = [table for table in found if isinstance(table, Table)]
     if not tables:
-        best = max((refusal for refusal in found if isinstance(refusal, _Refusal)), key=_likelihood)
-        raise SheetError(f"{name}: {best.why}")
+        refused = [refusal for refusal in found if isinstance(refusal, _Refusal)]
+        best = max(refused, key=_likelihood)
+        tables = [r.table for r in refused if r.table and r.fields == best.fields > 0]
+        if len(tables) < 2:
+            raise SheetError(f"{name}: {best.why}")
     if len(tables) > 1:
-        which = option('sheet="…"')
         listed = ", ".join(repr(table.source.name) for table in tables)
-        raise SheetError(f"{name}: sheets {listed} all have the columns: name one ({which})")
+        asked = replace(tables[0], options=replace(options, sheet="…")).questions()
+        raise SheetError(f"{name}: sheets {listed} may be meant: name one. To read it: {asked}")
     return tables[0]
 
 
@@ -334,7 +337,7 @@ def _understand(source: Sheet, options: ImportOptions) -> Table | _Refusal:
             if not titles.missing:
                 return table
             fields = len(titles.columns) + len(titles.proposals)
-            refused = _Refusal(fields, len(filled), table)
+            refused = _Refusal(fields, len(filled), table if fields else _data(table))
         except SheetError as wrong:
             refused = _Refusal(1, len(filled), None, str(wrong))
         if _likelihood(refused) > _likelihood(best):
@@ -343,10 +346,25 @@ def _understand(source: Sheet, options: ImportOptions) -> Table | _Refusal:
     return best
 
 
+def _data(table: Table) -> Table:
+    """Propose letters for a row that is no header, where its cells are those of an animal."""
+    proposals: dict[str, str] = {}
+    for at, cell in enumerate(table.columns.header):
+        of = "" if cell.isdecimal() or not cell else "name"
+        for other in ("categoryId", "status"):
+            if cell and table.matcher.decide(other, cell).value is not None:
+                of = other
+        if of and of not in proposals.values():
+            proposals[column_letter(at)] = of
+    is_data = "categoryId" in proposals.values() and "name" in proposals.values()
+    return replace(table, columns=replace(table.columns, proposals=proposals)) if is_data else table
+
+
 def _by_letter(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:
     """Take a row for the header, or for data where a category or a status stands in its place."""
-    letters = [column_letter(at) for at in range(max(len(cells), options.last_letter + 1))]
-    padded = [*cells, *[""] * (len(letters) - len(cells))]
+    width = max(len(cells) for _, cells in islice(source.records(), HEADER_WITHIN))
+    letters = [column_letter(at) for at in range(width)]
+    padded = [*cells, *[""] * (width - len(cells))]
     titles = read_titles(padded, options.columns, defaults=options.rules.defaults)
     plain = Table(source, number, titles, options)
     decided = [

@@ -46,7 +46,7 @@ def box() -> Iterator[Sandbox]:
 def test_each_file_imports_or_says_what_helps(box: Sandbox, path: Path, case: Any) -> None:
     """With the options of its case, and no edited cell."""
     options = dict(case.get("options", {}))
-    assert len(options) <= 2 + ("encoding" in options)
+    assert len(options) <= 2 + ("encoding" in options) + ("sheet" in options)
     if isinstance(options.get("categories"), str):
         options["categories"] = CORPUS / options["categories"]
     if "refusal" in case:

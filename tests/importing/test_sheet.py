@@ -313,7 +313,7 @@ def test_hidden_sheets_are_not_read_unless_named_and_two_are_asked_about(tmp_pat
     with pytest.raises(SheetError, match="no sheet 'Petz'; it has 'Notes', 'Pets', 'old', 'Two'"):
         read_table(ImportOptions(path, sheet="Petz"))
     write(**sheets | {"Two": ["name", "Bo"]})
-    with pytest.raises(SheetError, match="sheets 'Pets', 'Two' all have the columns: name one"):
+    with pytest.raises(SheetError, match="sheets 'Pets', 'Two' may be meant: name one"):
         read_table(ImportOptions(path))
 
 
