@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +11,10 @@ import click
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import IncompleteListingError
 from petstore_tools.importing.options import category_names
+from petstore_tools.listing import frames
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.reporting import mail
 from petstore_tools.store import PetStore
-from petstore_tools.tabular.atomic import write_output
-from petstore_tools.tabular.cells import escape_formula
-from petstore_tools.tabular.frames import excel_writer, sheet_cells
 from petstore_tools.text import pluralize, text_table
 
 if TYPE_CHECKING:
@@ -117,7 +113,7 @@ def report_(
     metavar="AGE|DATE",
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
-@options.output(".csv", ".xlsx", ".json")
+@options.output(*frames.ENDINGS)
 @options.ENVIRONMENT
 @click.pass_context
 def history_(
@@ -149,7 +145,7 @@ def history_(
     if names is not None:
         history.insert(3, "category", history["categoryId"].map(names).astype(text_dtype()))
     if output is not None:
-        write_output(output, _file_content(history, output.suffix.casefold()))
+        frames.write(_flat(history), output, for_excel=True)
         click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
         return exits.DONE
     shown = history.head(options.SHOWN_ROWS).drop(columns="last_seen").astype("object")
@@ -187,27 +183,14 @@ def forget(environment: str | None, before: str, *, yes: bool) -> int:
     return exits.DONE
 
 
-def _file_content(history: pd.DataFrame, ending: str) -> bytes:
-    """Return a history as a file; no spreadsheet runs a name of it as a formula."""
+def _flat(history: pd.DataFrame) -> pd.DataFrame:
+    """Return a history as a file holds it: an interval is two columns, times are UTC and say so."""
     import pandas as pd
 
     between = pd.arrays.IntervalArray(history["ended_between"])
     flat = history.drop(columns="ended_between").assign(
         ended_after=between.left, ended_before=between.right
     )
-    sink = BytesIO()
-    match ending:
-        case ".csv":
-            for name in flat.columns.intersection(["name", "category", "status"]):
-                flat[name] = flat[name].astype("object").map(escape_formula, na_action="ignore")
-            flat.to_csv(sink, index=False)
-        case ".json":
-            flat.to_json(sink, orient="records", date_format="iso", force_ascii=False, indent=1)
-        case _:
-            with excel_writer(sink) as writer:
-                cells = sheet_cells(flat, UTC)
-                cells.to_excel(writer, sheet_name="History", index=False, freeze_panes=(1, 0))
-                sheet = writer.sheets["History"]
-                sheet.autofilter(0, 0, max(len(cells), 1), len(cells.columns) - 1)
-                sheet.autofit()
-    return sink.getvalue()
+    for name in flat.columns[-4:]:
+        flat[name] = flat[name].dt.tz_convert(None)
+    return flat.rename(columns={name: f"{name} (UTC)" for name in flat.columns[-4:]})

@@ -179,7 +179,8 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
     match path.suffix.casefold():
         case ".csv":
             form = {"encoding": "utf-8-sig", "line_ending": "\r\n"} if for_excel else {}
-            for name in frame.columns.difference(["id", "categoryId"]) if for_excel else ():
+            texts = frame.select_dtypes(exclude=["number", "datetime"]).columns
+            for name in texts if for_excel else ():
                 frame = frame.assign(**{name: frame[name].map(escape_formula, na_action="ignore")})
             titles, *rows = _cells(frame)
             write_csv(path, titles, rows, **form)
@@ -189,10 +190,16 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
                     f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
                 )
             titles, *rows = _cells(frame)
-            write_xlsx(path, titles, rows, note=str(Listing.of(frame)))
+            write_xlsx(
+                path, titles, rows, note=str(Listing.of(frame)) if "listing" in frame.attrs else ""
+            )
         case ".json":
             replace_file(
-                path, (frame.to_json(orient="records", force_ascii=False, indent=1) + "\n").encode()
+                path,
+                (
+                    frame.to_json(orient="records", force_ascii=False, indent=1, date_format="iso")
+                    + "\n"
+                ).encode(),
             )
         case ".parquet":
             replace_file(path, frame.to_parquet())
