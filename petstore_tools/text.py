@@ -48,31 +48,19 @@ def utc_text(at: float) -> str:
     return zone_text(at, UTC)
 
 
-def date_text(at: float) -> str:
-    """Write the day of Unix seconds, in UTC: `3 May 2030`."""
-    moment = _moment(at, UTC)
-    return f"{moment.day} {moment:%B %Y}" if moment else "a day too far away to show"
-
-
 def zone_text(at: float, zone: tzinfo | None) -> str:
     """Write Unix seconds in a time zone, which is named; None is that of this machine."""
-    moment = _moment(at, zone)
-    return (
-        "a time too far away to show" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S %Z")
-    )
+    try:
+        moment = datetime.fromtimestamp(at, UTC).astimezone(zone)
+    except (OverflowError, OSError, ValueError):
+        return "a time too far away to show"
+    return moment.strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
 def local_text(at: float) -> str:
     """Write Unix seconds by this machine's zone, "" where that is UTC."""
-    moment = _moment(at)
-    return moment.strftime("%Y-%m-%d %H:%M %Z") if moment and moment.utcoffset() else ""
-
-
-def _moment(at: float, zone: tzinfo | None = None) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(at, UTC).astimezone(zone)
-    except (OverflowError, OSError, ValueError):
-        return None
+    shown = zone_text(at, None)
+    return "" if shown.endswith(" UTC") else shown
 
 
 def parse_duration(age: str) -> float | None:
