@@ -21,7 +21,7 @@ from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
 
 APP: Final = "petstore_tools"
-ENVIRONMENTS: Final = ("production", "staging", "sandbox")
+ENVIRONMENTS: Final = ("production", "staging")
 RECONCILE_AFTER_S: Final = 60.0
 _A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
@@ -147,10 +147,6 @@ def load(
     if key is None or not key.get_secret_value().strip():
         raise _missing("api_key", environ)
     address = check_base_url(address)
-    if name == "sandbox" and not _is_here(urlsplit(address).hostname or ""):
-        raise SettingsError(
-            "the environment sandbox is for a service on this machine (petstore-tools lab)"
-        )
     return Settings(
         base_url=address,
         environment=name,

@@ -58,7 +58,7 @@ class Client:
         )
         self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
         self.sent, self._counting = 0, threading.Lock()
-        self._rng = random.Random()
+        self.rng = random.Random()
         self.needs: object = (
             None  # what lives as long as this client: the sandbox whose service it asks
         )
@@ -168,7 +168,7 @@ class Client:
                     if not failed or failures >= ATTEMPTS:
                         return reply
                     why = f"{reply.request_line}: the service answered {reply.status}"
-                pause_s = backoff_s(failures, self._rng)
+                pause_s = backoff_s(failures, self.rng)
                 _log.info(
                     "%s. Attempt %d of %d follows in %.1f s.",
                     why,

@@ -1,17 +1,15 @@
 """
-Requests on the wire: `requests` with the key, a deadline and fresh connections, and nothing else.
+Requests on the wire: `requests` with the key and fresh connections, and nothing else.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from math import inf
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
@@ -33,7 +31,7 @@ from urllib3.exceptions import ProxyError as TunnelError
 from petstore_tools import sqlite
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError, without_frames
 
-TIMEOUT_S: Final = (5.0, 30.0)  # to connect; from the request to the last byte of its answer
+TIMEOUT_S: Final = (5.0, 30.0)  # to connect; of silence while an answer is awaited
 IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: no request goes on one
 MOST_CONNECTIONS: Final = 64  # kept open; more threads than that open connections of their own
 
@@ -70,43 +68,9 @@ class KeyAuth(AuthBase):
         return request
 
 
-class _Received(io.RawIOBase):
-    """
-    What a socket receives within its timeout in all; by itself it allows that for each byte anew.
-    """
-
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket) -> None:
-        self._raw, self._sock = raw, sock
-        limit_s = sock.gettimeout() if hasattr(sock, "gettimeout") else None  # pyOpenSSL's has none
-        self._ends_at = time.monotonic() + (limit_s or TIMEOUT_S[1])
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int | None:
-        left_s = self._ends_at - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError("timed out")
-        self._sock.settimeout(left_s)
-        return self._raw.readinto(buffer)
-
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _Answer(HTTPResponse):
-    """An answer that has to be whole within the timeout."""
-
-    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
-        super().__init__(sock, *args, **kwargs)
-        self.fp = io.BufferedReader(_Received(self.fp.detach(), sock))
-
-
 class _Connection(HTTPConnection):
-    """A connection whose answers have a deadline, and which is opened anew where it idled."""
+    """A connection that is opened anew where it idled."""
 
-    response_class = _Answer
     used_at = 0.0
 
     @property
@@ -146,8 +110,10 @@ class Transport:
             once.
         key: The API key.
         session: A session of the caller's, for its headers, proxies and certificates, and for an
-            adapter that is not one of `requests` itself; it must not retry, and keeps the deadline
-            of an answer by itself.
+            adapter that is not one of `requests` itself; it must not retry.
+
+    Attributes:
+        timeout_s: To connect, and of silence while an answer is awaited.
 
     Spec: §5; redirects are never followed.
     """
@@ -158,6 +124,7 @@ class Transport:
         if session is not None and not isinstance(session, requests.Session):
             raise SettingsError(f"session must be a requests.Session, not {type(session).__name__}")
         self._auth, self._session = KeyAuth(key), session or requests.Session()
+        self.timeout_s = TIMEOUT_S
         self.fastest_s: float | None = None  # from a request's first byte to its answer's last
         self._mounted = self._of_the_caller(base_url)
         self._adapter = sqlite.PerProcess(_Adapter)
@@ -195,7 +162,7 @@ class Transport:
             # file
             response = adapter.send(
                 self._session.prepare_request(request),
-                timeout=TIMEOUT_S,
+                timeout=self.timeout_s,
                 **self._settings,  # type: ignore[arg-type]
             )
             line = f"{method} {urlsplit(url).path}"
@@ -264,7 +231,7 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
     elif never_left:
         what = f"no service answers at {url.netloc}; is the service running?"
     elif met(requests.Timeout, ReadTimeoutError):
-        what = f"no complete answer came within {TIMEOUT_S[1]:g} s"
+        what = f"the service was silent for {TIMEOUT_S[1]:g} s"
     else:
         what = "the connection broke before the answer was complete"
         if first and url.scheme == "http":

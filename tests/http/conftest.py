@@ -32,7 +32,7 @@ def store(tmp_path: Path) -> Iterator[PetStore]:
     """
     settings = Settings(BASE, "production", SecretStr(KEY), Plan(60, 1_000, "free"), tmp_path)
     with PetStore.from_settings(settings, clock=ManualClock(T0)) as found:
-        found.client._rng = random.Random(1)
+        found.client.rng = random.Random(1)
         yield found
 
 
