@@ -22,6 +22,7 @@ from petstore_tools.tabular.cells import (
     MalformedLine,
     NonTextCell,
     Record,
+    are_blank,
     column_letter,
     is_blank,
 )
@@ -462,25 +463,26 @@ def read_rows(
         matcher: Decides the cells.
         hidden: Numbers of rows that nobody sees.
     """
-    width = len(titles.header)
+    width, last, is_text = len(titles.header), titles.last_required, matcher.rules.is_text
     header = [cell.strip() for cell in titles.header]
     places = [(of, at) for of, at in zip(FIELDS, titles.places, strict=True)]
     for number, cells in records:
         if isinstance(cells, MalformedLine):
             yield _bad(number, [cells.line], cells.why, "check its quotation marks")
             continue
-        beyond = [cell for cell in cells[width:] if not is_blank(cell)]
-        if not beyond and all(map(is_blank, cells)):
+        if are_blank(cells):
             yield None
         elif number in hidden:
             yield LeftOut(number, "hidden")
-        elif matcher.rules.is_text and (beyond or len(cells) <= titles.last_required):
+        elif is_text and (len(cells) <= last or not are_blank(cells[width:])):
             rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
             yield _bad(number, cells, rule, "check for a missing quote or comma")
         else:
-            whole = (*cells[:width], *[""] * (width - len(cells)))
+            whole = tuple(cells)
+            if len(cells) != width:
+                whole = (*cells[:width], *[""] * (width - len(cells)))
             fields = ["" if at is None else whole[at] for _, at in places]
-            if all(map(is_blank, fields)):
+            if are_blank(fields):
                 yield LeftOut(number, "filled only in columns that are not imported")
             elif fields[0].strip() in header and [cell.strip() for cell in whole] == header:
                 yield LeftOut(number, "the header again")

@@ -128,6 +128,11 @@ def is_blank(cell: str) -> bool:
     return not cell.strip() and getattr(cell, "kind", MERGED).startswith(MERGED)
 
 
+def are_blank(cells: Iterable[str]) -> bool:
+    """Say whether nothing is in any of some cells."""
+    return not any(map(str.strip, cells)) and all(map(is_blank, cells))
+
+
 def escape_formula(cell: str) -> str:
     """Put `'` before a cell that a spreadsheet would run as a formula."""
     return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell

@@ -29,9 +29,9 @@ from petstore_tools.tabular.cells import (
     NonTextCell,
     Record,
     Sheet,
+    are_blank,
     column_letter,
     column_position,
-    is_blank,
 )
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
@@ -348,7 +348,7 @@ class _Xlsx:
                 if tag == "row" and "drawing" not in space:
                     number = int(element.get("r", number + 1))
                     cells = self._cells(element, space + end, formulas)
-                    if not all(map(is_blank, cells)):
+                    if not are_blank(cells):
                         rows[number] = cells
                         if element.get("hidden") in ("1", "true"):
                             hidden.add(number)
