@@ -5,6 +5,7 @@ sentence.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -15,7 +16,6 @@ import pytest
 from commands import on_a_terminal
 
 from petstore_tools import Sandbox
-from petstore_tools import progress as progress_
 from petstore_tools.importing.send import Progress
 from petstore_tools.progress import import_progress, page_progress
 
@@ -77,7 +77,8 @@ def test_where_no_bar_can_be_drawn_a_line_a_minute_is_written(
         report(show)
     assert capsys.readouterr().err == ""
 
-    monkeypatch.setattr(progress_, "LINES", progress_.LINES | {"delay": 1e-9, "mininterval": 0.0})
+    minutes = itertools.count(0, 90)  # of the clock of tqdm: each look is 90 s later
+    monkeypatch.setattr("tqdm.std.time", lambda: next(minutes))
     with progress(None) as show:
         report(show)
         report(show)
