@@ -11,7 +11,7 @@ from typing import Final
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import column_letter, first_of
-from petstore_tools.text import option, suggest
+from petstore_tools.text import suggest
 
 FIELDS: Final = spec.NEW_PET_FIELDS
 # Titles that may mean a field in English, German, French, Polish, Spanish, Italian and Dutch, the
@@ -99,15 +99,6 @@ def is_known(title: str) -> bool:
     return any(bare in words.split() for words in _PROPOSED.values())
 
 
-def columns_option(given: Mapping[str, str]) -> str:
-    """
-    Write a mapping of columns to be copied: `columns={"Tier": "name"}` or `--columns "Tier=name"`.
-    """
-    python = ", ".join(f'"{title}": "{name}"' for title, name in given.items())
-    flags = " ".join(f'--columns "{title}={name}"' for title, name in given.items())
-    return option(f"columns={{{python}}}", flags)
-
-
 def read_titles(
     header: Sequence[str], given: Mapping[str, str] | None = None, *, defaults: Collection[str] = ()
 ) -> Titles:
@@ -166,9 +157,9 @@ def _position(key: str, titles: Sequence[str], name: str) -> int:
     places = [at for at, title in enumerate(titles) if title == key]
     if len(places) > 1:
         letters = " and ".join(map(column_letter, places))
-        choice = columns_option({column_letter(places[0]): name})
         raise SheetError(
-            f"columns {letters} both have the title {key!r}; give a letter, such as {choice}"
+            f"columns {letters} both have the title {key!r}: give a letter, such as "
+            f'columns={{"{column_letter(places[0])}": "{name}"}}'
         )
     places = places or [at for at in range(len(titles)) if column_letter(at) == key]
     if not places:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Self
 
 EXACT: Final = (
@@ -149,6 +150,7 @@ def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> s
     return between.join([*map(str, things[:most]), *more])
 
 
+@cache
 def column_position(letters: str) -> int:
     """Return the position of a column from 0: A is 0, AA is 26."""
     position = 0

@@ -278,14 +278,6 @@ def _mark_merged(
                         cells[at] = NonTextCell("", kind)
 
 
-class _Columns(dict[str, int]):
-    """Position of a column by its letters, each worked out once."""
-
-    def __missing__(self, letters: str) -> int:
-        self[letters] = column_position(letters)
-        return self[letters]
-
-
 class _Xlsx:
     """A workbook of Excel, read from its XML; `sheets` says which are visible."""
 
@@ -311,7 +303,6 @@ class _Xlsx:
         self._day_0 = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
         self._strings = [_text_in(item) for item in self._part("xl/sharedStrings.xml")]
         self._dates = self._date_styles()
-        self._columns = _Columns()
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
@@ -382,7 +373,7 @@ class _Xlsx:
             if not len(cell):
                 continue
             if place := cell.get("r"):
-                at = self._columns[place.rstrip("0123456789")]
+                at = column_position(place.rstrip("0123456789"))
             kind, value, has_formula = cell.get("t", "n"), "", False
             for part in cell:
                 if part.tag == value_tag:

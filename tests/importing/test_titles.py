@@ -62,7 +62,7 @@ def test_a_refusal_says_what_is_missing_and_what_could_be_meant() -> None:
         ("name,Tier,Art", {"Tier": "name", "Art": "categoryId"}, {"name": 1, "categoryId": 2}),
         ("Name,Name,Art,C", {"B": "name", "Art": "categoryId"}, {"name": 1, "categoryId": 2}),
         ("Name,Name,Art,C", {"B": "name", "C": "categoryId"}, {"name": 1, "categoryId": 3}),
-        ("Name,Name,Art", {"Name": "name"}, "columns A and B both have the title 'Name'; give"),
+        ("Name,Name,Art", {"Name": "name"}, "columns A and B both have the title 'Name': give"),
         ("Tier,Art", {"Tier": "nmae"}, "'nmae' is not a field; .* did you mean 'name'"),
         ("Tier,Art", {"Hund": "name"}, "there is no column 'Hund'; the header has 'Tier', 'Art'"),
     ],
