@@ -21,9 +21,8 @@ from pydantic import SecretStr
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.plans import Plan
-from petstore_tools.service.engine import Engine, NewPet, Rows, Statement
+from petstore_tools.service.engine import USAGE_COLUMNS, Engine, NewPet, Rows, Statement
 from petstore_tools.service.limiter import Usage
-from petstore_tools.service.schema import USAGE_COLUMNS
 from petstore_tools.service.sqlite_engine import SqliteEngine
 
 MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once

@@ -14,8 +14,18 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.string import ByteaLoader
 from pydantic import SecretStr
 
-from petstore_tools.service import schema
-from petstore_tools.service.engine import LOCKED, READ_ONLY, SILENT, Engine, NewPet, Rows, Statement
+from petstore_tools.service.engine import (
+    LOCKED,
+    POSTGRES,
+    READ_ONLY,
+    SILENT,
+    TABLES,
+    Engine,
+    NewPet,
+    Rows,
+    Statement,
+    check,
+)
 
 # A session that was paused releases its rows before those who wait for them give up.
 IDLE_S: Final = 2.0
@@ -188,16 +198,16 @@ class PostgresEngine(Engine):
             (f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)", ()),  # many workers start at once
             ("SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)", ()),
         )
-        tables = {name for (name,) in found} & (schema.TABLES | {"schema_version"})
+        tables = {name for (name,) in found} & (TABLES | {"schema_version"})
         if not tables:
-            self.execute(*((statement, ()) for statement in schema.POSTGRES))
+            self.execute(*((statement, ()) for statement in POSTGRES))
             return
         version = 0
         if "schema_version" in tables:
             version = self.execute(("SELECT coalesce(max(version), 0) FROM schema_version", ()))[0][
                 0
             ][0]
-        schema.check(tables, version, "on PostgreSQL")
+        check(tables, version, "on PostgreSQL")
 
 
 def _percent(statement: str) -> str:

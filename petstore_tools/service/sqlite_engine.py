@@ -12,15 +12,17 @@ from typing import Final
 
 from petstore_tools import sqlite
 from petstore_tools.errors import SettingsError
-from petstore_tools.service import schema
 from petstore_tools.service.engine import (
+    APPLICATION_ID,
     LOCKED,
     READ_ONLY,
+    SQLITE,
     Engine,
     NewPet,
     Rows,
     Statement,
     UnavailableError,
+    check,
 )
 
 GONE: Final = (
@@ -48,9 +50,7 @@ class SqliteEngine(Engine):
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
         self.name, self._path, self._durability = str(path), path, durability
         self._real = path.resolve()
-        self._log_path = self._real.with_name(self._real.name + "-wal")
         self._file: tuple[int, ...] = ()
-        self._log: tuple[int, ...] = ()
         self._now_durable = True
         with self._starting(f"(--database) {path.name or path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ class SqliteEngine(Engine):
                 self._require_ours()
             else:
                 self._make()
-            self._file = _identity(path, least=1)
+            self._file = _identity(path)
             with self.transaction(durable=True):
                 pass  # it can be written
 
@@ -83,11 +83,9 @@ class SqliteEngine(Engine):
             if _code(error) == sqlite3.SQLITE_BUSY:  # nothing is wrong with the connection
                 raise UnavailableError(LOCKED) from error
             raise
-        self._log = self._log or _identity(self._log_path)
 
     def _check(self) -> None:
-        same_log = self._log in ((), _identity(self._log_path))
-        if not same_log or self._file != _identity(self._path, least=1):
+        if self._file != _identity(self._path):
             raise UnavailableError(GONE)
 
     def _reason(self, error: Exception) -> str:
@@ -103,12 +101,9 @@ class SqliteEngine(Engine):
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
-            self._log = ()
             self._check()  # no file is made in the place of one that is gone
-            self._db, self._now_durable = (
-                sqlite.connect(self._real, durability=self._durability, journal="WAL"),
-                True,
-            )
+            self._db = sqlite.connect(self._real, durability=self._durability, journal="WAL")
+            self._now_durable = True
         return self._db
 
     def _require_ours(self) -> None:
@@ -126,30 +121,22 @@ class SqliteEngine(Engine):
                 name
                 for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             }
-        if marked != schema.APPLICATION_ID:
+        if marked != APPLICATION_ID:
             raise SettingsError(
                 f"{self._path.name} is no database of this service. Nothing in it was changed. "
                 "Name another file with --database"
             )
-        schema.check(tables, version, self._path.name)
+        check(tables, version, self._path.name)
 
     def _make(self) -> None:
         """Make the file, complete from its first moment: one that is found empty was emptied."""
-        log = self._log_path
-        if log.exists() and log.stat().st_size:
-            raise SettingsError(
-                f"the service's database {self._path.name} is gone, but {log.name}, which "
-                "belongs to it, is "
-                f"still there. Put {self._path.name} back, or delete {log.name} to start with "
-                "a new database"
-            )
         draft = self._real.with_name(f".{self._real.name}.{secrets.token_hex(4)}")
         try:
             with (
                 closing(sqlite.connect(draft, durability="FULL", journal="WAL")) as db,
                 sqlite.transaction(db),
             ):
-                for statement in schema.SQLITE:
+                for statement in SQLITE:
                     db.execute(statement)
             try:
                 os.link(draft, self._real)
@@ -165,12 +152,10 @@ def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _identity(path: Path, *, least: int = 0) -> tuple[int, ...]:
-    """
-    Return what distinguishes a file from another in its place; () where it is missing or too short.
-    """
+def _identity(path: Path) -> tuple[int, ...]:
+    """Return what distinguishes a file from another in its place; () where it is gone or empty."""
     try:
-        found = os.stat(path)
+        found = path.stat()
     except OSError:
         return ()
-    return (found.st_dev, found.st_ino) if found.st_size >= least else ()
+    return (found.st_dev, found.st_ino) if found.st_size else ()
