@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from contextlib import closing, suppress
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,10 +21,28 @@ if TYPE_CHECKING:
     from petstore_tools.service.database import Database
 
 PORTS = {"production": 8765, "staging": 8766}
+
+
+def _default_file(ctx: click.Context, _: click.Parameter, database: str | None) -> str:
+    """Return the database that was named, else the file of the environment in the state folder."""
+    return database or str(state_folder() / f"service-{ctx.params['environment']}.db")
+
+
+def _addresses(_: click.Context, __: click.Parameter, text: str | None) -> str:
+    """Return IP addresses, or networks of them, as they came."""
+    try:
+        for one in [] if text is None else text.split(","):
+            ip_network(one.strip())
+    except ValueError as error:
+        raise click.BadParameter(f"name an IP address, such as 127.0.0.1: {error}") from error
+    return text or ""
+
+
 DATABASE = click.option(
     "--database",
     envvar="PETSTORE_DATABASE_URL",
     metavar="FILE|URL",
+    callback=_default_file,
     help="An SQLite file, created if it does not exist, or "
     "postgresql://USER:PASSWORD@HOST/NAME. Other users of the machine can read command lines: set "
     "PETSTORE_DATABASE_URL instead.  [default: a file in the state folder]",
@@ -33,35 +51,16 @@ ENVIRONMENT = click.option(
     "--environment",
     type=ENVIRONMENTS,
     default="production",
+    is_eager=True,
     show_default=True,
     help="Which default database file and port to use.",
 )
 
 
-def database_address(database: str | None, environment: str) -> str:
-    """Return the database that was named, else the file of the environment in the state folder."""
-    return database or str(state_folder() / f"service-{environment}.db")
-
-
-def open_database(database: str | None, environment: str) -> Database:
-    """Open the service's database; a file that does not exist is made."""
+def _open(database: str) -> closing[Database]:
     from petstore_tools.service.database import Database
 
-    return Database(database_address(database, environment))
-
-
-def _address(_: object, __: object, host: str) -> str:
-    try:
-        return str(ip_address(host))
-    except ValueError as error:
-        raise click.BadParameter("name an IP address, such as 127.0.0.1 or 0.0.0.0") from error
-
-
-def _networks(_: object, __: object, addresses: str) -> str:
-    try:
-        return ",".join(str(ip_network(one.strip())) for one in addresses.split(",") if addresses)
-    except ValueError as error:
-        raise click.BadParameter(f"name IP addresses or networks: {error}") from error
+    return closing(Database(database))
 
 
 @click.command("serve")
@@ -72,7 +71,7 @@ def _networks(_: object, __: object, addresses: str) -> str:
     "--host",
     default="127.0.0.1",
     show_default=True,
-    callback=_address,
+    callback=_addresses,
     help="IP address to listen on.",
 )
 @click.option(
@@ -86,8 +85,7 @@ def _networks(_: object, __: object, addresses: str) -> str:
     "--trust-proxy",
     "trusted",
     metavar="ADDRESSES",
-    default="",
-    callback=_networks,
+    callback=_addresses,
     help="Proxies whose X-Forwarded-For header is trusted: addresses or networks, separated by "
     "commas.",
 )
@@ -117,7 +115,7 @@ def serve_(
     port: int | None,
     host: str,
     workers: int,
-    database: str | None,
+    database: str,
     environment: str,
     *,
     metrics_port: int | None,
@@ -136,8 +134,7 @@ def serve_(
     from petstore_tools.service import server
     from petstore_tools.service.database import POSTGRES
 
-    where = database_address(database, environment)
-    if workers > 1 and not where.startswith(POSTGRES):
+    if workers > 1 and not database.startswith(POSTGRES):
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
@@ -146,7 +143,7 @@ def serve_(
     port = port or PORTS[environment]
     with suppress(KeyboardInterrupt):
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the server takes over
-        with closing(open_database(database, environment)) as store:
+        with _open(database) as store:
             server.require_free(host, port)
             name = f"[{host}]" if ":" in host else host
             many = f" with {workers} workers" if workers > 1 else ""
@@ -155,7 +152,7 @@ def serve_(
                 f"from {store.name}{many} (Ctrl-C stops it)",
                 err=True,
             )
-        server.serve(where, host, port, workers=workers, **options)
+        server.serve(database, host, port, workers=workers, **options)
     return exits.DONE
 
 
@@ -174,7 +171,7 @@ def keys_() -> None:
 @click.option("--label", default="", help="A note that says whose key it is.")
 @DATABASE
 @ENVIRONMENT
-def create(plan: str, label: str, database: str | None, environment: str) -> int:
+def create(plan: str, label: str, database: str, environment: str) -> int:
     """
     Create a key and print it; it cannot be shown again.
 
@@ -185,7 +182,7 @@ def create(plan: str, label: str, database: str | None, environment: str) -> int
     """
     numbers = plans.parse(plan)
     assert numbers is not None
-    with closing(open_database(database, environment)) as service:
+    with _open(database) as service:
         key_id, key = service.create_key(numbers, label=label, now=time.time())
     prefix = "STAGING_" if environment == "staging" else ""
     variables = {
@@ -209,7 +206,7 @@ def create(plan: str, label: str, database: str | None, environment: str) -> int
 @keys_.command("list")
 @DATABASE
 @ENVIRONMENT
-def list_keys(database: str | None, environment: str) -> int:
+def list_keys(database: str, environment: str) -> int:  # noqa: ARG001 - names the file
     """
     List the keys by their ids; the keys themselves are not stored.
 
@@ -217,7 +214,7 @@ def list_keys(database: str | None, environment: str) -> int:
     Example:
       petstore-tools keys list --environment staging
     """
-    with closing(open_database(database, environment)) as service:
+    with _open(database) as service:
         keys = service.list_keys()
     rows = [
         (key.id, key.label, str(key.plan), _time(key.created_at), _time(key.revoked_at))
@@ -236,9 +233,9 @@ def _time(at: float | None) -> str:
 @click.argument("key_id")
 @DATABASE
 @ENVIRONMENT
-def revoke(key_id: str, database: str | None, environment: str) -> int:
+def revoke(key_id: str, database: str, environment: str) -> int:  # noqa: ARG001 - names the file
     """Make a key invalid for good; KEY_ID is its id in `keys list`."""
-    with closing(open_database(database, environment)) as service:
+    with _open(database) as service:
         done = service.revoke(key_id, time.time())
     if not done:
         raise SettingsError(

@@ -14,11 +14,7 @@ import requests
 from services import client, served
 
 from petstore_tools import Sandbox, spec
-from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
-from petstore_tools.service.app import Service
-from petstore_tools.service.database import Database
-from petstore_tools.service.server import ThreadedServer
 
 WIRE = sorted((Path(__file__).parents[1] / "wire").glob("*.json"))
 JSON = {"Content-Type": "application/json"}
@@ -109,33 +105,6 @@ def test_what_was_created_is_listed_and_found() -> None:
         assert len(set(ids)) == 80
         assert sorted(box.store.list_pets()["id"]) == sorted(ids)
         assert ask(box, "GET", f"/pets/{ids[0]}").json()["id"] == ids[0]
-
-
-@pytest.mark.case("P57")
-def test_a_restart_keeps_animals_keys_and_counters(tmp_path: Path) -> None:
-    """The same file, another process's worth of objects: nothing is forgotten."""
-    clock = ManualClock(1_800_000_000.0)
-    path = tmp_path / "service.db"
-    key = ""
-    remaining = []
-    for run in range(2):
-        database = Database(path)
-        if not run:
-            _, key = database.create_key(Plan(60, 1_000), label="x", now=clock.now())
-        server = ThreadedServer(Service(database, clock)).start()
-        headers = {"Authorization": f"Bearer {key}"}
-        made = requests.post(
-            f"{server.base_url}/pets",
-            json={"name": "Rex", "categoryId": 1},
-            headers=headers,
-            timeout=10,
-        )
-        remaining.append((made.json()["id"], made.headers["X-RateLimit-Remaining"]))
-        server.stop()
-        database.close()
-
-    assert remaining == [(1, "59"), (2, "58")]
-    assert key.encode() not in path.read_bytes()
 
 
 @pytest.mark.case("P58")
@@ -341,3 +310,23 @@ def test_bytes_that_are_no_http_leave_it_up(box: Sandbox) -> None:
             connection.recv(1_000)
 
     assert ask(box, "GET", "/pets").status_code == 200
+
+
+def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once in ten seconds; line breaks are spelt out, and long paths are cut."""
+    path = tmp_path / "service.db"
+    with served(str(path)) as (database, base_url):
+        _, key = database.create_key(Plan(1_000, 10_000), label="", now=0.0)
+        path.rename(tmp_path / "away.db")
+        with client(key) as session:
+            forged = f"{base_url}/%0aERROR%20forged%0d%1b[2J{'x' * 5_000}"
+            answers = {session.get(forged, timeout=5).status_code for _ in range(50)}
+    (line,) = [record.getMessage() for record in caplog.records]
+    caplog.clear()
+
+    assert answers == {503}
+    assert "was removed or replaced" in line
+    assert not set("\n\r\x1b") & set(line)
+    assert len(line) < 500

@@ -170,10 +170,7 @@ def test_fuzzed_requests_get_documented_answers_only(
         if answer_is_ours:
             check(method, answer, got)
         else:
-            assert (answer.status, got) == (400, b"Invalid HTTP request received."), (
-                sent[:300],
-                got[:200],
-            )
+            assert (answer.status, got) == (400, b""), (sent[:300], got[:200])
         answers[answer.status if answer_is_ours else 0] += 1
         if answer.will_close or not answer_is_ours:
             connection.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from postgres import Postgres
 from services import NOON, WIDE, client, post, served
 
 from petstore_tools.plans import Plan
@@ -86,6 +87,28 @@ def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_
 
     assert len(made) == 30
     assert all(changed)
+
+
+def test_ids_become_visible_in_order(postgres: Postgres) -> None:
+    """While a lower id is not committed no higher one is: a reader that pages on misses none."""
+    url = postgres.database()
+    with served(url) as (database, base_url), ThreadPoolExecutor(1) as pool:
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        first = post(client(key), base_url).json()["id"]
+        other, reader = Database(url, own_time=False), Database(url, own_time=False)
+        with other.transaction([("", "h")]):
+            (held,) = other.add([("held", 1, None)])
+            later = pool.submit(post, client(key), base_url, "later")
+            for _ in range(20):
+                seen = [pet[0] for pet in reader.page(after=0, limit=9, status=None)]
+                assert seen == [first]
+            assert not later.done()
+        last = later.result().json()["id"]
+        seen = [pet[0] for pet in reader.page(after=0, limit=9, status=None)]
+        other.close()
+        reader.close()
+
+    assert seen == [first, held, last]
 
 
 def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> Any:

@@ -65,6 +65,7 @@ def hammer(base_url: str, key: str, seen: list[str], over: threading.Event) -> N
                 assert answer.status_code == 429, answer.text
 
 
+@pytest.mark.case("P57", "P59")
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_no_request_over_the_plan_at_a_few_borders(
     postgres: Postgres, tmp_path: Path, count: int

@@ -34,17 +34,19 @@ class Serving:
         port: Of this machine.
         key: With a plan that nobody uses up.
         process: Its supervisor.
-        lines: The file of its stderr.
+        lines: The file of its stderr, while it runs.
+        last: What it had written at its end.
     """
 
     port: int
     key: str
     process: subprocess.Popen[bytes]
     lines: Path
+    last: str = ""
 
     def said(self) -> str:
         """Return what it has written to stderr."""
-        return self.lines.read_text()
+        return self.lines.read_text() if self.lines.exists() else self.last
 
     @property
     def base_url(self) -> str:
@@ -178,6 +180,8 @@ def serving(where: str | Path, *options: str) -> Iterator[Serving]:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)  # workers, too
         process.wait()
+        served.last = served.said()
+        lines.unlink()
 
 
 def _answers(served: Serving) -> bool:
