@@ -350,6 +350,9 @@ class PetStore:
         self.client.transport.close()
         self.client.gate.close()
 
+    def __dir__(self) -> list[str]:  # what users call
+        return dir(type(self))
+
     def __enter__(self) -> Self:
         return self
 
