@@ -6,13 +6,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pandas as pd
-import pyarrow
 import pytest
-from inventories import existing
 
-from petstore_tools import Sandbox, errors, status_report
+from petstore_tools import Sandbox
 from petstore_tools.listing.frames import text_dtype
 
 
@@ -105,34 +102,3 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
         "row 1, column A (name): 'a�b' is a text with a broken character; put text or an integer there"
     ]
     assert (result.created, result.rejected, result.not_written) == (2, 1, ())
-
-
-@pytest.mark.case("P64")
-def test_frames_of_other_libraries_are_frames(sandbox: Sandbox) -> None:
-    """Pyarrow and duckdb, a missing value included; all else is named by its type."""
-    plain = pd.DataFrame(
-        {"name": ["Rex", "Mia"], "categoryId": [2**53 + 1, 4], "status": ["sold", None]}
-    )
-    table = pyarrow.Table.from_pandas(plain)
-    relation = duckdb.sql("SELECT * FROM plain")
-
-    created = sandbox.store.import_pets(table, name="spring", progress=False)
-    again = [
-        sandbox.store.import_pets(frame, name="spring", progress=False)
-        for frame in (plain, relation)
-    ]
-    report = status_report(pyarrow.Table.from_pandas(sandbox.store.list_pets()), partial=True)
-
-    assert created.created == 2
-    assert [result.created_now for result in again] == [0, 0]
-    assert existing(sandbox) == {("Rex", 2**53 + 1, "sold"): 1, ("Mia", 4, None): 1}
-    assert report.breakdown["count"].to_dict() == {
-        "available": 0,
-        "pending": 0,
-        "sold": 1,
-        "unset": 1,
-    }
-    with pytest.raises(errors.SheetError, match="not list"):
-        sandbox.store.import_pets([1], name="spring")
-    with pytest.raises(errors.FrameError, match="not list"):
-        status_report([1])  # type: ignore[arg-type]

@@ -1,0 +1,63 @@
+"""Frames of other libraries: pyarrow and duckdb live, polars by its two names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow
+import pytest
+
+from petstore_tools import Sandbox, errors, status_report
+from petstore_tools.tabular.frames import to_pandas
+
+ROWS = [("Rex", 2**53 + 1, "sold"), ("Mia", 4, None)]
+PLAIN = pd.DataFrame(ROWS, columns=["name", "categoryId", "status"])
+
+
+class Polars:
+    """What `to_pandas` asks of a frame of polars."""
+
+    columns = ("name", "categoryId", "status")
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the values as Python's own."""
+        return ROWS
+
+
+@pytest.mark.case("P64")
+@pytest.mark.parametrize(
+    "frame",
+    [PLAIN, pyarrow.Table.from_pandas(PLAIN), duckdb.from_df(PLAIN), Polars()],
+    ids=["pandas", "pyarrow", "duckdb", "polars"],
+)
+def test_frames_of_other_libraries_are_imported_and_reported(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, frame: Any
+) -> None:
+    """Every digit stays, and so does a missing value; the same name goes on."""
+    monkeypatch.chdir(tmp_path)
+
+    made = sandbox.store.import_pets(frame, name="spring", progress=False)
+    again = sandbox.store.import_pets(PLAIN, name="spring", progress=False)
+    pets = sandbox.store.list_pets()
+    report = status_report(pyarrow.Table.from_pandas(pets), partial=True)
+
+    assert (made.created, again.created_now) == (2, 0)
+    assert set(pets["categoryId"]) == {2**53 + 1, 4}
+    assert report.breakdown["count"].to_dict() == {
+        "available": 0,
+        "pending": 0,
+        "sold": 1,
+        "unset": 1,
+    }
+
+
+def test_what_is_no_frame_is_named_by_its_type(sandbox: Sandbox) -> None:
+    """In one sentence."""
+    assert to_pandas([1]) is None
+    with pytest.raises(errors.SheetError, match="not list"):
+        sandbox.store.import_pets([1], name="spring")
+    with pytest.raises(errors.FrameError, match="not list"):
+        status_report([1])  # type: ignore[arg-type]
