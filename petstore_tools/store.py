@@ -156,7 +156,7 @@ class PetStore:
         notes = [] if listing.complete or first is not None else [listing.shortfall]
         notes += [note for note in listing.notes if note != HOLE]
         if age is not None and listing.complete:
-            notes += filter(None, self.kept.try_keep(frame)[1:])
+            notes += filter(None, [self.kept.try_keep(frame)])
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return frame

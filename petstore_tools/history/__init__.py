@@ -45,9 +45,12 @@ CREATE TABLE IF NOT EXISTS stays (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS open_stays ON stays (id) WHERE closed IS NULL;
 CREATE INDEX IF NOT EXISTS closed_stays ON stays (closed);
+CREATE INDEX IF NOT EXISTS first_stays ON stays (first);
 CREATE TABLE IF NOT EXISTS reported (status TEXT PRIMARY KEY, number INTEGER);
 """
 _TIMES: Final = ("began_after", "first_seen", "last_seen", "ended_after", "ended_by")
+_DTYPES: Final = dict.fromkeys(_TIMES, "float64") | {"id": "int64", "categoryId": "int64"}
+_CHUNK: Final = 50_000  # rows that are Python objects at a time
 _FORGET: Final = (
     "UPDATE stays SET first = (SELECT min(number) FROM listings) "
     "WHERE first < (SELECT min(number) FROM listings) "
@@ -101,9 +104,15 @@ SELECT id, name, categoryId, status,
         SELECT 1 FROM stays WHERE id = marked.id AND first = marked.closed + 1
         AND name = marked.name AND categoryId = marked.categoryId AND status IS marked.status
     ) AS resumed
-FROM marked WHERE (:id IS NULL OR id = :id) AND (closed IS NULL OR unseen OR unseen_before
-    OR closed > (SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since))
-ORDER BY id, first
+FROM ({}) CROSS JOIN marked USING (id, first) ORDER BY id, first
+"""
+_OF_ONE: Final = "SELECT id, first FROM stays WHERE id = :id"
+_RECENT: Final = """  -- each part by its index
+    SELECT id, first FROM stays WHERE closed IS NULL
+    UNION SELECT id, first FROM stays
+        WHERE closed > (SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)
+    UNION SELECT id, first FROM stays WHERE closed IN holes
+    UNION SELECT id, first FROM stays WHERE first IN (SELECT number + 1 FROM holes)
 """
 
 
@@ -141,9 +150,7 @@ class Snapshot:
         return frame
 
     def __repr__(self) -> str:
-        of = "" if self.listing.status is None else f", {self.listing.status}"
-        animals = pluralize(self.listing.rows, "animal")
-        return f"Snapshot({utc_text(self.listing.ended_at)}, {animals}{of})"
+        return f"Snapshot({self.listing})"
 
 
 class Snapshots(tuple[Snapshot, ...]):
@@ -206,7 +213,10 @@ class History:
         """Return the kept listings, oldest first; or of each its animals with one status."""
         with self._open() as database:
             found = database.execute("SELECT number, listing, counts FROM listings").fetchall()
-        kept = [Snapshot(n, _listing(of), json.loads(counts), self) for n, of, counts in found]
+        kept = [
+            Snapshot(number, Listing.from_dict(json.loads(of)), json.loads(counts), self)
+            for number, of, counts in found
+        ]
         if status is None:
             return Snapshots(kept)
         return Snapshots(
@@ -274,24 +284,14 @@ class History:
             database.execute("INSERT INTO listings VALUES (?, ?, ?, ?, ?, ?)", row)
         return kept
 
-    def try_keep(self, frame: pd.DataFrame) -> tuple[int, str]:
-        """
-        Keep a listing of all animals.
-
-        Returns:
-            The number of the newest kept listing, 0 where there is none; and why this one is not
-            kept, else "".
-        """
+    def try_keep(self, frame: pd.DataFrame) -> str:
+        """Keep a listing of all animals; return why that is not possible, else ""."""
         try:
             if Listing.as_listed(frame).status is None:
-                return self.keep(frame).number, ""
+                self.keep(frame)
         except FrameError as error:
-            note = f"this listing was not kept as a snapshot: {error}"
-        else:
-            note = ""
-        with suppress(FrameError), self._open() as database:
-            return database.execute(_NEWEST).fetchone()[0], note
-        return 0, note
+            return f"this listing was not kept as a snapshot: {error}"
+        return ""
 
     def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
         """Return the newest listing that is not older than `age`; None where there is none."""
@@ -362,9 +362,14 @@ class History:
 
         ended_since = 0.0 if since is None else instant(since, now)
         with self._open() as database:
-            rows = pd.read_sql_query(
-                _STAYS, database, params={"id": pet_id, "since": ended_since}
-            ).astype({**dict.fromkeys(_TIMES, "float64"), "id": "int64", "categoryId": "int64"})
+            chunks = pd.read_sql_query(
+                _STAYS.format(_RECENT if pet_id is None else _OF_ONE),
+                database,
+                params={"id": pet_id, "since": ended_since},
+                chunksize=_CHUNK,
+            )
+            dtypes = {**_DTYPES, "name": text_dtype()}
+            rows = pd.concat([chunk.astype(dtypes) for chunk in chunks], ignore_index=True)
         resumed = rows["resumed"].astype(bool)
         stays = rows[~resumed.shift(fill_value=False)].reset_index(drop=True)
         ends = rows[~resumed].reset_index(drop=True)
@@ -372,7 +377,7 @@ class History:
             stays[name] = ends[name]
         others = sorted(set(stays["status"].dropna()) - set(spec.STATUSES))
         statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
-        stays = stays.astype({"name": text_dtype(), "status": statuses}).drop(columns="resumed")
+        stays = stays.astype({"status": statuses}).drop(columns="resumed")
         return stays[~(stays["ended_by"] < ended_since)].reset_index(drop=True)
 
     def history(
@@ -443,7 +448,7 @@ def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> floa
     """
     if isinstance(given, str) and (age_s := parse_duration(given)) is not None:
         return now - age_s
-    at = _date(given.strip()) if isinstance(given, str) else given
+    at = _read(given.strip()) if isinstance(given, str) else given
     if not isinstance(at, date) or at != at:  # NaT
         raise ArgumentError(
             f"{given!r} cannot be read: write a date as 2026-03-05 (year, month, day) or "
@@ -461,21 +466,16 @@ def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> floa
     return seconds
 
 
-def _date(text: str) -> date | None:
-    for read in (date.fromisoformat, datetime.fromisoformat, _day_first):
-        with suppress(ValueError):
-            return read(text)
+def _read(text: str) -> date | None:
+    with suppress(ValueError):
+        return datetime.strptime(text, "%d.%m.%Y").date()
+    with suppress(ValueError):
+        return date.fromisoformat(text)
+    with suppress(ValueError):
+        return datetime.fromisoformat(text)
     return None
-
-
-def _day_first(text: str) -> date:
-    return datetime.strptime(text, "%d.%m.%Y").date()
 
 
 def _rounded(seconds: float) -> float:
     """Return Unix seconds to the microsecond, as a datetime holds them."""
     return datetime.fromtimestamp(seconds, UTC).timestamp()
-
-
-def _listing(text: str) -> Listing:
-    return Listing.from_dict(json.loads(text))

@@ -387,7 +387,7 @@ def check_looks(
 def _zone(name: str | None) -> tzinfo | None:
     """Return the time zone of a name, None for that of this machine."""
     try:
-        return None if name is None else UTC if name == "UTC" else ZoneInfo(name)
+        return None if name is None else ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ArgumentError(
             f"there is no time zone {name!r}: use a name such as Europe/Berlin or UTC; on Windows, "
@@ -473,12 +473,11 @@ def report_and_keep(
         if listing.may_have_hole:
             lately = history.snapshots(listing.status)[-1].frame()["id"]
         report = compared(report, older, lately)
-    number, note = history.try_keep(pets)
+    note = history.try_keep(pets)
     over_time: dict[str, Any] = {}
     with suppress(FrameError):  # the report holds without them
         over_time = _over_time(history, listing)
-    mark = functools.partial(history.mark_reported, listing.status, number) if number else None
-    return replace(report, notes=(*notes, *filter(None, [note])), mark=mark, **over_time)
+    return replace(report, notes=(*notes, *filter(None, [note])), **over_time)
 
 
 def _over_time(history: History, listing: Listing) -> dict[str, Any]:
@@ -488,11 +487,18 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     Days in a status are those of the last 30 days, so that a report costs the same however much is
     kept.
     """
-    kept = history.snapshots(listing.status)
-    if len(kept) < 2:
+    kept = [
+        one for one in history.snapshots(listing.status) if one.listing.ended_at <= listing.ended_at
+    ]
+    if not kept:
         return {}
+    found: dict[str, Any] = {
+        "mark": functools.partial(history.mark_reported, listing.status, kept[-1].number)
+    }
+    if len(kept) == 1:
+        return found
     stays = history.stays(since=WINDOW, now=listing.ended_at)
-    found = {"counts": tables.counts_over_time([(s.listing.ended_at, s.counts) for s in kept])}
+    found["counts"] = tables.counts_over_time([(s.listing.ended_at, s.counts) for s in kept])
     if listing.status in (None, "available"):
         newest = kept[-1].listing.ended_at
         found["longest_available"] = tables.longest(stays, "available", newest)

@@ -26,7 +26,7 @@ from petstore_tools import spec
 from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
-from petstore_tools.reporting.report import report_and_keep
+from petstore_tools.reporting.report import check_looks, report_and_keep
 from petstore_tools.tabular.atomic import replace_file
 
 T0 = 1_700_000_000.0
@@ -113,7 +113,8 @@ def reported(history: History, frame: pd.DataFrame) -> None:
     looked_at = frame.copy()
     looked_at.attrs["listing"] = {**frame.attrs["listing"], "started_at": 0.0}
     since = history.since("7d", status=None, now=listing.ended_at + 1)
-    report_and_keep(looked_at, history, since, partial=False).to_html()
+    looks = check_looks(None, "Report", "", None, lists=True)
+    report_and_keep(looked_at, history, since, looks, partial=False).to_html()
 
 
 def read(path: Path) -> None:

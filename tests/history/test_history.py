@@ -304,7 +304,7 @@ def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
 
     with pytest.raises(FrameError, match="before the newest kept one ended"):
         history.keep(inside)
-    assert "this listing was not kept as a snapshot: it began at" in history.try_keep(inside)[1]
+    assert "this listing was not kept as a snapshot: it began at" in history.try_keep(inside)
     history.keep(listed({}, T0 + 60.5, T0 + 60.5).frame)
     assert repr(history.snapshots()).startswith("2 snapshots from 2026-01-05 09:01:00 UTC to")
 
