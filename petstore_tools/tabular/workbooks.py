@@ -45,9 +45,13 @@ _BROKEN: Final = (
     ElementTree.ParseError,
 )
 _MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
-_MOST_CELLS: Final = 20_000_000  # from A1 to the last one
+_MOST_CELLS: Final = 8_000_000  # from A1 to the last one
 _DATES: Final = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # as Excel counts
 _DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
+# the record of a sheet of .xls that says how far it goes
+_XLS_SIZE: Final = re.compile(
+    rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
+)
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -211,6 +215,7 @@ def _checked(path: Path) -> io.BytesIO:
     content = parts.get("content.xml", b"")
     sizes = [_size(table) for table in content.split(b"<table:table ")[1:]]
     sizes += [_binary_size(part) for name, part in parts.items() if "/worksheets/" in name]
+    sizes += [struct.unpack("<I2xH", found) for found in _XLS_SIZE.findall(whole)]
     rows, columns = max(sizes, default=(0, 0), key=lambda size: size[0] * size[1])
     if rows * columns > _MOST_CELLS:
         raise SheetError(

@@ -201,6 +201,8 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
     with zipfile.ZipFile(tmp_path / "far.xlsb", "w") as book:
         size = struct.pack("<4I", 0, 1_048_575, 0, 16_383)
         book.writestr("xl/worksheets/sheet1.bin", b"\x94\x01\x10" + size)
+    size = struct.pack("<2H2I3H", 0x200, 14, 0, 65_536, 0, 256, 0)
+    (tmp_path / "far.xls").write_bytes(b"\xd0\xcf\x11\xe0" + size)
     locked = b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le")
     (tmp_path / "locked.xlsx").write_bytes(locked)
 
@@ -208,6 +210,7 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
         "bomb.xlsx": "it unpacks to more than 256 MB",
         "far.ods": "a cell in row 1,048,576 and one in column XFD: delete",
         "far.xlsb": "a cell in row 1,048,576 and one in column XFD: delete",
+        "far.xls": "a cell in row 65,536 and one in column IV: delete",
         "locked.xlsx": "locked.xlsx has a password: remove it",
     }.items():
         with pytest.raises(SheetError, match=why):
