@@ -23,14 +23,13 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.importing.values import ValueRules
 from petstore_tools.tabular.cells import MalformedLine, Sheet
-from petstore_tools.tabular.frames import FrameSource, to_pandas
-from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from petstore_tools.importing.values import ValueRules
 
     Categories = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
     from petstore_tools.importing.send import Progress
@@ -56,6 +55,9 @@ def read_categories(source: Categories) -> dict[int, str]:
         ArgumentError: It is none of these, or does not give each id one name.
         SheetError: The file cannot be read.
     """
+    from petstore_tools.tabular.frames import FrameSource
+    from petstore_tools.tabular.workbooks import open_sheets
+
     if isinstance(source, str | Path):
         name = Path(source).name
         return _by_id(_from_sheets(open_sheets(Path(source)), name), name)
@@ -210,6 +212,8 @@ class ImportOptions:
             ) from error
 
     def _check_frame(self) -> None:
+        from petstore_tools.tabular.frames import to_pandas
+
         frame = to_pandas(self.source)
         if frame is None:
             given = type(self.source).__name__
@@ -252,6 +256,8 @@ class ImportOptions:
             ArgumentError: An option contradicts itself or the interface document.
             SheetError: The file of the categories cannot be read.
         """
+        from petstore_tools.importing.values import ValueRules
+
         categories = category_names(self.categories, None)
         return ValueRules(categories, self.statuses or {}, self.defaults or {})
 
