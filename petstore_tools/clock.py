@@ -21,6 +21,9 @@ class Clock(Protocol):
     def now(self) -> float:
         """Return Unix seconds."""
 
+    def steady(self) -> float:
+        """Return seconds of a clock that nobody sets; after a restart it may begin anew."""
+
     def sleep_until(self, at: float) -> None:
         """Sleep until `at`, or less: the caller asks again."""
 
@@ -41,6 +44,10 @@ class SystemClock:
     def now(self) -> float:
         """Return Unix seconds."""
         return time.time()
+
+    def steady(self) -> float:
+        """Return seconds since the machine was started, or so."""
+        return time.monotonic()
 
     def sleep_until(self, at: float) -> None:
         """Sleep until `at`, a poke, or half a second."""
@@ -78,6 +85,10 @@ class ManualClock:
         """Return Unix seconds."""
         with self._changed:
             return self._now
+
+    def steady(self) -> float:
+        """Return the same: a manual clock is never set back."""
+        return self.now()
 
     def advance(self, seconds: float) -> None:
         """Advance the clock by so many seconds."""

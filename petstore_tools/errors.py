@@ -15,6 +15,8 @@ Pure: the exception tree; one root, and branches that follow what a caller can d
     - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
     - JournalError             the record of an import cannot be trusted, or is in use
+    - DoubtfulRowsError        rows of an import may exist already, and nobody said what to do with
+      them; `preview`
     - SheetError               a spreadsheet cannot be used, also a ValueError
     - FrameError               a frame cannot be used as a listing, also a ValueError
     - SettingsError            base address, key or plan is missing or wrong
@@ -87,7 +89,14 @@ class _OneLine(BaseException):
 
 
 class PetstoreError(_OneLine, Exception):
-    """Root of everything this package raises on purpose."""
+    """
+    Root of everything this package raises on purpose.
+
+    Attributes:
+        result: The `ImportResult` of an import that it ended, else None.
+    """
+
+    result: object = None
 
 
 class TransportError(PetstoreError):
@@ -213,6 +222,22 @@ class LedgerError(PetstoreError):
 
 class JournalError(PetstoreError):
     """The record of an import cannot be trusted or is in use; nothing was sent."""
+
+
+class DoubtfulRowsError(PetstoreError):
+    """
+    Rows of an import may exist already, and nobody said what to do with them; nothing was sent.
+
+    Attributes:
+        preview: The `ImportPreview` that names them.
+    """
+
+    def __init__(self, message: str, preview: Any) -> None:
+        super().__init__(message)
+        self.preview = preview
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.preview)
 
 
 class SheetError(PetstoreError, ValueError):

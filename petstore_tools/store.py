@@ -319,7 +319,8 @@ class PetStore:
         day's quota, by a block or by a failing service raises nothing: `stopped` says why.
 
         Raises:
-            SheetError: The file cannot be used, or rows of it match animals that already exist.
+            SheetError: The file cannot be used.
+            DoubtfulRowsError: Rows may exist already: `doubtful=` says what happens to them.
             JournalError, LedgerError: What is on disk cannot be trusted; nothing was sent after
                 that.
             UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong.
@@ -332,7 +333,14 @@ class PetStore:
         prints = self._prints_previews if wanted is None else wanted is not False
         announce = show_text if prints else lambda _: None
         with import_progress(self.progress if wanted is None else wanted) as show:
-            result = run(self.inventory, self.journals, named, announce=announce, progress=show)
+            result = run(
+                self.inventory,
+                self.journals,
+                named,
+                announce=announce,
+                ask=lambda _: "ask",
+                progress=show,
+            )
         assert result is not None
         return result
 

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from petstore_tools.importing.results import ImportResult
 
 DONE: Final = 0
-PARTLY: Final = 1  # some rows rejected or unknown, or a listing that is not complete
+# some rows rejected, unknown or skipped as doubtful in this run, or a listing not complete
+PARTLY: Final = 1
 USAGE: Final = 2  # wrong usage or settings, or a budget file or an input that cannot be used
 KEY_REFUSED: Final = 3
 AT_A_LIMIT: Final = 4  # stopped at a quota or by a block; the same command continues later
@@ -44,5 +45,5 @@ def of_error(error: Exception) -> int:
 def of_result(result: ImportResult) -> int:
     """Return the exit code of an import."""
     kind = result.stopped.kind if result.stopped else ""
-    partly = result.rejected or result.unknown or result.held
+    partly = result.rejected or result.unknown or result.skipped_now
     return _OF_STOPS.get(kind, PARTLY if partly else DONE)

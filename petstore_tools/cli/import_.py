@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,19 +15,19 @@ import click
 
 from petstore_tools import settings
 from petstore_tools.cli import exits, options
-from petstore_tools.errors import Interrupted, SettingsError
-from petstore_tools.importing import journals, lookup
+from petstore_tools.errors import DoubtfulRowsError, Interrupted, PetstoreError, SettingsError
+from petstore_tools.importing import journal
 from petstore_tools.importing.check import preview
-from petstore_tools.importing.journal import read_entries
-from petstore_tools.importing.journals import JournalInfo
-from petstore_tools.importing.options import ImportOptions
+from petstore_tools.importing.journal import ImportInfo, Journal
+from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.importing.run import run
+from petstore_tools.importing.run import run, settle
 from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.workbooks import FORMATS
 from petstore_tools.text import local_text, pluralize, text_table, utc_text
+from petstore_tools.throttle.gate import CallOptions
 
 FILE = click.Path(path_type=Path)
 ID = click.argument("import_id", metavar="ID")
@@ -71,6 +70,9 @@ COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 @click.option(
     "--sheet", metavar="NAME", help="Which sheet.  [default: the one that has the columns]"
 )
+@click.option(
+    "--name", metavar="NAME", help="Of another list under an old file name.  [default: the file]"
+)
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
 @click.option(
     "--first",
@@ -80,12 +82,9 @@ COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 )
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
 @click.option(
-    "--send-edited", is_flag=True, help="Send rows edited after creation, as further animals."
-)
-@click.option(
     "--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one."
 )
-@options.EXISTING
+@options.DOUBTFUL
 @options.WAIT
 @options.YES
 @options.JSON
@@ -130,34 +129,46 @@ def import_(
 def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool) -> int:
     """Import after a yes, say what became of the rows, and return the exit code."""
     try:
-        result = _run(store, wanted, yes=yes)
+        with import_progress(store.progress) as progress:
+            result = run(
+                store.inventory,
+                store.journals,
+                wanted,
+                announce=lambda shown: _is_agreed(shown, yes=yes),
+                ask=_ask,
+                progress=progress,
+            )
     except Interrupted as interrupt:
         result = cast(ImportResult, interrupt.result)
+    except PetstoreError as error:
+        if as_json:
+            click.echo(json.dumps(_facts(error)))
+        raise
     if result is None:
         return exits.DONE
     _show(result, as_json=as_json)
     return exits.of_result(result)
 
 
-def _run(store: PetStore, wanted: ImportOptions, *, yes: bool) -> ImportResult | None:
-    """Import, and on a terminal ask whether a file is new that has the name of an earlier one."""
-    is_new = False
+def _facts(error: PetstoreError) -> dict[str, Any]:
+    """Return what is known of an import that an error ended."""
+    shown = error.preview if isinstance(error, DoubtfulRowsError) else error.result
+    known = cast("ImportPreview | ImportResult | None", shown)
+    return {
+        **({} if known is None else known.to_dict()),
+        "error": type(error).__name__,
+        "message": str(error),
+    }
 
-    def announce(shown: ImportPreview) -> bool:
-        nonlocal is_new
-        if shown.another_file and shown.refusal and not yes and sys.stdin.isatty():
-            click.echo(str(shown), err=True)
-            is_new = options.confirmed(
-                "Import it as a new file, without the rows that match animals that already exist?"
-            )
-            return False
-        return _is_agreed(shown, yes=yes)
 
-    with import_progress(store.progress) as progress:
-        result = run(store.inventory, store.journals, wanted, announce=announce, progress=progress)
-    if is_new:
-        return _run(store, replace(wanted, existing="skip"), yes=yes)
-    return result
+def _ask(shown: ImportPreview) -> Doubtful:
+    """On a terminal, ask what happens to doubtful rows; `--yes` is no answer."""
+    if not sys.stdin.isatty():
+        return "ask"
+    click.echo(str(shown), err=True)
+    answers = click.Choice(("skip", "send", "stop"))
+    answer = click.prompt("Doubtful rows", type=answers, default="stop", err=True)
+    return cast(Doubtful, "ask" if answer == "stop" else answer)
 
 
 def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
@@ -186,11 +197,10 @@ def _show(result: ImportResult, *, as_json: bool) -> None:
             f"{result.journal}",
             err=True,
         )
-    if result.held:
+    if result.skipped_now:
         click.echo(
-            f"{pluralize(result.held, 'row')} look like edits of animals that were created "
-            "before, and the service cannot change an animal. --send-edited creates them as "
-            "further animals.",
+            f"{pluralize(result.skipped_now, 'row')} may exist already and were left out; their "
+            f"reasons: petstore-tools imports show {result.journal}",
             err=True,
         )
     if result.stopped is not None and result.stopped.kind != "first rows":
@@ -218,40 +228,42 @@ def imports_(context: click.Context, environment: str | None) -> None:
       petstore-tools imports reconcile 3f9c --row 14 --created 1017
     """
     if context.invoked_subcommand is None:
-        found, unreadable = journals.list_journals(_folder())
-        shown = [journal for journal in found if environment in (None, journal.target.environment)]
-        click.echo(_table(shown) if shown else "No imports yet.")
-        for error in unreadable.values():
+        found, errors = journal.list_imports(_folder())
+        shown = [info for info in found if environment in (None, info.target.environment)]
+        click.echo(_table(shown) if shown or errors else "No imports yet.")
+        for error in errors:
             click.echo(str(error), err=True)
+        if errors:
+            context.exit(exits.USAGE)
 
 
 def _folder() -> Path:
     return settings.state_folder() / "imports"
 
 
-def _table(found: list[JournalInfo]) -> str:
+def _table(found: list[ImportInfo]) -> str:
     rows = []
-    for journal in found:
-        target, counts = journal.target, journal.states + Counter(unknown=journal.states["sending"])
+    for info in found:
+        target, counts = info.target, info.states + Counter(unknown=info.states["sending"])
         name = target.path.name + (f" ({target.sheet})" if target.sheet else "")
         numbers = [counts[state] for state in COUNTS]
-        rows.append((journal.id, name, target.environment, *numbers, utc_text(journal.changed_at)))
+        rows.append((info.id, name, target.environment, *numbers, utc_text(info.changed_at)))
     return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
 
 
 @contextmanager
-def _opened(import_id: str) -> Iterator[tuple[PetStore, JournalInfo]]:
-    """Open an import, and a store at the service to which it went."""
-    journal = journals.find(_folder(), import_id)
-    target = journal.target
+def _opened(import_id: str) -> Iterator[tuple[PetStore, Journal]]:
+    """Open the journal of an import, and a store at the service to which it went."""
+    info = journal.find_import(_folder(), import_id)
+    target = info.target
     with PetStore(environment=target.environment) as store:
         if store.client.base_url != target.base_url:
             raise SettingsError(
-                f"import {journal.id} went to {target.environment} at {target.base_url}, but "
-                "the settings "
-                f"name {store.client.base_url}"
+                f"import {info.id} went to {target.environment} at {target.base_url}, but the "
+                f"settings name {store.client.base_url}"
             )
-        yield store, journal
+        with journal.read_journal(_folder(), target) as opened:
+            yield store, opened
 
 
 @imports_.command("show")
@@ -264,28 +276,29 @@ def _opened(import_id: str) -> Iterator[tuple[PetStore, JournalInfo]]:
 )
 def show(import_id: str, *, every: bool) -> int:
     """Show the rows of import ID that were not created, and why."""
-    journal = journals.find(_folder(), import_id)
-    click.echo(_table([journal]))
-    rows = [
-        (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
-        for e in read_entries(_folder(), journal.target, journal_id=journal.id)
-        if e.state != "created"
-    ]
+    info = journal.find_import(_folder(), import_id)
+    click.echo(_table([info]))
+    with journal.read_journal(_folder(), info.target) as opened:
+        rows = [
+            (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
+            for e in opened.entries()
+            if e.state != "created"
+        ]
     shown = rows if every else rows[: options.SHOWN_ROWS]
     if shown:
         titles = ("row", "name", "categoryId", "status", "outcome", "may be id", "why")
         click.echo("\n" + text_table(titles, shown))
     if len(rows) > len(shown):
         click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
-    if journal.bad_rows:
-        file = journal.target.path.name
+    if info.bad_rows:
+        file = info.target.path.name
         click.echo(
-            f"{pluralize(journal.bad_rows, 'row')} of {file} had problems: see its rejects file",
+            f"{pluralize(info.bad_rows, 'row')} of {file} had problems: see its rejects file",
             err=True,
         )
-    if any(journal.states[state] for state in ("unknown", "sending", "ambiguous")):
+    if any(info.states[state] for state in ("unknown", "sending", "ambiguous")):
         click.echo(
-            f"\nTo find out about them: petstore-tools imports reconcile {journal.id}", err=True
+            f"\nTo find out about them: petstore-tools imports reconcile {info.id}", err=True
         )
     return exits.DONE
 
@@ -311,20 +324,24 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
         raise click.UsageError(
             "to decide on a row, give --row and one of --created PET_ID and --absent"
         )
-    with _opened(import_id) as (store, journal):
+    with _opened(import_id) as (store, opened):
+        clock = store.client.clock
         if row is not None:
-            lookup.decide(store.client, _folder(), journal, row, pet_id)
+            opened.decide(row, pet_id, now=clock.now())
             click.echo(
                 f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}"
             )
             return exits.DONE
-        found = lookup.reconcile_import(store.inventory, _folder(), journal)
-    outcomes = Counter("ambiguous" if outcome.candidates else outcome.state for outcome in found)
+        journal.mark_dead(opened, _folder(), now=clock.now(), steady=clock.steady())
+        _, listings = settle(store.inventory, opened, CallOptions())
+        counts = opened.counts()
+    if not listings[-1].complete:
+        click.echo(f"Only a complete listing tells. {listings[-1].shortfall}", err=True)
     click.echo(
-        ", ".join(f"{n:,} {outcome}" for outcome, n in outcomes.items())
-        or "There is no unknown row."
+        ", ".join(f"{n:,} {outcome}" for outcome, n in sorted(counts.items()))
+        or "The import has no rows."
     )
-    return exits.PARTLY if outcomes["ambiguous"] else exits.DONE
+    return exits.PARTLY if counts["unknown"] else exits.DONE
 
 
 @imports_.command("forget")
@@ -332,20 +349,15 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
 @options.YES
 def forget(import_id: str, *, yes: bool) -> int:
     """
-    Delete the journal of import ID: its file counts as new.
+    Delete what is known of import ID: its file counts as new.
 
-    The next run of the file creates every row again, except those that match animals that already
-    exist.
+    The next run of the file compares its rows with the animals that exist.
     """
-    name, found = journals.find_any(_folder(), import_id)
-    what = "a journal that cannot be read"
-    if isinstance(found, JournalInfo):
-        rows = pluralize(sum(found.states.values()), "row")
-        what = (
-            f"what became of {rows} of {found.target.path.name}, "
-            f"{found.states['created']:,} of them created"
-        )
-    if options.confirmed(f"Forget {what}?", yes=yes, otherwise="Nothing was forgotten"):
-        journals.forget(_folder(), name)
-        click.echo(f"import {name} is forgotten")
+    info = journal.find_import(_folder(), import_id)
+    rows = pluralize(sum(info.states.values()), "row")
+    what = f"what became of {rows} of {info.target.path.name}, {info.states['created']:,} of them"
+    if options.confirmed(f"Forget {what} created?", yes=yes, otherwise="Nothing was forgotten"):
+        with journal.open_journal(_folder(), info.target) as opened:
+            opened.forget()
+        click.echo(f"import {info.id} is forgotten")
     return exits.DONE

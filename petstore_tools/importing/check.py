@@ -1,6 +1,5 @@
 """
-What a file holds, what its journal and other imports say of each row, and what the import would
-cost.
+What a file holds, which of its rows were sent or are doubtful, and what the import would cost.
 """
 
 from __future__ import annotations
@@ -14,23 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.errors import JournalError, SheetError
+from petstore_tools.errors import SheetError
 from petstore_tools.http.client import Client
-from petstore_tools.importing.journal import read_entries
-from petstore_tools.importing.journals import (
-    OtherImports,
-    current,
-    following,
-    orphans,
-    other_imports,
-)
-from petstore_tools.importing.matching import Merge, holds_most, is_another_file, merge
+from petstore_tools.importing.doubtful import SENT, find_doubtful, match
+from petstore_tools.importing.journal import Journal, Target, read_journal
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.preview import ImportPreview, Opened
-from petstore_tools.importing.reconcile import Existing
-from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.run_lock import Target
-from petstore_tools.importing.sheet import Table, read_table
+from petstore_tools.importing.preview import ImportPreview, Source
+from petstore_tools.importing.sheet import read_table
 from petstore_tools.importing.values import AnyRow, BadRow, LeftOut, PetValues, Row
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
@@ -70,49 +59,42 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     ]
 
 
-def duplicates_in(rows: Sequence[Row], duplicates: Sequence[Row]) -> list[str]:
+def duplicates_in(rows: Sequence[Row], duplicates: Iterable[int]) -> list[str]:
     """
     Name the rows that share their values, in one sentence; nothing where there is none.
 
     Args:
-        rows: Those that are sent.
-        duplicates: Those that share their values with an earlier one, whether they are sent or not.
+        rows: All that can be sent.
+        duplicates: The places of those that share their values with an earlier one.
     """
-    places: dict[PetValues, set[int]] = {row.content: set() for row in duplicates}
-    for row in (*rows, *duplicates):
+    places: dict[PetValues, list[int]] = {rows[at].content: [] for at in duplicates}
+    for row in rows:
         if row.content in places:
-            places[row.content].add(row.number)
+            places[row.content].append(row.number)
     groups = [
-        f"{'row' if len(numbers) == 1 else 'rows'} {first_of(sorted(numbers), SHOWN)} "
+        f"{'row' if len(numbers) == 1 else 'rows'} {first_of(numbers, SHOWN)} "
         f"({name[:40]!r}, {category_id}, {status or 'no status'})"
         for (name, category_id, status), numbers in places.items()
     ]
     return [f"duplicates: {first_of(groups, SHOWN, '; ')}"] if groups else []
 
 
-MIN_BASELINE_REQUESTS: Final = 10  # that the baseline may cost whatever the number of rows
-ROWS_A_BASELINE_REQUEST: Final = 10  # and one more for so many rows
-
-
 def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
     """Check a file and estimate the cost of its import; sends nothing, writes nothing."""
-    opened = open_source(inventory.client, folder, options)
-    entries = read_entries(folder, opened.target, journal_id=opened.journal)
-    others = other_imports(folder, opened.target, but=opened.journal)
-    return check(inventory, opened, entries, others)
+    source = read_source(inventory.client, options)
+    with read_journal(folder, source.target) as journal:
+        return check(inventory, source, journal)
 
 
-def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
+def read_source(client: Client, options: ImportOptions) -> Source:
     """
-    Read a file to its end, and find its journal.
+    Read a file to its end.
 
     Raises:
         SheetError: It cannot be used, or has no rows.
-        JournalError: It is a rejects file whose journal is not here.
     """
     table = read_table(options)
-    path = as_on_disk(options.path) if options.is_file else options.path
-    target = Target(client.environment, client.base_url, path, table.source.name)
+    path = Path(options.name) if options.name else as_on_disk(options.path)
     above = [LeftOut(number, "above the header") for number in table.above]
     rows: list[AnyRow] = [*above, *table.rows()]
     good = tuple(row for row in rows if isinstance(row, Row))
@@ -120,105 +102,81 @@ def open_source(client: Client, folder: Path, options: ImportOptions) -> Opened:
     left_out = tuple(row for row in rows if isinstance(row, LeftOut))
     if not (good or bad or left_out):
         raise SheetError(f"{options.path.name} has a header and no rows")
-    journal = table.rejects_of or _journal(folder, target, table, good)
-    if table.rejects_of and not (folder / f"{journal}.lock").exists():
-        raise JournalError(
-            f"this rejects file belongs to the import {journal}, whose journal is not on this "
-            "machine"
-        )
-    entries = [] if table.rejects_of else read_entries(folder, target, journal_id=journal)
-    another_file = is_another_file(entries, good)
-    return Opened(
+    return Source(
         options,
         table,
-        target,
+        Target(client.environment, client.base_url, path, table.source.name),
         good,
         bad,
         left_out=left_out,
         blank=rows.count(None),
         matches=tuple(table.matches(good)),
-        journal=following(journal, target) if another_file else journal,
-        another_file=another_file,
     )
-
-
-def _journal(folder: Path, target: Target, table: Table, rows: Sequence[Row]) -> str:
-    """
-    Return the journal of a file: its own, or that of a sheet that was renamed, whose rows it holds.
-    """
-    if found := current(folder, target):
-        return found
-    for name in orphans(folder, target, table.source.names) if target.sheet else ():
-        if holds_most(read_entries(folder, target, journal_id=name), rows):
-            return name
-    return target.id
 
 
 def check(
-    inventory: Inventory,
-    opened: Opened,
-    entries: Sequence[Entry],
-    others: OtherImports,
-    existing: Counter[PetValues] | None = None,
+    inventory: Inventory, source: Source, journal: Journal, *, notes: Sequence[str] = ()
 ) -> ImportPreview:
     """
-    Check a whole file offline.
+    Compare a file with the journal, and with the listing that it holds, if there is one.
 
     Args:
         inventory: Knows what the key has left, and how many animals there were.
-        opened: The file.
-        entries: What its journal holds.
-        others: What other imports did.
-        existing: Animals that exist; None where they were not listed.
+        source: The file.
+        journal: The imports to its place.
+        notes: What else should be known.
     """
-    options = opened.options
-    duplicates = _duplicates(opened.good)
-    left_out = {id(row) for row in duplicates} if options.drop_duplicates else ()
-    good = tuple(row for row in opened.good if id(row) not in left_out)
-    merged, matching = _matched(
-        options,
-        merge(
-            entries,
-            good,
-            bad={row.number for row in opened.bad},
-            partial=bool(opened.table.rejects_of),
-            send_edited=options.send_edited,
-        ),
-        others,
-        existing or Counter(),
-    )
-    states = Counter(entry.state for entry, _ in merged.known)
-    unsent = len(merged.new) + states["unsent"] + states["rejected"]
-    unsent += states["skipped"] if options.existing == "send" else 0
+    options, entries = source.options, journal.entries()
+    known, _ = match(entries, [row.content for row in source.good])
+    duplicates = _duplicates(source.good)
+    good = source.good
+    if options.drop_duplicates:
+        dropped = {at for at in duplicates if (e := known[at]) is None or e.waits}
+        good = tuple(row for at, row in enumerate(source.good) if at not in dropped)
+    contents = [row.content for row in good]
+    journal.show_file(contents)
+    doubts = find_doubtful(contents, entries, equal=journal.find_equal(), others=journal.sharing())
+    known, missing = match(entries, contents)
+    waiting = [at for at, entry in enumerate(known) if entry is None or entry.waits]
+    unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)
-    untouched = all(entry.state in ("unsent", "skipped") for entry in entries)
-    baseline, compared = _baseline(inventory, unsent) if untouched and unsent else (0, [])
-    notes = [*_notes(opened, to_send, unsent), *compared, *others.notes]
-    notes += [*hidden_in_names(good), *duplicates_in(good, duplicates)]
+    compares = any((entry := known[at]) is None or not entry.compared for at in waiting)
+    states = Counter(entry.state for entry in known if entry is not None and not entry.waits)
+    sent = [entry for entry in entries if entry.state in SENT]
+    gone = sum(entry.state in SENT for entry in missing)
+    lists = compares or any(name == journal.id for name, _ in journal.unknown())
+    requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     return ImportPreview(
-        **vars(opened) | {"good": good},
+        **vars(source) | {"good": good},
         host=inventory.client.host,
         to_send=to_send,
+        unsent=unsent,
         created=states["created"],
         unknown=states["unknown"] + states["sending"],
+        skipped=states["skipped"],
+        sent=len(sent),
+        removed=gone,
         duplicates=len(duplicates),
-        dropped=len(opened.good) - len(good),
-        matching=matching,
-        merged=merged,
-        notes=tuple(notes),
-        forecast=_estimate(inventory.client, to_send, baseline=baseline),
+        dropped=len(source.good) - len(good),
+        known=tuple(known),
+        doubts=doubts,
+        lists=lists,
+        notes=(
+            *_notes(source, to_send, unsent),
+            *hidden_in_names(good),
+            *duplicates_in(source.good, duplicates),
+            *notes,
+        ),
+        forecast=_estimate(inventory.client, to_send, baseline=requests if lists else 0),
+        alone=_estimate(inventory.client, to_send, baseline=0),
     )
 
 
-def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
+def _notes(source: Source, to_send: int, unsent: int) -> list[str]:
     """Say what the file is, and how many of its rows are sent."""
-    notes = [*opened.table.notes]
-    if opened.another_file:
-        notes.append(
-            "another file was imported under this name before: this file is treated as a new import"
-        )
+    notes = [*source.table.notes]
     if to_send < unsent:
-        without = option(f"first={opened.options.first}")
+        without = option(f"first={source.options.first}")
         notes.append(
             f"{to_send:,} of {unsent:,} rows are sent now; run it again without {without} to "
             "send the rest"
@@ -226,51 +184,15 @@ def _notes(opened: Opened, to_send: int, unsent: int) -> list[str]:
     return notes
 
 
-def _duplicates(rows: Sequence[Row]) -> list[Row]:
-    """Return rows whose values an earlier row has."""
+def _duplicates(rows: Sequence[Row]) -> list[int]:
+    """Return the places of rows whose values an earlier row has."""
     seen: set[PetValues] = set()
     duplicates = []
-    for row in rows:
+    for at, row in enumerate(rows):
         if row.content in seen:
-            duplicates.append(row)
+            duplicates.append(at)
         seen.add(row.content)
     return duplicates
-
-
-def _matched(
-    options: ImportOptions, merged: Merge, others: OtherImports, inventory: Counter[PetValues]
-) -> tuple[Merge, tuple[Row, ...]]:
-    """
-    Return new rows that match animals which exist already, and what is added: skipped ones as
-    asked.
-    """
-    existing = Existing(others.existing | inventory, others.defaults)
-    matching = {id(row): row for row, _ in merged.new if existing.take(row.content)}
-    if options.existing == "skip":
-        new = tuple(pair for pair in merged.new if id(pair[0]) not in matching)
-        skipped = tuple(pair for pair in merged.new if id(pair[0]) in matching)
-        merged = replace(merged, new=new, skipped=skipped)
-    return merged, tuple(matching.values())
-
-
-def _baseline(inventory: Inventory, creates: int) -> tuple[int, list[str]]:
-    """
-    Return what the baseline may cost (a tenth of the creates, at least ten), and whether it is
-    enough.
-    """
-    most = max(MIN_BASELINE_REQUESTS, creates // ROWS_A_BASELINE_REQUEST)
-    animals = inventory.learnt.sizes.get("")
-    if ceil((animals or 0) / spec.LIMIT_MAX) > most:
-        return 0, [
-            f"the rows are not compared with the {animals:,} animals that exist, so those that "
-            "exist already are created again"
-        ]
-    if animals is not None:
-        return most, []
-    return most, [
-        "the rows are compared with the animals that exist already, if there are at most "
-        f"{most * spec.LIMIT_MAX:,} of them"
-    ]
 
 
 def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:

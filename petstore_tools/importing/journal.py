@@ -1,4 +1,7 @@
-"""The journal of an import on disk: what is intended is durable before it is done."""
+"""
+The journal: one SQLite database for all imports to a place, where what is intended is durable
+before it is done.
+"""
 
 from __future__ import annotations
 
@@ -6,220 +9,117 @@ import hashlib
 import json
 import sqlite3
 import threading
-from array import array
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from petstore_tools import sqlite
-from petstore_tools.errors import JournalError
-from petstore_tools.importing.journal_file import (
-    READ_STATE,
-    STORED_UNSENT,
-    create_file,
-    open_file,
-    read_rows,
-    reading,
-    stored,
-)
-from petstore_tools.importing.matching import Merge
-from petstore_tools.importing.row_states import LOST_REASON, TRANSITIONS, Entry, Outcome
-from petstore_tools.importing.run_lock import Target, run_lock
-from petstore_tools.importing.values import Row
+from petstore_tools.errors import JournalError, SettingsError
+from petstore_tools.importing.doubtful import Doubt, Entry, Equal
+from petstore_tools.importing.reconcile import Animal, Lost, Outcome, decide
+from petstore_tools.importing.values import PetValues
+from petstore_tools.models import PetRow
 
-_NOTHING: Final[Mapping[str, str]] = {}
+_APPLICATION: Final = 0x50455453  # SQLite's mark of whose file it is: "PETS"
+_FORMAT: Final = 1
+_TABLES: Final = f"""
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE place (environment TEXT NOT NULL, base_url TEXT NOT NULL);
+CREATE TABLE import (
+    id TEXT PRIMARY KEY, path TEXT NOT NULL, sheet TEXT NOT NULL, bad_rows INTEGER NOT NULL,
+    changed_at REAL NOT NULL
+);
+CREATE TABLE row (
+    key INTEGER PRIMARY KEY, import TEXT NOT NULL REFERENCES import (id),
+    name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
+    number INTEGER NOT NULL, present INTEGER NOT NULL,
+    state TEXT NOT NULL
+        CHECK (state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')),
+    answered INTEGER NOT NULL, compared INTEGER NOT NULL,
+    pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
+    detail TEXT NOT NULL, candidates TEXT NOT NULL DEFAULT '[]',
+    sent_after INTEGER NOT NULL DEFAULT 0, lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL
+);
+CREATE INDEX row_values ON row (name, category_id);
+CREATE INDEX row_import ON row (import);
+CREATE TABLE listing (number INTEGER PRIMARY KEY, ended_at REAL NOT NULL);
+CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
+CREATE TABLE changed (field TEXT PRIMARY KEY);
+CREATE TABLE written (
+    import TEXT NOT NULL REFERENCES import (id), digest TEXT NOT NULL, PRIMARY KEY (import, digest)
+)
+"""
+_TEMPORARY: Final = """
+CREATE TEMP TABLE file (
+    place INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT
+);
+CREATE TEMP TABLE animal (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT
+);
+CREATE INDEX temp.animal_values ON animal (name, category_id)
+"""
+# what another import sent, or left out for good: what only waits for others tells them nothing
+_SENT: Final = (
+    "(o.state IN ('created', 'sending', 'unknown') OR o.state = 'skipped' AND o.answered)"
+)
+_EQUAL_STATUS: Final = "(o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
+_ENTRY: Final = (
+    "key, import, name, category_id, status, number, present, state, answered, compared, pet_id,"
+    " detail, changed_at, candidates"
+)
+LOST: Final = "the run ended before the answer came"
+
+
+@dataclass(frozen=True)
+class Target:
+    """
+    What an import is for: the key is no part of it, so a new key changes nothing.
+
+    Attributes:
+        environment: `production`, `staging` or `sandbox`.
+        base_url: Where it sends.
+        path: The file, absolute; the bare name that was given, which is the same in every folder.
+        sheet: Of a workbook, else "".
+    """
+
+    environment: str
+    base_url: str
+    path: Path
+    sheet: str = ""
+
+    @property
+    def id(self) -> str:
+        """Name of the import."""
+        return _digest(self.environment, self.base_url, str(self.path), self.sheet)
+
+    @property
+    def place(self) -> str:
+        """Name of its database without the ending: that of all imports to one place."""
+        return f"{self.environment}-{_digest(self.environment, self.base_url)}"
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
 
 class Journal:
     """
-    The rows of one import and their states; open it with `open_journal`.
-
-    Threads may share it. States change only as `row_states.TRANSITIONS` allows. The file is created
-    with the first rows or the baseline, so an import that was refused leaves none.
+    The imports to a place, seen by one of them; threads may share it.
 
     Args:
-        path: The file.
+        path: The database; None for one in memory, which has no row.
         target: What the import is for.
-        lock: What holds the lock of its run; it remembers durably that there is a file.
     """
 
-    def __init__(self, path: Path, target: Target, lock: sqlite3.Connection) -> None:
-        self.id, self.target = path.stem, target
-        self._path, self._run_lock = path, lock
+    def __init__(self, path: Path | None, target: Target) -> None:
+        self.id, self.target, self._path = target.id, target, path
         self._threads = threading.Lock()
-        self._db = open_file(path, target) if path.exists() else None
-
-    def entries(self, *, wanted: int = 0) -> list[Entry]:
-        """Return all rows, or those that are `wanted` (see Entry), by their place in the sheet."""
-        if self._db is None:
-            return []
-        with self._using() as db:
-            return read_rows(db, wanted=wanted)
-
-    def states(self) -> Counter[str]:
-        """Count the rows that the file of this run holds, by state."""
-        with self._using() as db:
-            counts = db.execute(
-                f"SELECT {READ_STATE}, count(*) FROM row WHERE wanted = 2 GROUP BY 1"
-            )
-            return Counter(dict(counts))
-
-    def add_rows(
-        self,
-        merged: Merge,
-        *,
-        now: float,
-        titles: Sequence[str] = (),
-        about: Mapping[str, str] = _NOTHING,
-        partial: bool = False,
-        send_skipped: bool = False,
-    ) -> None:
-        """
-        Add the rows of a file: new ones are unsent, rejected ones unsent again, all at their
-            present places.
-
-        Args:
-            merged: What the file adds.
-            now: Unix seconds.
-            titles: Those of its cells; each row keeps the ones under which it was read last.
-            about: Facts to keep of this run: how the file is read, and what was left out of it.
-            partial: It is a rejects file: the rows of the file before stay as they are.
-            send_skipped: Rows that an earlier run left out are unsent, too.
-        """
-        text = json.dumps(titles)
-        name = hashlib.sha256(text.encode()).hexdigest()[:8]
-        facts = {**about, f"titles:{name}": text, "adopted_at": str(now)}
-
-        def packed(row: Row, origin: int | None = None) -> str:
-            origin = row.number if partial else origin
-            return json.dumps({name: row.cells} | ({} if origin is None else {"origin": origin}))
-
-        known = [(row.number, packed(row, entry.origin), entry.key) for entry, row in merged.known]
-        new = [
-            (*row.content, occurrence, row.number, packed(row), now, state)
-            for state, rows in ((STORED_UNSENT, merged.new), ("skipped", merged.skipped))
-            for row, occurrence in rows
-        ]
-        self._create(now)
-        with self._transaction() as db:
-            db.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts.items())
-            if partial:
-                db.execute("UPDATE row SET wanted = 1 WHERE wanted = 2")
-            else:
-                never_sent = (STORED_UNSENT, "rejected", "skipped")
-                db.execute("DELETE FROM row WHERE wanted = 0 AND state IN (?, ?, ?)", never_sent)
-                db.execute("UPDATE row SET wanted = 0")
-            db.executemany(
-                "UPDATE row SET wanted = 2, number = ?, cells = ? WHERE rowid = ?", known
-            )
-            db.executemany(
-                "INSERT INTO row"
-                " (name, category_id, status, occurrence, number, cells, changed_at, state, wanted)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 2)",
-                new,
-            )
-            db.execute(
-                (
-                    "UPDATE row SET state = ?, detail = '', changed_at = ? WHERE wanted = 2 AND "
-                    "state IN (?, ?)"
-                ),
-                (STORED_UNSENT, now, "rejected", "skipped" if send_skipped else "rejected"),
-            )
-
-    def transition(self, outcomes: Iterable[tuple[Entry, Outcome]], *, now: float) -> None:
-        """
-        Give rows the states of their outcomes, all or none, durably before it returns.
-
-        Raises:
-            JournalError: A row is in no state that leads there, or the file cannot be written.
-        """
-        with self._transaction() as db:
-            for entry, outcome in outcomes:
-                (old,) = db.execute(
-                    f"SELECT {READ_STATE} FROM row WHERE rowid = ?", (entry.key,)
-                ).fetchone()
-                if outcome.state not in TRANSITIONS[old]:
-                    what = f"row {entry.number} of the journal {self.id}"
-                    raise JournalError(f"{what} is {old} and cannot become {outcome.state}")
-                state, candidates = stored(outcome.state), json.dumps(outcome.candidates)
-                db.execute(
-                    "UPDATE row SET state = ?, pet_id = ?, detail = ?, candidates = ?, "
-                    "changed_at = ?"
-                    " WHERE rowid = ?",
-                    (state, outcome.pet_id, outcome.detail, candidates, now, entry.key),
-                )
-
-    def mark_lost(self, *, now: float) -> None:
-        """Call rows unknown whose answer nobody awaits any more."""
-        if self._db is not None:
-            with self._using() as db:
-                db.execute(
-                    (
-                        "UPDATE row SET state = 'unknown', detail = ?, changed_at = ? WHERE state "
-                        "= 'sending'"
-                    ),
-                    (LOST_REASON, now),
-                )
-
-    @property
-    def is_new(self) -> bool:
-        """Whether there is no baseline, and nothing was ever sent; what was left out was not."""
-        if self._db is None:
-            return True
-        sent = "SELECT EXISTS (SELECT 1 FROM row WHERE state NOT IN (?, 'skipped'))"
-        begun = f"{sent} OR EXISTS (SELECT 1 FROM baseline)"
-        with self._using() as db:
-            (found,) = db.execute(begun, (STORED_UNSENT,)).fetchone()
-        return not found
-
-    @property
-    def baseline(self) -> frozenset[int] | None:
-        """
-        Ids of the animals that existed before the first create, None where they were not listed.
-        """
-        with self._using() as db:
-            row = db.execute("SELECT ids FROM baseline").fetchone()
-        return None if row is None else frozenset(array("q", row[0]))
-
-    def keep_baseline(self, ids: Iterable[int], *, now: float) -> None:
-        """Keep which animals exist before the first create."""
-        self._create(now)
-        with self._transaction() as db:
-            db.execute("DELETE FROM baseline")
-            db.execute("INSERT INTO baseline VALUES (?, ?)", (array("q", ids).tobytes(), now))
-
-    @property
-    def defaults(self) -> frozenset[str | None]:
-        """Statuses that the service gave to rows that had none."""
-        return frozenset(json.loads(self._facts("defaults").get("defaults", "[]")))
-
-    def learn_default(self, status: str | None) -> None:
-        """Keep the status that a 201 shows of a row that gave none (§2.1 states no default)."""
-        if status not in (known := self.defaults):
-            self._keep("defaults", json.dumps(sorted(known | {status}, key=str)))
-
-    @property
-    def written(self) -> frozenset[str]:
-        """
-        Digests of the result files that its runs wrote: a file with another one was changed since.
-        """
-        return frozenset(name.removeprefix("file:") for name in self._facts("file:"))
-
-    def note_written(self, digest: str) -> None:
-        """Note a result file, before it is written."""
-        self._keep(f"file:{digest}", "")
-
-    def _facts(self, prefix: str) -> dict[str, str]:
-        with self._using() as db:
-            return dict(
-                db.execute("SELECT name, value FROM about WHERE name LIKE ?", (f"{prefix}%",))
-            )
-
-    def _keep(self, name: str, value: str) -> None:
-        with self._using() as db:
-            db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+        self._db: sqlite3.Connection | None = _open(path, target)
 
     def close(self) -> None:
         """Close the file; a thread that still awaits an answer can write no more."""
@@ -228,12 +128,385 @@ class Journal:
                 self._db.close()
             self._db = None
 
-    def _create(self, now: float) -> None:
-        """Create the file, unless there is one; the lock remembers durably that there is."""
-        if self._db is None and not self._path.exists():
-            create_file(self._path, self.target, now)
-            self._run_lock.execute("PRAGMA user_version = 1")
-            self._db = open_file(self._path, self.target)
+    def entries(self) -> list[Entry]:
+        """Return the rows of this import, by their place in the sheet."""
+        with self._using() as db:
+            return _entries(db, "import = ?", self.id)
+
+    def counts(self) -> Counter[str]:
+        """Count the rows of this import that the file has, by state."""
+        counted = "SELECT state, count(*) FROM row WHERE import = ? AND present GROUP BY state"
+        with self._using() as db:
+            return Counter(dict(db.execute(counted, (self.id,)).fetchall()))
+
+    def unknown(self) -> list[tuple[str, float]]:
+        """Return whose each lost row of the place is, and when it was lost (steady seconds)."""
+        lost = "SELECT import, lost_at FROM row WHERE state = 'unknown'"
+        with self._using() as db:
+            return db.execute(lost).fetchall()
+
+    def running(self) -> list[str]:
+        """Return the other imports with rows on their way."""
+        others = "SELECT DISTINCT import FROM row WHERE state = 'sending' AND import != ?"
+        with self._using() as db:
+            return [name for (name,) in db.execute(others, (self.id,))]
+
+    def mark_lost(self, import_id: str, *, now: float, steady: float) -> None:
+        """Call rows of an import unknown whose answer nobody awaits any more."""
+        with self._transaction() as db:
+            db.execute(
+                "UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?"
+                " WHERE import = ? AND state = 'sending'",
+                (LOST, steady, now, import_id),
+            )
+
+    def show_file(self, contents: Sequence[PetValues]) -> None:
+        """Take the values of the rows of the file, to be compared with what there is."""
+        with self._using() as db:
+            db.execute("DELETE FROM temp.file")
+            rows = ((at, *content) for at, content in enumerate(contents))
+            db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
+
+    def find_equal(self) -> dict[int, Equal]:
+        """
+        Say what exists with the values of a row of the file, by its place: an animal of the last
+        listing that is no row's of this import, or a row that another import sent.
+        """
+        animals = (
+            "SELECT f.place, min(o.id) FROM temp.file f JOIN temp.animal o"
+            " ON o.name = f.name AND o.category_id = f.category_id"
+            " AND (f.status IS NULL OR o.status IS f.status)"
+            " WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = o.id AND import = ?)"
+            " GROUP BY f.place"
+        )
+        rows = (
+            "SELECT f.place, o.import, o.number, o.state, o.pet_id FROM temp.file f JOIN row o"
+            f" ON o.name = f.name AND o.category_id = f.category_id AND {_EQUAL_STATUS}"
+            f" WHERE o.import != ? AND {_SENT}"
+            " ORDER BY o.state IN ('sending', 'unknown') DESC"
+        )
+        with self._using() as db:
+            found = {place: _row_of(*row) for place, *row in db.execute(rows, (self.id,))}
+            for place, pet_id in db.execute(animals, (self.id,)):
+                found[place] = Equal(f"the animal with id {pet_id} has its values")
+        return found
+
+    def sharing(self) -> list[list[Entry]]:
+        """Return the rows of each other import that sent a row which the file has, too."""
+        names = (
+            "SELECT DISTINCT o.import FROM temp.file f JOIN row o"
+            " ON o.name = f.name AND o.category_id = f.category_id AND o.status IS f.status"
+            f" WHERE o.import != ? AND {_SENT}"
+        )
+        with self._using() as db:
+            found = db.execute(names, (self.id,)).fetchall()
+            return [_entries(db, "import = ?", name) for (name,) in found]
+
+    def add_file(
+        self,
+        numbers: Sequence[int],
+        contents: Sequence[PetValues],
+        known: Sequence[Entry | None],
+        doubts: Mapping[int, Doubt],
+        *,
+        send: bool,
+        compared: bool,
+        bad_rows: int,
+        now: float,
+    ) -> None:
+        """
+        Add the rows of a file, with the answer to those that are doubtful.
+
+        Args:
+            numbers: Of each row, in the order of the file.
+            contents: The values of each row.
+            known: Its entry, None where it is new.
+            doubts: The doubtful rows, by place in these.
+            send: Doubtful rows are sent; else they are skipped, for good where they equal something
+                that is known to exist.
+            compared: The rows were compared with a listing.
+            bad_rows: Rows of the file that have problems.
+            now: Unix seconds.
+        """
+        old, new = [], []
+        for at, (number, content, entry) in enumerate(zip(numbers, contents, known, strict=True)):
+            doubt = doubts.get(at)
+            state, why = "unsent", ""
+            answered = entry is not None and entry.answered
+            if doubt is not None:
+                state = "unsent" if send else "skipped"
+                answered = send or not doubt.is_open
+                why = str(doubt)
+            if entry is None:
+                new.append((self.id, *content, number, state, answered, compared, why, now))
+                continue
+            if not entry.waits:
+                state, why = entry.state, entry.detail
+            old.append((number, state, answered, compared or entry.compared, why, entry.key))
+        facts = (self.id, str(self.target.path), self.target.sheet, bad_rows, now)
+        with self._transaction() as db:
+            db.execute(
+                "INSERT INTO import VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+                " SET bad_rows = excluded.bad_rows, changed_at = excluded.changed_at",
+                facts,
+            )
+            db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
+            db.executemany(
+                "UPDATE row SET present = 1, number = ?, state = ?, answered = ?, compared = ?,"
+                " detail = ? WHERE key = ?",
+                old,
+            )
+            db.execute(
+                "DELETE FROM row WHERE import = ? AND NOT present"
+                " AND state IN ('unsent', 'rejected')",
+                (self.id,),
+            )
+            db.executemany(
+                "INSERT INTO row (import, name, category_id, status, number, state, answered,"
+                " compared, detail, changed_at, present) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+                new,
+            )
+
+    def record(
+        self,
+        outcomes: Iterable[tuple[Entry, Outcome]],
+        *,
+        intent: Entry | None = None,
+        now: float,
+        steady: float,
+    ) -> Equal | None:
+        """
+        Record what became of rows on their way, and that another one is to leave, in one commit.
+
+        Args:
+            outcomes: The rows, and what became of each.
+            intent: The row that is sent next. It stays unsent where nobody agreed that it is sent
+                although another import sent an equal one.
+            now: Unix seconds.
+            steady: Seconds of the steady clock.
+
+        Returns:
+            What is equal to the next row, None where that may leave.
+
+        Raises:
+            JournalError: A row is not on its way, or the file cannot be written.
+        """
+        equal: Equal | None = None
+        with self._transaction() as db:
+            for entry, outcome in outcomes:
+                self._settle(db, entry, outcome, now, steady)
+            if intent is not None:
+                equal = None if intent.answered else self._equal_since(db, intent.content)
+                if equal is None:
+                    self._update(
+                        db,
+                        "state = 'sending', detail = '', changed_at = ?,"
+                        " sent_after = (SELECT ifnull(max(number), 0) FROM listing)",
+                        (now,),
+                        intent,
+                        "unsent",
+                    )
+        return equal
+
+    def leave_out(self, entry: Entry, equal: Equal, *, skip: bool, now: float) -> None:
+        """Leave out a row that became doubtful while it waited: for good, or until the next run."""
+        answered = skip and not equal.is_open
+        with self._transaction() as db:
+            self._update(
+                db,
+                "state = 'skipped', answered = ?, detail = ?, changed_at = ?",
+                (answered, str(Doubt("equal", equal.what)), now),
+                entry,
+                "unsent",
+            )
+
+    def _equal_since(self, db: sqlite3.Connection, content: PetValues) -> Equal | None:
+        found = db.execute(
+            "SELECT o.import, o.number, o.state, o.pet_id FROM row o, (SELECT ? AS status) f"
+            f" WHERE o.name = ? AND o.category_id = ? AND {_EQUAL_STATUS}"
+            f" AND o.import != ? AND {_SENT}"
+            " ORDER BY o.state IN ('sending', 'unknown') LIMIT 1",
+            (content.status, content.name, content.category_id, self.id),
+        ).fetchone()
+        return None if found is None else _row_of(*found)
+
+    def _settle(
+        self, db: sqlite3.Connection, entry: Entry, outcome: Outcome, now: float, steady: float
+    ) -> None:
+        """Give a row on its way its outcome; an id that is not its own is noted alone."""
+        pet_id, detail = outcome.pet_id, outcome.detail
+        if pet_id is not None:
+            foreign = db.execute(
+                "SELECT EXISTS (SELECT 1 FROM row WHERE pet_id = ?) OR EXISTS (SELECT 1 FROM shown"
+                " WHERE pet_id = ? AND listing <= (SELECT sent_after FROM row WHERE key = ?))",
+                (pet_id, pet_id, entry.key),
+            ).fetchone()[0]
+            if foreign:
+                pet_id = None
+                detail = f"the answer names id {outcome.pet_id}, which is another animal's"
+            else:
+                changed = [(field,) for field in outcome.changed]
+                db.executemany("INSERT OR IGNORE INTO changed VALUES (?)", changed)
+        self._update(
+            db,
+            "state = ?, pet_id = ?, detail = ?, lost_at = ?, changed_at = ?",
+            (outcome.state, pet_id, detail, steady, now),
+            entry,
+            "sending",
+        )
+
+    def _update(
+        self,
+        db: sqlite3.Connection,
+        what: str,
+        values: tuple[object, ...],
+        entry: Entry,
+        old: str,
+    ) -> None:
+        """Change a row that is in a state."""
+        update = f"UPDATE row SET {what} WHERE key = ? AND state = ?"
+        if not db.execute(update, (*values, entry.key, old)).rowcount:
+            where = f"row {entry.number} of import {entry.import_id}"
+            raise JournalError(f"{where} is not {old} any more: another program changed it")
+
+    def begin_listing(self) -> None:
+        """Forget the animals of the listing before."""
+        with self._using() as db:
+            db.execute("DELETE FROM temp.animal")
+
+    def add_page(self, rows: Iterable[PetRow]) -> None:
+        """Take the animals of a page."""
+        values = ((r["id"], r["name"], r["categoryId"], r.get("status")) for r in rows)
+        with self._using() as db:
+            db.executemany("INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", values)
+
+    def end_listing(self, *, now: float) -> None:
+        """Keep which ids a complete listing showed."""
+        with self._transaction() as db:
+            number = db.execute("INSERT INTO listing (ended_at) VALUES (?)", (now,)).lastrowid
+            db.execute("INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,))
+
+    def reconcile(
+        self, *, until: float, after_s: float, absent: frozenset[int], now: float
+    ) -> tuple[dict[int, Outcome], frozenset[int]]:
+        """
+        Find out by the last listing, a complete one, what became of the lost rows of the place.
+
+        Args:
+            until: Steady seconds at which it began.
+            after_s: It must have begun so long after a row was lost.
+            absent: Keys of rows that the listing before did not show.
+            now: Unix seconds.
+
+        Returns:
+            The outcomes by key, and the keys of the rows that are absent for the first time.
+        """
+        with self._transaction() as db:
+            rows = db.execute(
+                "SELECT key, name, category_id, status, state, sent_after, lost_at FROM row"
+                " WHERE state = 'unknown' OR (state = 'created' AND pet_id IS NULL)"
+            ).fetchall()
+            lost = [
+                Lost(key, PetValues(*content), state == "created", sent_after)
+                for key, *content, state, sent_after, _ in rows
+            ]
+            too_late = {
+                (name, category_id)
+                for _, name, category_id, _, state, _, lost_at in rows
+                if state == "unknown" and elapsed(lost_at, until) < after_s
+            }
+            changed = {field for (field,) in db.execute("SELECT field FROM changed")}
+            categories = {row.content.category_id for row in lost}
+            found = db.execute(
+                "SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a"
+                " JOIN shown s ON s.pet_id = a.id"
+                " WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)"
+            )
+            animals = [
+                Animal(id_, PetValues(*content), since)
+                for id_, *content, since in (found if lost else ())
+                if "categoryId" in changed or content[1] in categories
+            ]
+            sending = "SELECT DISTINCT name, category_id FROM row WHERE state = 'sending'"
+            outcomes = decide(
+                lost,
+                animals,
+                on_the_way=too_late | set(db.execute(sending).fetchall()),
+                changed=changed,
+                absent=absent,
+            )
+            db.executemany(
+                "UPDATE row SET state = ?, pet_id = ?, detail = ?, candidates = ?, changed_at = ?"
+                " WHERE key = ?",
+                [
+                    (o.state, o.pet_id, o.detail, json.dumps(o.candidates), now, key)
+                    for key, o in outcomes.items()
+                ],
+            )
+        missing = {k for k, o in outcomes.items() if o.state == "unknown" and not o.candidates}
+        return outcomes, frozenset(missing)
+
+    def decide(self, number: int, pet_id: int | None, *, now: float) -> None:
+        """
+        Record what a person says became of an unknown row.
+
+        Args:
+            number: As the spreadsheet counts.
+            pet_id: Id of its animal, None where it has none.
+            now: Unix seconds.
+
+        Raises:
+            JournalError: The row is not unknown, or the animal is another row's.
+        """
+        with self._transaction() as db:
+            rows = _entries(db, "import = ? AND number = ? AND state = 'unknown'", self.id, number)
+            rows = [row for row in rows if row.present] or rows
+            if len(rows) != 1:
+                why = "is not unknown" if not rows else "stands for several unknown rows"
+                raise JournalError(f"row {number} of import {self.id} {why}: nothing was changed")
+            state = "unsent" if pet_id is None else "created"
+            try:
+                self._update(
+                    db,
+                    "state = ?, pet_id = ?, detail = 'decided by a person', candidates = '[]',"
+                    " changed_at = ?",
+                    (state, pet_id, now),
+                    rows[0],
+                    "unknown",
+                )
+            except sqlite3.IntegrityError as error:
+                owner = _entries(db, "pet_id = ?", pet_id)[0]
+                raise JournalError(
+                    f"id {pet_id} belongs to row {owner.number} of import {owner.import_id} already"
+                ) from error
+
+    def none_is_left(self) -> bool:
+        """Say whether the last listing shows none of the animals that this import created."""
+        with self._using() as db:
+            owned, left = db.execute(
+                "SELECT count(*), count(a.id) FROM row LEFT JOIN temp.animal a ON a.id = pet_id"
+                " WHERE import = ? AND pet_id IS NOT NULL",
+                (self.id,),
+            ).fetchone()
+        return bool(owned and not left)
+
+    def is_ours(self, digest: str) -> bool:
+        """Say whether a run of this import wrote a result file with this digest."""
+        with self._using() as db:
+            values = (self.id, digest)
+            found = db.execute("SELECT 1 FROM written WHERE import = ? AND digest = ?", values)
+            return found.fetchone() is not None
+
+    def note_written(self, digest: str) -> None:
+        """Note a result file, before it is written."""
+        with self._transaction() as db:
+            db.execute("INSERT OR IGNORE INTO written VALUES (?, ?)", (self.id, digest))
+
+    def forget(self) -> None:
+        """Delete what is known of this import, so that its file counts as new."""
+        with self._transaction() as db:
+            for table, column in (("written", "import"), ("row", "import"), ("import", "id")):
+                db.execute(f"DELETE FROM {table} WHERE {column} = ?", (self.id,))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -245,63 +518,258 @@ class Journal:
         """Give one thread at a time the database; its errors are the journal's."""
         with self._threads:
             if self._db is None:
-                raise JournalError(f"the journal {self.id} is closed")
-            try:
+                raise JournalError(f"the journal of import {self.id} is closed")
+            with _usable(self._path):
                 yield self._db
-            except sqlite3.Error as error:
-                raise JournalError(f"the journal {self.id} cannot be used: {error}") from error
+
+
+def elapsed(since: float, now: float) -> float:
+    """
+    Return the seconds between two readings of the steady clock, never too many.
+
+    It begins anew when the machine starts: then at least as long has passed as it shows.
+    """
+    return now - since if now >= since else now
+
+
+def _row_of(import_id: str, number: int, state: str, pet_id: int | None) -> Equal:
+    is_open = state in ("sending", "unknown")
+    did = {"created": "sent", "skipped": "sent or skipped"}.get(state, "may have sent")
+    animal = "" if pet_id is None else f", id {pet_id}"
+    return Equal(f"import {import_id} {did} its values (row {number}{animal})", is_open)
+
+
+def _entries(db: sqlite3.Connection, where: str, *values: object) -> list[Entry]:
+    found = db.execute(f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, key", values)
+    return [
+        Entry(*row[:2], PetValues(*row[2:5]), *row[5:-1], _ids(row[-1]))  # type: ignore[call-arg]
+        for row in found
+    ]
+
+
+def _ids(candidates: str) -> tuple[int, ...]:
+    return () if candidates == "[]" else tuple(json.loads(candidates))
+
+
+def _open(path: Path | None, target: Target | None) -> sqlite3.Connection:
+    """
+    Open a database of a place; None makes one in memory.
+
+    Raises:
+        JournalError: It is damaged, empty, newer, of another place, or none of ours.
+    """
+    with _usable(path):
+        if path is not None and not path.stat().st_size:
+            raise ValueError("it is empty")
+        where = ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=rw"
+        db = sqlite3.connect(
+            where, uri=True, timeout=sqlite.BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if path is None:
+                db.executescript(_TABLES)
+            else:
+                _check(db, target)
+            db.execute("PRAGMA journal_mode = TRUNCATE")
+            db.execute("PRAGMA synchronous = FULL")
+            db.executescript(_TEMPORARY)
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+def _check(db: sqlite3.Connection, target: Target | None) -> None:
+    """Raise ValueError where a database cannot be trusted."""
+    marks = ("application_id", "user_version", "integrity_check(1)")
+    application, version, health = (db.execute(f"PRAGMA {mark}").fetchone()[0] for mark in marks)
+    if application != _APPLICATION:
+        raise ValueError("it is not a journal of imports")
+    if version != _FORMAT:
+        raise ValueError("another version of the toolkit wrote it")
+    if health != "ok":
+        db.execute("REINDEX")  # of a commit that was cut short, the tables may be ahead of these
+        health = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if health != "ok":
+        raise ValueError(f"it is damaged: {health}")
+    place = db.execute("SELECT environment, base_url FROM place").fetchone()
+    if target is not None and place != (target.environment, target.base_url):
+        raise ValueError("it is of another place")
 
 
 @contextmanager
-def open_journal(
-    folder: Path, target: Target, *, journal_id: str = "", now: float
-) -> Iterator[Journal]:
-    """
-    Open the journal of an import, or prepare to create it; one run at a time.
+def _usable(path: Path | None) -> Iterator[None]:
+    """Turn the errors of a file that cannot be used into the journal's, with what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, ValueError, TypeError) as error:
+        if isinstance(error, JournalError):
+            raise
+        help_ = (
+            "so it is not known which animals exist already. Put a good copy in its place, or move "
+            "it away: then every file counts as new, and its rows are compared with the inventory"
+        )
+        text = str(error)
+        if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
+            help_ = "its folder can only be read: allow this user to write there"
+        elif "locked" in text:
+            help_ = "another program holds it: try again when that has ended"
+        raise JournalError(f"the journal {path} cannot be used ({text}); {help_}") from error
 
-    Args:
-        folder: Where journals live.
-        target: What the import is for.
-        journal_id: Another journal: a later one of the target, or one that a rejects file names.
-        now: Unix seconds.
+
+def _create(path: Path, target: Target) -> None:
+    """Create the database as a whole under another name, then give it its own."""
+    unfinished = path.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
+    with closing(sqlite3.connect(unfinished, isolation_level=None)) as db:
+        unfinished.chmod(0o600)
+        db.execute("PRAGMA synchronous = FULL")
+        db.executescript(_TABLES)
+        db.execute("INSERT INTO place VALUES (?, ?)", (target.environment, target.base_url))
+    unfinished.replace(path)
+
+
+@contextmanager
+def open_journal(folder: Path, target: Target) -> Iterator[Journal]:
+    """
+    Open the journal for a run of an import; one run at a time.
 
     Raises:
-        JournalError: In use by another run, empty, damaged, of another target, or gone although it
-            was created before. Nothing was sent.
+        JournalError: The import is in use by another run, or the journal cannot be used. Nothing
+            was sent.
     """
-    name = journal_id or target.id
-    path = folder / f"{name}.db"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with run_lock(folder, name) as lock:
-        (was_made,) = lock.execute("PRAGMA user_version").fetchone()
-        if was_made and not path.exists():
-            raise JournalError(
-                f"the journal {name} of this import is missing, so it is not known what it "
-                "created. Put the "
-                f"file back, or delete {name}.lock in the state folder to start again"
-            )
-        if path.exists():
-            lock.execute("PRAGMA user_version = 1")
-        journal = Journal(path, target, lock)
+    path = folder / f"{target.place}.db"
+    with _usable(path):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with held(folder, f"{target.place}.create", wait_s=sqlite.BUSY_S):
+            if not path.exists():
+                _create(path, target)
+    with held(folder, target.id):
+        journal = Journal(path, target)
         try:
-            journal.mark_lost(now=now)
             yield journal
         finally:
             journal.close()
-            if not path.exists() and not was_made:
-                with suppress(PermissionError):  # Windows keeps what is open; the next run takes it
-                    (folder / f"{name}.lock").unlink(missing_ok=True)
 
 
-def read_entries(
-    folder: Path, target: Target, *, journal_id: str = "", wanted: int = 0
-) -> list[Entry]:
+@contextmanager
+def read_journal(folder: Path, target: Target) -> Iterator[Journal]:
+    """Open the journal to look at it; a run may go on meanwhile. Nothing is made."""
+    path = folder / f"{target.place}.db"
+    journal = Journal(path if path.exists() else None, target)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+@contextmanager
+def held(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[None]:
     """
-    Return the rows of a journal (`Journal.entries`), none where it was never created; a run may go
-    on.
+    Hold a lock that ends with its process, through SQLite on every system.
+
+    Raises:
+        JournalError: Another holds it, or the folder cannot be written.
     """
-    path = folder / f"{journal_id or target.id}.db"
-    if not path.exists():
-        return []
-    with reading(path, target) as (db, _):
-        return read_rows(db, wanted=wanted)
+    path = folder / f"{name}.lock"
+    with _usable(path):
+        lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    with closing(lock):
+        end = time.monotonic() + wait_s
+        while not _claim(path, lock):
+            if time.monotonic() > end:
+                raise JournalError(
+                    f"this import is running already (import {name}); wait for it or stop it"
+                )
+            time.sleep(sqlite.LONGEST_SLEEP_S)
+        yield
+
+
+def _claim(path: Path, lock: sqlite3.Connection) -> bool:
+    with _usable(path):
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            return False
+    return True
+
+
+def mark_dead(journal: Journal, folder: Path, *, now: float, steady: float) -> None:
+    """Call rows unknown that are on their way in an import whose process is gone."""
+    for name in journal.running():
+        with suppress(JournalError), held(folder, name, wait_s=0):
+            journal.mark_lost(name, now=now, steady=steady)
+
+
+@dataclass(frozen=True)
+class ImportInfo:
+    """
+    An import in a journal.
+
+    Attributes:
+        id: Its name.
+        target: What it is for.
+        changed_at: Unix seconds of its last change.
+        states: Rows by state; `ambiguous` are unknown ones that only a person can decide. Rows with
+            problems count as rejected.
+        bad_rows: Rows with problems that its file had.
+    """
+
+    id: str
+    target: Target
+    changed_at: float
+    states: Counter[str]
+    bad_rows: int
+
+
+def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
+    """Return all imports, the last changed first, and why journals cannot be read."""
+    found: list[ImportInfo] = []
+    errors: list[JournalError] = []
+    with _usable(folder):
+        paths = sorted(folder.iterdir()) if folder.exists() else []
+    for path in paths:
+        if path.suffix != ".db":
+            continue
+        try:
+            with closing(_open(path, None)) as db, _usable(path):
+                found += _infos(db)
+        except JournalError as error:
+            errors.append(error)
+    return sorted(found, key=lambda info: -info.changed_at), errors
+
+
+def _infos(db: sqlite3.Connection) -> list[ImportInfo]:
+    environment, base_url = db.execute("SELECT environment, base_url FROM place").fetchone()
+    counted = db.execute(
+        "SELECT import, CASE WHEN state = 'unknown' AND candidates != '[]' THEN 'ambiguous'"
+        " ELSE state END, count(*), max(changed_at) FROM row GROUP BY 1, 2"
+    ).fetchall()
+    infos = []
+    for id_, path, sheet, bad_rows, at in db.execute("SELECT * FROM import").fetchall():
+        states = Counter({state: count for name, state, count, _ in counted if name == id_})
+        states["rejected"] += bad_rows
+        changed_at = max([at, *(changed for name, _, _, changed in counted if name == id_)])
+        target = Target(environment, base_url, Path(path), sheet)
+        infos.append(ImportInfo(id_, target, changed_at, states, bad_rows))
+    return infos
+
+
+def find_import(folder: Path, import_id: str) -> ImportInfo:
+    """
+    Return the import whose name begins so.
+
+    Raises:
+        SettingsError: No import begins so, or several do.
+        JournalError: None does, and a journal cannot be read.
+    """
+    found, errors = list_imports(folder)
+    infos = [info for info in found if info.id.startswith(import_id)]
+    if len(infos) == 1 and import_id:  # an unset variable of a shell names none
+        return infos[0]
+    if errors and not infos:
+        raise errors[0]
+    what = "several imports begin" if len(infos) > 1 else "no import begins"
+    raise SettingsError(f"{what} with {import_id!r}: petstore-tools imports lists them")

@@ -116,7 +116,7 @@ def _by_id(pairs: Iterable[tuple[str, str, str]], where: str) -> dict[int, str]:
     return names
 
 
-Existing = Literal["ask", "skip", "send"]
+Doubtful = Literal["ask", "skip", "send"]
 _LETTERS: Final = re.compile("[A-Z]{1,3}")
 _KINDS: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("name", "sheet", "encoding"), str),
@@ -138,7 +138,8 @@ class ImportOptions:
     Attributes:
         source: The path of a text such as .csv or of a workbook (`tabular.workbooks.FORMATS`), or a
             DataFrame; delimiter, encoding and header row are found.
-        name: What a DataFrame is called: the same name goes on with the same import.
+        name: What a DataFrame is called, or another list under an old file name: the same name goes
+            on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
         columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not
             tell.
@@ -153,11 +154,9 @@ class ImportOptions:
         encoding: Of a text file, such as `cp1250`; None: UTF-8, else cp1252.
         first: Send so many rows and stop; the same call without it goes on.
         strict: Send nothing while a row has a problem.
-        send_edited: Send rows that look like created ones edited since, as further animals.
         drop_duplicates: Of rows with the same three values, send one.
-        existing: What happens to new rows that match an animal which exists already, by another
-            import or in the inventory: `skip` leaves them out, `send` creates them anyway, `ask`
-            refuses the import.
+        doubtful: What happens to rows that may exist already: `skip` leaves them out, `send`
+            creates them, `ask` sends nothing and raises DoubtfulRowsError.
         wait: Wait for the next day's quota instead of stopping.
         progress: False: nothing is printed; True: a bar; a function: called with Progress.
     """
@@ -174,9 +173,8 @@ class ImportOptions:
     encoding: str | None = None
     first: int | None = None
     strict: bool = False
-    send_edited: bool = False
     drop_duplicates: bool = False
-    existing: Existing = "ask"
+    doubtful: Doubtful = "ask"
     wait: bool = False
     progress: bool | Callable[[Progress], None] | None = None
 
@@ -189,21 +187,14 @@ class ImportOptions:
             raise ArgumentError(
                 f"{option('header=False', '--no-header')} needs all columns by letter: {columns}"
             )
-        if self.existing not in get_args(Existing):
-            raise ArgumentError(f"existing must be 'ask', 'skip' or 'send', not {self.existing!r}")
+        if self.doubtful not in get_args(Doubtful):
+            raise ArgumentError(f"doubtful must be 'ask', 'skip' or 'send', not {self.doubtful!r}")
         if self.first is not None and self.first < 1:
             raise ArgumentError(f"first must be at least 1, not {self.first}")
-        if self.is_file:
-            self._check_path()
-        else:
-            self._check_frame()
+        self._check_name()
+        self._check_path()
 
     def _check_path(self) -> None:
-        if self.name is not None:
-            raise SheetError(
-                f"{option('name=', '--name')} is for a DataFrame; {self.path.name} has a name "
-                "already"
-            )
         try:
             str(self.path).encode()
         except UnicodeEncodeError as error:
@@ -211,19 +202,22 @@ class ImportOptions:
                 "the name of the file has characters that are no text: rename it"
             ) from error
 
-    def _check_frame(self) -> None:
-        from petstore_tools.tabular.frames import to_pandas
-
-        frame = to_pandas(self.source)
-        if frame is None:
-            given = type(self.source).__name__
-            raise SheetError(f"a path or a DataFrame can be imported, not {given}")
-        object.__setattr__(self, "source", frame)
+    def _check_name(self) -> None:
         name = self.name
+        if not self.is_file:
+            from petstore_tools.tabular.frames import to_pandas
+
+            frame = to_pandas(self.source)
+            if frame is None:
+                given = type(self.source).__name__
+                raise SheetError(f"a path or a DataFrame can be imported, not {given}")
+            object.__setattr__(self, "source", frame)
+        if name is None and self.is_file:
+            return
         if not name or Path(name).name != name or not name.strip("."):
             raise SheetError(
-                'a DataFrame needs a name, such as name="spring": the same name goes on with the '
-                "same import"
+                'a DataFrame needs a name, such as name="spring", and a name has no slash: the '
+                "same name goes on with the same import"
             )
 
     def with_categories(self, file: Path | None) -> Self:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import field as member
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.importing.matching import Held, Merge
+from petstore_tools.importing.doubtful import Doubt, Entry
+from petstore_tools.importing.journal import Target
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.run_lock import Target
 from petstore_tools.importing.sheet import Table
 from petstore_tools.importing.titles import FIELDS
 from petstore_tools.importing.values import BadRow, LeftOut, Match, Row, RowProblem
@@ -123,32 +123,38 @@ def fix_lines(fixes: Sequence[Fix], most: int = LINES) -> list[str]:
     ]
 
 
-SHOWN: Final = 10  # rows that are held
+SHOWN: Final = 10  # doubtful rows, and those left out
 COLUMNS: Final = 30  # of the file that are shown
 SAMPLES: Final = 3  # values of each
 LONGEST: Final = 30  # characters of such a value
 MATCHES: Final = 30  # values that were read differently from what was typed
 _COUNTS: Final = (
-    *(
-        "file",
-        "environment",
-        "host",
-        "journal",
-        "columns",
-        "rows",
-        "to_send",
-        "bad_rows",
-        "created",
-    ),
-    *("unknown", "duplicates", "dropped", "existing", "removed", "blank", "refusal"),
+    "file",
+    "environment",
+    "host",
+    "journal",
+    "columns",
+    "rows",
+    "to_send",
+    "bad_rows",
+    "created",
+    "unknown",
+    "skipped",
+    "duplicates",
+    "dropped",
+    "removed",
+    "blank",
+    "refusal",
 )
+_SKIP: Final = option('doubtful="skip"')
+_SEND: Final = option('doubtful="send"')
 _PROBLEM: Final = ("column", "field", "value", "rule", "suggestion")
 
 
 @dataclass(frozen=True, repr=False)
-class Opened:
+class Source:
     """
-    A source read to its end, and the journal it belongs to.
+    A source read to its end.
 
     Attributes:
         options: What is imported, and how.
@@ -160,8 +166,6 @@ class Opened:
         blank: Empty rows, skipped.
         matches: Each distinct cell that is read differently from what was typed, the most frequent
             first.
-        journal: Name of its journal.
-        another_file: Another file had this name: this file is treated as a new import.
     """
 
     options: ImportOptions
@@ -172,13 +176,11 @@ class Opened:
     left_out: tuple[LeftOut, ...]
     blank: int
     matches: tuple[Match, ...]
-    journal: str
-    another_file: bool
 
     @property
     def file(self) -> str:
         """Name of the file, and of the sheet where there are several."""
-        name, sheet = self.options.path.name, self.table.source
+        name, sheet = self.target.path.name, self.table.source
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
 
     @property
@@ -222,7 +224,7 @@ class Opened:
 
 
 @dataclass(frozen=True, repr=False)
-class ImportPreview(Opened):
+class ImportPreview(Source):
     """
     What an import will do, before it does it.
 
@@ -231,40 +233,56 @@ class ImportPreview(Opened):
         file, columns: What it reads, and which column is which field.
         rows: Rows below the header, blank ones left out.
         to_send: Animals that would be created.
+        unsent: Rows that are left to send, later ones included.
         created: Rows that earlier runs of this import created.
         unknown: Rows of which an earlier run could not tell whether they were created; they are not
             sent.
+        skipped: Rows that were left out as doubtful.
+        sent: Rows that count as sent already by this import.
+        removed: Of those, rows that the file does not hold any more.
         problems, bad_rows: Why rows cannot be sent, and how many cannot.
         duplicates: Rows that share their three values with an earlier row.
         dropped: Of these, rows left out as asked.
-        existing: Rows that match an animal which exists already, by another import or in the
-            inventory.
-        held: Rows that look like created ones edited since; they are not sent.
-        removed: Created rows that the file does not hold any more.
+        known: What the journal has of each row, None for a new one.
+        doubts: Why rows are doubtful, by their place in `good`.
+        doubtful: The same as a frame.
+        lists: Whether the inventory is listed before anything is sent.
         matches: Each distinct cell that is read differently from what was typed, with its count.
         fixes, problems_frame: The problems by what fixes them, and each one.
         blank: Empty rows, skipped.
         notes: What was found and should be known.
         forecast: Requests, days, finishing time.
+        alone: The same without a listing.
         refusal: Why nothing is sent as asked, and what to choose; "" where it can go.
-        journal: Name of the journal.
+        journal: Name of the import in the journal.
     """
 
     host: str
     to_send: int
+    unsent: int
     created: int
     unknown: int
+    skipped: int
+    sent: int
+    removed: int
     duplicates: int
     dropped: int
-    matching: tuple[Row, ...]
-    merged: Merge
+    known: tuple[Entry | None, ...]
+    doubts: Mapping[int, Doubt]
+    lists: bool
     notes: tuple[str, ...]
     forecast: Forecast
+    alone: Forecast
 
     @property
     def environment(self) -> str:
         """Where it would go."""
         return self.target.environment
+
+    @property
+    def journal(self) -> str:
+        """Name of the import in the journal."""
+        return self.target.id
 
     @property
     def columns(self) -> str:
@@ -277,55 +295,59 @@ class ImportPreview(Opened):
         return len(self.good) + self.bad_rows + self.dropped
 
     @property
-    def existing(self) -> int:
-        """Rows that match an animal which exists already."""
-        return len(self.matching)
+    def doubtful(self) -> pd.DataFrame:
+        """
+        The doubtful rows.
+
+        Returns:
+            Columns `row` (int64, or the label), `name`, `reason`, `because` (text), by row.
+        """
+        import pandas as pd
+
+        found = [(self.good[at], doubt) for at, doubt in sorted(self.doubts.items())]
+        data = {
+            "name": [row.content.name for row, _ in found],
+            "reason": [doubt.reason for _, doubt in found],
+            "because": [doubt.because for _, doubt in found],
+        }
+        frame = pd.DataFrame(data, dtype="object").astype(dict.fromkeys(data, text_dtype()))
+        frame.insert(0, "row", labels([row.number for row, _ in found]))
+        return frame
 
     @property
-    def held(self) -> tuple[Held, ...]:
-        """Rows that look like created ones edited since."""
-        return self.merged.held
+    def is_affordable(self) -> bool:
+        """Whether a listing does not put the end off by a day that nobody agreed to."""
+        return self.options.wait or self.forecast.days <= max(1, self.alone.days)
 
     @property
-    def removed(self) -> int:
-        """Created rows that the file does not hold any more."""
-        return len(self.merged.removed)
+    def question(self) -> str:
+        """What a person is asked about the doubtful rows."""
+        rows = pluralize(len(self.doubts), "row")
+        another = ""
+        if self.removed and 2 * self.removed >= self.sent:
+            name = option('name="…"', "--name …")
+            another = f"; where this is another list under an old name, give it one: {name}"
+        return (
+            f"{rows} of {self.file} may be animals that exist already ({self.sent:,} rows of it "
+            f"count as sent). {_SKIP} leaves these rows out, "
+            f"{_SEND} creates them{another}"
+        )
 
     @cached_property
     def refusal(self) -> str:
         """Why nothing is sent as asked, and what to choose; "" where it can go."""
-        options, name, header = self.options, self.options.path.name, self.table.columns.header
-        bad, rows = self.bad_rows, len(self.good) + self.bad_rows
-        if options.strict and bad:
+        if self.options.strict and self.bad:
+            rows = len(self.good) + self.bad_rows
             return (
-                f"{bad:,} of {rows:,} rows in {name} cannot be sent, and strict is set. "
-                "Nothing was created. "
-                f"First: {self.problems[0]}"
+                f"{self.bad_rows:,} of {rows:,} rows in {self.file} cannot be sent, and strict is "
+                f"set. Nothing was created. First: {self.problems[0]}"
             )
-        if options.existing != "ask":
-            return ""
-        skip, send = option('existing="skip"'), option('existing="send"')
-        titles = [title.strip().casefold() for title in header]
-        if "id" in titles and self.merged.new:
+        if not (self.is_affordable or self.options.doubtful == "send"):
             return (
-                f"{name} has a column {column_letter(titles.index('id'))} 'id', so its animals "
-                "seem to exist "
-                f"already. Nothing was created. To create them anyway: {send}"
-            )
-        if self.another_file:
-            return (
-                f"another file was imported as {name} before, and hardly any of its rows are "
-                "in this one. "
-                "Nothing was created. Save it under another name; or import it as a new file, "
-                "without the "
-                f"rows that match animals that already exist ({skip}) or with them ({send})"
-            )
-        if self.matching:
-            return (
-                f"{self.existing:,} of {rows:,} rows in {name} match animals that already "
-                "exist (same name, "
-                f"category and status; first: row {self.matching[0].number}). Nothing was created. "
-                f"Choose: {skip} leaves them out, {send} creates them anyway."
+                "comparing the rows with the animals that exist takes "
+                f"{pluralize(self.forecast.baseline, 'request')}, which puts the end off by a day. "
+                f"Nothing was created. {option('wait=True')} waits for it, "
+                f"{_SEND} sends the rows without it"
             )
         return ""
 
@@ -376,7 +398,10 @@ class ImportPreview(Opened):
         """
         problems = [{of: str(getattr(p, of)) for of in ("row", *_PROBLEM)} for p in self.problems]
         return {name: getattr(self, name) for name in _COUNTS} | {
-            "held": [str(held) for held in self.held],
+            "doubtful": [
+                {"row": str(self.good[at].number), "reason": doubt.reason, "because": doubt.because}
+                for at, doubt in sorted(self.doubts.items())
+            ],
             "matches": [asdict(match) for match in self.matches],
             "fixes": [fix.record() | {"row": str(fix.record()["row"])} for fix in self.groups],
             "problems": problems,
@@ -409,6 +434,8 @@ class ImportPreview(Opened):
         rest = fix_lines(self.groups)[-1:] if len(self.groups) > LINES else []
         answers = [self.questions] if self.questions else []
         below = [first, *rest, *answers, *self.notes, *_first(self.matches, MATCHES)]
+        if self.doubts:
+            below += [*_first(self._doubt_lines(), SHOWN), self.question]
         note = "\n".join(below)
         header = ("rows", "column", "typed", "problem", "what helps")
         title = f"{self._place()}: {self.rows:,} rows: {self._counts()[0]}"
@@ -421,12 +448,12 @@ class ImportPreview(Opened):
         leave_out = f"sent, too ({option('drop_duplicates=True')} leaves them out)"
         equal = "left out" if self.options.drop_duplicates else leave_out
         counts = (
+            (len(self.doubts), "doubtful: they may exist already"),
             (self.created, "created already by this import"),
             (self.unknown, "unknown: the run finds out whether they were created"),
-            (len(self.held), "held: they look like edits of created rows"),
-            (self.removed, "created and no longer in the file"),
+            (self.skipped, "left out as doubtful before"),
+            (self.removed, "sent and no longer in the file"),
             (self.duplicates, f"equal to an earlier row, {equal}"),
-            (self.existing, "match animals that already exist"),
             *self._left_out(),
             (self.blank, "blank, skipped"),
         )
@@ -443,6 +470,12 @@ class ImportPreview(Opened):
             rows = [row.number for row in self.left_out if row.why == why]
             yield len(rows), f"left out, {why}: {first_of(rows, SHOWN)}"
 
+    def _doubt_lines(self) -> list[str]:
+        return [
+            f"row {self.good[at].number} {self.good[at].content.name[:40]!r}: {doubt}"
+            for at, doubt in sorted(self.doubts.items())
+        ]
+
     def lines(self) -> list[str]:
         """Return the preview as text lines, the problems grouped by what fixes them."""
         parts: list[tuple[str, Sequence[object]]] = [
@@ -456,7 +489,8 @@ class ImportPreview(Opened):
             ("read as", _first(self.matches, MATCHES)),
             ("problem", fix_lines(self.groups)),
             ("answer", [self.questions] if self.questions else []),
-            ("held", _first(self.held, SHOWN)),
+            ("doubtful", _first(self._doubt_lines(), SHOWN)),
+            ("", [f"{self.question}."] if self.doubts else []),
             ("forecast", [self.forecast]),
             ("refused", [self.refusal] if self.refusal else []),
         ]

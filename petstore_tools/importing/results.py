@@ -1,27 +1,37 @@
-"""What became of an import."""
+"""What became of an import: the result, and the files beside the input, whole or not at all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import itertools
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
-from petstore_tools.importing.matching import Held
-from petstore_tools.importing.row_states import Entry
+from petstore_tools.errors import SheetError
+from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.journal import Journal
+from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.send import Stopped
+from petstore_tools.importing.sheet import PROBLEM_COLUMN, ROW_COLUMN
 from petstore_tools.importing.values import BadRow, RowProblem
 from petstore_tools.listing.frames import text_dtype
+from petstore_tools.tabular.atomic import check_writable, replace_file
+from petstore_tools.tabular.cells import column_letter
 from petstore_tools.tabular.frames import labels
+from petstore_tools.tabular.template import LONGEST_CELL
 from petstore_tools.text import html_table, pluralize, utc_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-OUTCOMES: Final = ("created", "rejected", "unknown", "unsent", "held", "skipped")
+OUTCOMES: Final = ("created", "rejected", "unknown", "unsent", "skipped")
+_NO_FILE_NAME: Final = re.compile(r'[\\/:*?"<>|\x00-\x1f]')  # what Windows has in no file name
 
 
 @dataclass(frozen=True)
@@ -32,21 +42,20 @@ class ImportResult:
     Attributes:
         file: Name of the file.
         environment: Where it went.
-        rows: Rows below the header, blank ones left out; the sum of the six that follow.
+        rows: Rows below the header, blank ones left out; the sum of the outcomes.
         created: Exist in the service.
         rejected: Have a problem, or were refused by the service.
         unknown: May exist or not; not sent again before they are reconciled.
         ambiguous: Of these, rows that a listing could not decide: a person does.
         unsent: Not sent yet.
-        held: Look like created rows edited since; not sent.
-        skipped: Left out as asked: equal to an earlier row, or created by another import.
+        skipped: Left out: doubtful, or equal to an earlier row.
         created_now: Created by this run.
+        skipped_now: Left out by this run as doubtful.
         requests: Requests of this run.
         stopped: Why it ended early, None where it did not.
         journal: Name of the journal.
         files: Result files that were written.
-        not_compared: Whether the baseline would have taken too many requests, so that rows whose
-            animals exist already were not noticed.
+        notes: What else should be known.
         not_written: Those that could not be written, and why; the same call writes them.
     """
 
@@ -58,18 +67,17 @@ class ImportResult:
     unknown: int
     ambiguous: int
     unsent: int
-    held: int
     skipped: int
     created_now: int
+    skipped_now: int
     requests: int
     stopped: Stopped | None
     journal: str
     files: tuple[Path, ...]
-    not_compared: bool = False
+    notes: tuple[str, ...] = ()
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = field(repr=False, default=())
     bad: tuple[BadRow, ...] = field(repr=False, default=())
-    held_rows: tuple[Held, ...] = field(repr=False, default=())
     fields: Mapping[str, int] = field(repr=False, default_factory=dict)
 
     @property
@@ -94,7 +102,7 @@ class ImportResult:
 
         Returns:
             Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status`
-            (ordered category), `outcome` (text: created, rejected, unknown, unsent, held, skipped),
+            (ordered category), `outcome` (text: created, rejected, unknown, unsent, skipped),
             `id` (Int64),
             `at` (datetime64, UTC: when the outcome was known), `detail` (text), `candidates` (text:
             ids of animals that may be an unknown row), by row. A row with problems has its name as
@@ -104,11 +112,16 @@ class ImportResult:
         import pandas as pd
 
         found: list[tuple[Any, ...]] = [
-            (e.number, *e.content, e.state, e.pet_id, e.changed_at, e.detail, e.may_be or None)
+            (
+                e.number,
+                *e.content,
+                "unknown" if e.state == "sending" else e.state,
+                e.pet_id,
+                e.changed_at or None,
+                e.detail,
+                e.may_be or None,
+            )
             for e in self.entries
-        ]
-        found += [
-            (h.row.number, *h.row.content, "held", None, None, str(h), None) for h in self.held_rows
         ]
         found = [(*row, None, None) for row in found]
         for bad in self.bad:
@@ -142,8 +155,16 @@ class ImportResult:
         """Return the counts and how to go on, as plain JSON values."""
         counts: dict[str, Any] = {name: getattr(self, name) for name in ("rows", *OUTCOMES)}
         resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
-        written = {"journal": self.journal, "not_written": list(self.not_written)}
-        return {**counts, "resumes_at": resumes_at, **written}
+        stopped = None if self.stopped is None else self.stopped.kind
+        return {
+            **counts,
+            "stopped": stopped,
+            "resumes_at": resumes_at,
+            "journal": self.journal,
+            "files": [path.name for path in self.files],
+            "not_written": list(self.not_written),
+            "notes": list(self.notes),
+        }
 
     def __str__(self) -> str:
         (_, created), *others = self._counts()
@@ -161,13 +182,9 @@ class ImportResult:
             text += f"; stopped: {self.stopped.why}"
             if self.stopped.resumes_at is not None:
                 text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
-        if self.not_compared:
-            text += (
-                "; the rows were not compared with the animals that existed, as listing these "
-                "takes many "
-                "requests, so rows whose animals existed already were not noticed"
-            )
-        return "; ".join([text, *(f"not written: {file}" for file in self.not_written)])
+        return "; ".join(
+            [text, *self.notes, *(f"not written: {file}" for file in self.not_written)]
+        )
 
     __repr__ = __str__
 
@@ -184,3 +201,161 @@ class ImportResult:
             note += f" Files: {', '.join(path.name for path in self.files)}."
         title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
         return html_table(title, ("outcome", "rows"), self._counts(), note=note)
+
+
+def check_folder(path: Path) -> Path:
+    """
+    Return the folder of the result files: that of the input, else the current one.
+
+    Raises:
+        SheetError: Neither can be written.
+    """
+    for place in (path, Path(path.name)):
+        try:
+            folder = place.resolve().parent
+            check_writable(folder / ".petstore")
+            return folder
+        except OSError as error:
+            why = error
+    raise SheetError(
+        f"the result files of {path.name} can be written neither beside it nor in the current "
+        f"folder ({why}); run the import in another folder"
+    )
+
+
+def _stem(preview: ImportPreview) -> str:
+    """Return how the names of the result files begin; those of a sandbox or of staging say so."""
+    options, source = preview.options, preview.table.source
+    stem = options.path.stem if options.name is None else options.name
+    if len(source.names) > 1:
+        stem += f".{source.name}"
+    mark = "" if preview.environment == "production" else f".{preview.environment}"
+    return _NO_FILE_NAME.sub("_", stem) + ("" if f"{mark}." in f"{stem}." else mark)
+
+
+def write_files(
+    preview: ImportPreview, journal: Journal, entries: Sequence[Entry]
+) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """
+    Write what was created and rejected beside the input; of a DataFrame, nothing.
+
+    A file of an earlier run is replaced, or removed where it holds nothing any more. One that a
+    person changed is left alone, as is the input: the new one gets a number.
+
+    Args:
+        preview: The file as it was checked.
+        journal: It knows which files are ours.
+        entries: What became of each row that could be sent, in the order of the file.
+
+    Returns:
+        The files that were written, and what could not be written, and why.
+    """
+    if not preview.options.is_file:
+        return (), ()
+    path, source = preview.options.path, preview.table.source
+    titles = preview.table.titles
+    created = [
+        [*row.cells, _id(entry)]
+        for row, entry in zip(preview.good, entries, strict=True)
+        if entry.state == "created"
+    ]
+    created += [
+        [*_cells(preview, entry), _id(entry)]
+        for entry in journal.entries()
+        if entry.state == "created" and not entry.present
+    ]
+    rejected = _rejects(preview, entries)
+    id_title = "id" if "id" not in titles else "petstore_id"
+    contents = {
+        "created": ([*titles, id_title], created, {}),
+        "rejected": ([*titles, ROW_COLUMN, PROBLEM_COLUMN], rejected, _marks(preview, rejected)),
+    }
+    written, failed = [], []
+    for outcome, (header, rows, marks) in contents.items():
+        name = f"{_stem(preview)}.{outcome}{source.suffix}"
+        try:
+            content = source.content(header, rows, **marks) if rows else b""
+            place = _write(check_folder(path) / name, path.resolve(), content, journal)
+        except (OSError, SheetError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            helps = "; close it where it is open" if isinstance(error, PermissionError) else ""
+            failed.append(f"{name} ({why}{helps})")
+        else:
+            written += [place] if content else []
+    return tuple(written), tuple(failed)
+
+
+def _id(entry: Entry) -> str:
+    return "" if entry.pet_id is None else str(entry.pet_id)
+
+
+def _cells(preview: ImportPreview, entry: Entry) -> list[str]:
+    """Return the cells of a row that the file does not have any more, as far as they are known."""
+    cells = [""] * len(preview.table.titles)
+    for field_, value in zip(spec.NEW_PET_FIELDS, entry.content, strict=True):
+        at = preview.table.columns.columns.get(field_)
+        if at is not None and value is not None:
+            cells[at] = str(value)
+    return cells
+
+
+def _write(first: Path, source: Path, content: bytes, journal: Journal) -> Path:
+    """
+    Write a file where one of ours is or none, and remove ours where there is nothing to write.
+    """
+    digest = _digest(content)
+    numbered = (
+        first.with_name(f"{first.stem}.{number}{first.suffix}") for number in itertools.count(2)
+    )
+    for place in itertools.chain([first], numbered):
+        if not place.exists():
+            break
+        found = _digest(place.read_bytes())
+        if place.resolve() != source and (found == digest or journal.is_ours(found)):
+            break
+    if content:
+        journal.note_written(digest)
+        replace_file(place, content)
+    else:
+        place.unlink(missing_ok=True)
+    return place
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _rejects(preview: ImportPreview, entries: Sequence[Entry]) -> list[list[str]]:
+    """Return the rows of the rejects file: no spreadsheet runs their cells as formulas."""
+    width, source = len(preview.table.titles), preview.table.source
+    refused: list[tuple[int, Sequence[str], str]] = [
+        (row.number, row.cells, entry.detail)
+        for row, entry in zip(preview.good, entries, strict=True)
+        if entry.state == "rejected"
+    ]
+    refused += [(bad.number, bad.cells, bad.why) for bad in preview.bad]
+    rows = []
+    for number, cells, problem in sorted(refused):
+        padded = [*cells, *[""] * (width - len(cells))]
+        if len(padded) > width:  # they join the last one: nothing is lost, and it stays a problem
+            padded[width - 1 :] = [source.delimiter.join(padded[width - 1 :])]
+        if len(problem) > LONGEST_CELL:
+            problem = problem[: LONGEST_CELL - 1] + "…"
+        rows.append([source.escape(cell) for cell in (*padded, str(int(number)), problem)])
+    return rows
+
+
+def _marks(preview: ImportPreview, rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return which cells of the rejects file are bad, and why, and what its drop-downs offer."""
+    columns, width = preview.table.columns, len(preview.table.titles)
+    places = {column_letter(at): at for at in range(width)}
+    problems = {str(int(bad.number)): bad.problems for bad in preview.bad}
+    marks: dict[tuple[int, int], str] = {}
+    for at, (*_, number, why) in enumerate(rows):
+        found = [
+            (p.column, f"{p.rule}; {p.suggestion}".strip("; ")) for p in problems.get(number, ())
+        ]
+        for column, reason in found or [("", why)]:
+            place = at, places.get(column, columns.columns["name"])
+            marks[place] = "; ".join(filter(None, [marks.get(place), reason]))
+    return {"bad": marks, "fields": columns.columns, "categories": preview.table.rules.categories}

@@ -1,32 +1,51 @@
 """
-One run of an import: check, list the baseline, add the rows, send, reconcile, write the results.
+One run of an import: check, list the inventory, ask, add the rows, send, reconcile, write the
+results.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
+import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from petstore_tools.errors import Interrupted, SheetError
-from petstore_tools.importing import lookup, result_files
-from petstore_tools.importing.check import check, open_source
-from petstore_tools.importing.journal import Journal, open_journal
-from petstore_tools.importing.journals import OtherImports, other_imports
-from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.preview import ImportPreview, Opened
-from petstore_tools.importing.results import OUTCOMES, ImportResult
-from petstore_tools.importing.row_states import Entry
-from petstore_tools.importing.send import STOPS, Progress, Sender, Stopped
+from petstore_tools.errors import (
+    ApiError,
+    DoubtfulRowsError,
+    Interrupted,
+    JournalError,
+    PetstoreError,
+    ProtocolError,
+    QuotaError,
+    SheetError,
+    TransportError,
+)
+from petstore_tools.importing.check import check, read_source
+from petstore_tools.importing.doubtful import Entry, match
+from petstore_tools.importing.journal import Journal, elapsed, mark_dead, open_journal
+from petstore_tools.importing.options import Doubtful, ImportOptions
+from petstore_tools.importing.preview import ImportPreview, Source
+from petstore_tools.importing.reconcile import Outcome
+from petstore_tools.importing.results import OUTCOMES, ImportResult, check_folder, write_files
+from petstore_tools.importing.send import Progress, Sender, Stopped, thread_name
+from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.links import ListQuery
 from petstore_tools.listing.pages import Inventory
-from petstore_tools.text import option, utc_text
+from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.quota import reserve_per_day
+from petstore_tools.throttle.throttle import Wait
 
-MAX_FRUITLESS_ROUNDS: Final = 3  # rounds that create nothing until a run ends
+_log = logging.getLogger(__name__)
+MOST_LISTINGS: Final = 3  # to find lost rows, without one usable answer since, until a run ends
+_STOPS: Final = (QuotaError, ApiError, ProtocolError, TransportError, KeyboardInterrupt)
+Announce = Callable[[ImportPreview], bool | None]
+Ask = Callable[[ImportPreview], Doubtful]
 
 
 def run(
@@ -34,7 +53,8 @@ def run(
     folder: Path,
     options: ImportOptions,
     *,
-    announce: Callable[[ImportPreview], bool | None],
+    announce: Announce,
+    ask: Ask,
     progress: Callable[[Progress], None],
 ) -> ImportResult | None:
     """
@@ -45,6 +65,7 @@ def run(
         folder: Where journals live.
         options: What is imported, and how.
         announce: Shown the preview before the first request; False sends nothing.
+        ask: Shown the preview where rows are doubtful; says what happens to them.
         progress: Called now and then from this thread.
 
     Returns:
@@ -52,30 +73,64 @@ def run(
 
     Raises:
         SheetError: The file cannot be used, or has a problem and `strict` is set.
+        DoubtfulRowsError: Rows may exist already, and nobody said what happens to them.
         JournalError: Another run is under way, or its record cannot be trusted.
         UnauthorizedError, ApiError, ProtocolError: The key or our request is wrong; the result
             files are written, and no further row was sent.
         LedgerError: The budget cannot be used; likewise.
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
-    client = inventory.client
-    opened = open_source(client, folder, options)
-    now = client.clock.now()
-    with open_journal(folder, opened.target, journal_id=opened.journal, now=now) as journal:
-        others = other_imports(folder, opened.target, but=journal.id)
-        preview = check(inventory, opened, journal.entries(), others)
-        if announce(preview) is False:
+    source = read_source(inventory.client, options)
+    with open_journal(folder, source.target) as journal:
+        this_run = _Run(inventory, folder, journal, source, progress)
+        if not this_run.prepare(announce):
             return None
-        this_run = _Run(inventory, folder, journal, preview, progress)
-        this_run.compare(opened, others)
-        this_run.add_rows()
-        this_run.send()
-        result = this_run.result()
-    if (stopped := result.stopped) is not None and stopped.error is not None:
-        raise stopped.error
-    if stopped is not None and stopped.kind == "interrupted":
+        result = this_run.finish(ask)
+    stopped = result.stopped
+    if stopped is not None and stopped.kind == "interrupted" and stopped.error is None:
         raise Interrupted(f"{result}; the same call goes on", result=result)
+    if stopped is not None and stopped.error is not None:
+        if isinstance(stopped.error, PetstoreError):
+            stopped.error.result = result
+        raise stopped.error
     return result
+
+
+def settle(
+    inventory: Inventory, journal: Journal, call_options: CallOptions
+) -> tuple[dict[int, Outcome], list[Listing]]:
+    """
+    List the inventory into the journal and find out what became of lost rows; where rows are
+    absent, a second time.
+
+    Returns:
+        What became of rows, by key, and the listings. One that is not complete decides nothing.
+    """
+    clock = inventory.client.clock
+    outcomes: dict[int, Outcome] = {}
+    listings: list[Listing] = []
+    absent: frozenset[int] = frozenset()
+    while not listings or (absent and len(listings) < 2 and listings[-1].complete):
+        began = clock.steady()
+        pages = inventory.pages(ListQuery(), call_options=call_options)
+        journal.begin_listing()
+        for page in pages:
+            journal.add_page(page.rows)
+        listings.append(pages.listing)
+        if pages.listing.complete:
+            journal.end_listing(now=clock.now())
+            found, absent = journal.reconcile(
+                until=began,
+                after_s=inventory.client.reconcile_after_s,
+                absent=absent,
+                now=clock.now(),
+            )
+            outcomes |= found
+    if outcomes:
+        became = Counter(outcome.state for outcome in outcomes.values())
+        counts = ", ".join(f"{count:,} {state}" for state, count in sorted(became.items()))
+        _log.info("Reconciled %s: %s.", pluralize(len(outcomes), "row"), counts)
+    return outcomes, listings
 
 
 class _Run:
@@ -86,30 +141,29 @@ class _Run:
         inventory: Inventory,
         folder: Path,
         journal: Journal,
-        preview: ImportPreview,
+        source: Source,
         progress: Callable[[Progress], None],
     ) -> None:
-        if preview.refusal:
-            raise SheetError(preview.refusal)
-        if preview.to_send:
-            result_files.check_folder(preview.options.path)
-        self._inventory, self._client, self._folder = inventory, inventory.client, folder
-        self._journal, self._preview, self._options = journal, preview, preview.options
+        self._inventory, self._client = inventory, inventory.client
+        self._folder, self._journal, self._source = folder, journal, source
+        self._options = source.options
         self._requests = 0
-        self._sender = Sender(self._client, journal, progress, preview.to_send)
-        sent = itertools.count(1)
-
-        def count() -> None:
-            self._requests = next(sent)
-
+        self._sent = itertools.count(1)
+        skip = self._options.doubtful == "skip"
+        self._sender = Sender(self._client, journal, progress, skip=skip)
         self._calls = CallOptions(
             bulk=True,
             wait=self._options.wait,
             on_wait=self._sender.show_wait,
-            on_sent=count,
+            on_sent=self._count,
         )
-        self._stopped: Stopped | None = None
-        self._not_compared = False
+        self._notes: list[str] = []
+        self._skipped_before = 0
+        self._compared = False
+        self._added = False
+
+    def _count(self) -> None:
+        self._requests = next(self._sent)
 
     @property
     def _reserving(self) -> CallOptions:
@@ -119,149 +173,231 @@ class _Run:
         plan, _ = self._client.gate.read()
         return replace(self._calls, reserve_per_day=reserve_per_day(plan, None))
 
-    def compare(self, opened: Opened, others: OtherImports) -> None:
+    def prepare(self, announce: Announce) -> bool:
         """
-        Before the first create, list the baseline, and check the file against the animals that
-        exist.
+        Check the file without a request; return whether the run goes on.
 
         Raises:
-            SheetError: Rows of the file exist already, and nothing was said of such rows.
+            SheetError: Nothing is sent as asked, or no result file could be written.
         """
-        most = self._preview.forecast.baseline
-        if not self._preview.to_send or not self._journal.is_new:
-            return
-        animals = None
-        try:  # some requests are left to reconcile, too
-            if most:
-                animals = lookup.list_inventory(self._inventory, self._reserving, max_requests=most)
-        except STOPS as error:
-            self._stopped = Stopped.of(error)
-        self._not_compared = animals is None and self._stopped is None
-        if animals is not None:
-            existing = Counter(content for _, content in animals)
-            self._preview = check(
-                self._inventory, opened, self._journal.entries(), others, existing
-            )
-            if self._preview.refusal:
-                raise SheetError(self._preview.refusal)
-            self._journal.keep_baseline(
-                (pet_id for pet_id, _ in animals), now=self._client.clock.now()
-            )
+        self._await_threads()
+        clock = self._client.clock
+        times = {"now": clock.now(), "steady": clock.steady()}
+        self._journal.mark_lost(self._journal.id, **times)
+        mark_dead(self._journal, self._folder, **times)
+        self._preview = check(self._inventory, self._source, self._journal)
+        self._created_before = self._preview.created
+        self._skipped_before = self._preview.skipped
+        if announce(self._preview) is False:
+            return False
+        if self._preview.refusal:
+            raise SheetError(self._preview.refusal)
+        if self._preview.to_send and self._options.is_file:
+            check_folder(self._options.path)
+        return True
 
-    def add_rows(self) -> None:
-        """Add the rows of the file to the journal, with how it is read and what was left out."""
-        table, options, about = self._preview.table, self._options, {}
-        if not table.rejects_of:
-            about = {"bad_rows": str(self._preview.bad_rows), "sheet": table.source.name}
-        self._journal.add_rows(
-            self._preview.merged,
+    def _await_threads(self) -> None:
+        """Let the threads of an interrupted run of this import end first."""
+        left_s = self._client.max_wait_s
+        for thread in threading.enumerate():
+            if thread.name == thread_name(self._journal) and thread.is_alive():
+                thread.join(left_s)
+                if thread.is_alive():
+                    raise JournalError("the last run of this import still awaits an answer")
+
+    def finish(self, ask: Ask) -> ImportResult:
+        """Compare, add, send, reconcile, and say what became of every row."""
+        stopped: Stopped | None = None
+        try:
+            if self._preview.lists and self._preview.is_affordable:
+                self._compare()
+            self._add(ask)
+            stopped = self._send()
+        except _STOPS as error:
+            stopped = Stopped.of(error)
+        if self._added:
+            clock = self._client.clock
+            now, steady = clock.now(), clock.steady()
+            self._journal.mark_lost(self._journal.id, now=now, steady=steady)
+        return self._result(stopped)
+
+    def _compare(self) -> None:
+        """List the inventory: it settles what is unknown, and shows what exists."""
+        equal = self._journal.find_equal()
+        lost = [
+            at
+            for name, at in self._journal.unknown()
+            if name == self._journal.id or any(found.is_open for found in equal.values())
+        ]
+        at = self._settled_at(lost)
+        if self._may_wait(at):
+            self._wait_until(at, len(lost))
+        _, listings = settle(self._inventory, self._journal, self._calls)
+        if not listings[-1].complete:
+            self._notes.append(
+                "the listing of the inventory is not complete, so the rows were compared with what "
+                f"it showed alone ({listings[-1].reason.rstrip('.')})"
+            )
+        elif self._journal.none_is_left():
+            self._notes.append(
+                "none of the animals that this import created exists any more; where the service "
+                f"was emptied, petstore-tools imports forget {self._journal.id} starts it anew"
+            )
+        self._compared = True
+        self._preview = check(self._inventory, self._source, self._journal)
+
+    def _add(self, ask: Ask) -> None:
+        """
+        Add the rows to the journal, with the answer to those that are doubtful.
+
+        Raises:
+            DoubtfulRowsError: There are such rows, and nobody said what happens to them.
+        """
+        preview, answer = self._preview, self._options.doubtful
+        if preview.doubts and answer == "ask":
+            answer = ask(preview)
+            if answer == "ask":
+                raise DoubtfulRowsError(f"{preview.question}. Nothing was sent", preview)
+            self._sender.skip = answer == "skip"
+        self._journal.add_file(
+            [int(row.number) for row in preview.good],
+            [row.content for row in preview.good],
+            preview.known,
+            preview.doubts,
+            send=answer == "send",
+            compared=self._compared,
+            bad_rows=preview.bad_rows,
             now=self._client.clock.now(),
-            titles=table.titles,
-            about=about,
-            partial=bool(table.rejects_of),
-            send_skipped=options.existing == "send",
         )
+        self._added = True
+        self._answer = answer
 
-    def send(self) -> None:
-        """
-        Send what is unsent, and reconcile what is unknown; what is lost in the end is unknown.
-        """
-        self._stopped = self._stopped or self._send_and_reconcile()
-        self._journal.mark_lost(now=self._client.clock.now())
-
-    def _send_and_reconcile(self) -> Stopped | None:
+    def _send(self) -> Stopped | None:
         """
         Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist.
         """
         chosen: set[int] = set()
-        fruitless = 0
-        try:
-            while fruitless < MAX_FRUITLESS_ROUNDS:
-                created = self._journal.states()["created"]
-                stopped = self._sender.run(self._unsent(chosen), self._reserving)
-                if stopped is not None and not stopped.may_recover:
-                    return stopped
-                if too_early := self._too_early():
-                    return stopped or too_early
-                outcomes = lookup.reconcile_unknown(
-                    self._inventory, self._folder, self._journal, self._calls
-                )
-                states = self._journal.states()
-                if not states["unsent"]:
-                    return None
-                if not self._unsent(chosen):
-                    first = option(f"first={self._options.first}")
-                    return Stopped(
-                        "first rows",
-                        f"the first rows were sent; run it again without {first} to send the rest",
+        usable, listed = 0, 0
+        while True:
+            stopped = self._sender.run(self._unsent(chosen), self._reserving)
+            if stopped is not None and not stopped.may_recover:
+                return stopped
+            if self._sender.usable > usable:
+                usable, listed = self._sender.usable, 0
+            lost = self._lost()
+            if lost and listed < MOST_LISTINGS:
+                at = self._settled_at([at for _, at in lost])
+                if not self._may_wait(at):
+                    return stopped or self._too_early(at)
+                self._wait_until(at, len(lost))
+                _, listings = settle(self._inventory, self._journal, self._calls)
+                listed += len(listings)
+                if not listings[-1].complete:
+                    why = (
+                        "what became of the unknown rows can only be told by a complete listing: "
+                        f"{listings[-1].reason}"
                     )
-                # a row that a person must decide is out of the way: the others go on
-                progressed = states["created"] > created or any(
-                    o.state != "unsent" for o in outcomes
+                    return Stopped("unknown rows", why)
+                if self._unsent(chosen) or self._lost():
+                    continue
+            elif lost:
+                why = stopped.why if stopped is not None else "answers were lost"
+                return Stopped(
+                    "service", f"{why}; {listed} listings found no row that was created since"
                 )
-                if stopped is not None and not progressed:
-                    return stopped
-                fruitless = 0 if progressed else fruitless + 1
-        except STOPS as error:
-            return Stopped.of(error)
-        return Stopped(
-            "service", f"answers were lost {fruitless} times in a row, and nothing was created"
-        )
+            if self._unsent(chosen):
+                if stopped is not None:
+                    continue
+                return None
+            if self._journal.counts()["unsent"]:
+                first = option(f"first={self._options.first}")
+                return Stopped(
+                    "first rows",
+                    f"the first rows were sent; run it again without {first} to send the rest",
+                )
+            return None
+
+    def _lost(self) -> list[tuple[str, float]]:
+        """Return the lost rows of this import that a listing can settle."""
+        open_ = {e.key for e in self._journal.entries() if e.state == "unknown" and e.candidates}
+        lost = [(name, at) for name, at in self._journal.unknown() if name == self._journal.id]
+        return lost[len(open_) :]
 
     def _unsent(self, chosen: set[int]) -> list[Entry]:
         """Return the rows to send; where only the first are wanted, they are the chosen keys."""
-        unsent = [entry for entry in self._journal.entries(wanted=2) if entry.state == "unsent"]
+        unsent = [e for e in self._journal.entries() if e.present and e.state == "unsent"]
+        if self._answer == "send":
+            unsent = [replace(entry, answered=True) for entry in unsent]
         if self._options.first is None:
             return unsent
         others = [entry.key for entry in unsent if entry.key not in chosen]
         chosen.update(others[: self._options.first - len(chosen)])
         return [entry for entry in unsent if entry.key in chosen]
 
-    def _too_early(self) -> Stopped | None:
-        """
-        Say that unknown rows are left to a later call, where the wait is longer than a call may
-        wait.
-        """
-        client = self._client
-        at = lookup.reconcilable_at(client, self._journal.entries())
-        if self._options.wait or at - client.clock.now() <= client.max_wait_s:
-            return None
+    def _settled_at(self, lost: list[float]) -> float:
+        """Return from when on a listing settles rows that were lost then (Unix seconds)."""
+        clock, after_s = self._client.clock, self._client.reconcile_after_s
+        left_s = max((after_s - elapsed(at, clock.steady()) for at in lost), default=0.0)
+        return clock.now() + max(0.0, left_s)
+
+    def _may_wait(self, at: float) -> bool:
+        clock = self._client.clock
+        return self._options.wait or at - clock.now() <= self._client.max_wait_s
+
+    def _wait_until(self, at: float, rows: int) -> None:
+        """Wait, so that what was still under way has arrived."""
+        clock = self._client.clock
+        left_s = at - clock.now()
+        if left_s <= 0:
+            return
+        why = f"a listing that shows what became of {pluralize(rows, 'row')} whose answer was lost"
+        self._client.gate.log_wait(Wait(at, why))
+        end = clock.steady() + left_s
+        while clock.steady() < end:
+            until = clock.now() + end - clock.steady()
+            self._calls.on_wait(Wait(until, why))
+            clock.sleep_until(until)
+        self._calls.on_wait(None)
+
+    def _too_early(self, at: float) -> Stopped:
         why = (
             f"what became of the unknown rows can be found out from {utc_text(at)} on; run the "
-            "same call "
-            f"again then, or pass {option('wait=True')}"
+            f"same call again then, or pass {option('wait=True')}"
         )
         return Stopped("unknown rows", why, at)
 
-    def result(self) -> ImportResult:
+    def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
-        preview = self._preview
-        numbers = {
-            row.number: row.number for row in preview.good
-        }  # those of a DataFrame have labels
-        entries = tuple(
-            replace(e, number=numbers.get(e.number, e.number))
-            for e in self._journal.entries(wanted=2)
-        )
-        files, not_written = result_files.write(preview, self._journal)
-        bad_rows = preview.bad_rows
-        counts = Counter(rejected=bad_rows, held=len(preview.held), skipped=preview.dropped)
-        counts.update(entry.state for entry in entries)
+        preview, known = self._preview, self._preview.known
+        if self._added:
+            contents = [row.content for row in preview.good]
+            present = [entry for entry in self._journal.entries() if entry.present]
+            known = tuple(match(present, contents)[0])
+        entries = [
+            Entry(0, self._journal.id, row.content, row.number, True, "unsent")
+            if entry is None
+            else replace(entry, number=row.number)
+            for row, entry in zip(preview.good, known, strict=True)
+        ]
+        files, not_written = write_files(preview, self._journal, entries)
+        counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
+        counts.update("unknown" if e.state == "sending" else e.state for e in entries)
+        skipped = counts["skipped"] - preview.dropped - self._skipped_before
         return ImportResult(
             file=preview.file,
             environment=preview.environment,
-            rows=len(preview.good) + bad_rows + preview.dropped,
+            rows=preview.rows,
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(bool(entry.candidates) for entry in entries),
-            created_now=counts["created"] - preview.created,
+            created_now=counts["created"] - self._created_before,
+            skipped_now=max(0, skipped),
             requests=self._requests,
-            stopped=self._stopped,
+            stopped=stopped,
             journal=self._journal.id,
             files=files,
-            not_compared=self._not_compared,
+            notes=tuple(self._notes),
             not_written=not_written,
-            entries=entries,
+            entries=tuple(entries),
             bad=preview.bad,
-            held_rows=preview.held,
             fields=preview.table.columns.columns,
         )

@@ -22,18 +22,17 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
+from petstore_tools.importing.doubtful import Entry, Equal, State
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.row_states import Entry, Outcome, State, judge
+from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.models import NewPet
-from petstore_tools.throttle.gate import ALONE, CallCancelled, CallOptions
+from petstore_tools.throttle.gate import CallCancelled, CallOptions
 from petstore_tools.throttle.quota import connections
 from petstore_tools.throttle.throttle import Wait
 
 MAX_UNKNOWN_IN_A_ROW: Final = 3
 LAST_ANSWERS_S: Final = 0.8  # what answers under way are given after Ctrl-C
 TICK_S: Final = 0.1
-
-DONE: Final[tuple[State, ...]] = ("created", "rejected", "unknown")  # earlier runs included
 
 StopKind = Literal[
     "quota", "banned", "key refused", "service", "interrupted", "unknown rows", "first rows"
@@ -81,8 +80,11 @@ class Stopped:
                 return cls("service", str(error))
         return cls("service", str(error), error=error)
 
-
-STOPS: Final = (QuotaError, ApiError, ProtocolError, TransportError, KeyboardInterrupt)
+    def or_worse(self, other: Stopped) -> Stopped:
+        """Return which of two reasons ended a run: an interrupt wins, and hope comes last."""
+        if other.kind == "interrupted" or (self.may_recover and self.kind != "interrupted"):
+            return other
+        return self
 
 
 @dataclass(frozen=True)
@@ -108,154 +110,233 @@ class Progress:
 
 class Sender:
     """
-    Sends the unsent rows of a journal, over as many connections as the plan and the latency call
-    for.
+    Sends rows, over as many connections as the plan and the latency call for.
 
     Args:
         client: One key at one service.
         journal: Open, and ours alone.
         progress: Called from the caller's thread, now and then.
-        total: Rows that will be sent.
+        skip: Rows that become doubtful are left out for good.
+
+    Attributes:
+        skip: As given.
+        usable: Answers that said what became of a row.
     """
 
     def __init__(
-        self, client: Client, journal: Journal, progress: Callable[[Progress], None], total: int
+        self,
+        client: Client,
+        journal: Journal,
+        progress: Callable[[Progress], None],
+        *,
+        skip: bool,
     ) -> None:
-        self._client, self._journal, self._progress, self._total = client, journal, progress, total
-        self._call_options = ALONE
+        self.client, self.journal, self.usable = client, journal, 0
+        self.skip = skip
+        self._progress = progress
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
-        self._ids: set[int] = set()  # each belongs to one row
-        self._counts: Counter[State] = Counter()
-        self._unknown_in_a_row = self._running = 0
+        self._counts: Counter[str] = Counter()
+        self._unknown_in_a_row = 0
+        self._running = 0
         self._wait: Wait | None = None
         self._connections: int | None = None  # until the first answer shows the latency
         self._stopped: Stopped | None = None
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing more may leave."""
+        return self._stopped is not None
+
     def run(self, entries: Sequence[Entry], call_options: CallOptions) -> Stopped | None:
-        """Send the rows; return why it ended early, None where all were sent."""
+        """Send rows; return why it ended early, None where all were sent."""
         self._queue, self._stopped = deque(entries), None
-        self._call_options = replace(
-            call_options, cancelled=lambda: self._stopped is not None, on_wait=self._note_wait
-        )
-        self._ids = {e.pet_id for e in self._journal.entries() if e.pet_id is not None}
-        states = self._journal.states()
-        self._counts = Counter({state: states[state] for state in DONE})
-        self._total, self._unknown_in_a_row = len(entries) + self._counts.total(), 0
-        self._show()
+        self._counts = self.journal.counts()
+        self._unknown_in_a_row = 0
         try:
+            self._show()
             while self._running or (self._queue and not self._stopped):
                 if self._queue and not self._stopped and self._running < (self._connections or 1):
-                    with self._changed:
-                        self._running += 1
-                    threading.Thread(target=self._work, name="import", daemon=True).start()
+                    self._start(call_options)
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
                 self._show()
             self._show()
         except BaseException as error:
-            self._stop(Stopped.of(error))
+            self.stop(Stopped.of(error))
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         return self._stopped
 
-    def show_wait(self, wait: Wait | None) -> None:
-        """Show what the caller's thread waits for."""
-        self._note_wait(wait)
-        self._show()
+    def _start(self, call_options: CallOptions) -> None:
+        with self._changed:
+            self._running += 1
+        connection = _Connection(self, call_options)
+        name = thread_name(self.journal)
+        threading.Thread(target=connection.work, name=name, daemon=True).start()
 
-    def _work(self) -> None:
-        try:
-            with self._client.clock.working():
-                while (entry := self._next()) is not None:
-                    self._send(entry)
-        except CallCancelled:
-            pass  # the run has ended; the row that waited is still unsent
-        except BaseException as error:  # after the first one, they come of the journal being closed
-            self._stop(Stopped.of(error))
-        finally:
-            with self._changed:
-                self._running -= 1
-                self._changed.notify_all()
-
-    def _next(self) -> Entry | None:
+    def next(self) -> Entry | None:
+        """Take the next row, None where there is none or the run has ended."""
         with self._changed:
             return self._queue.popleft() if self._queue and not self._stopped else None
+
+    def leave_out(self, entry: Entry, equal: Equal) -> None:
+        """Leave out a row that became doubtful while it waited."""
+        self.journal.leave_out(entry, equal, skip=self.skip, now=self.client.clock.now())
+
+    def count(self, state: State, detail: str, latency_s: float | None) -> None:
+        """Count what became of a row; after three without a usable answer, stop."""
+        with self._changed:
+            self._counts[state] += 1
+            self._counts["unsent"] -= 1
+            self.usable += state in ("created", "rejected")
+            self._unknown_in_a_row = self._unknown_in_a_row + 1 if state == "unknown" else 0
+            fails = self._unknown_in_a_row >= MAX_UNKNOWN_IN_A_ROW
+            if self._connections is None and latency_s is not None:
+                self._connections = connections(self.client.plan.per_minute, latency_s)
+            self._changed.notify_all()
+        if fails:
+            why = f"{MAX_UNKNOWN_IN_A_ROW} rows in a row got no usable answer: {detail}"
+            self.stop(Stopped("service", why, may_recover=True))
+
+    def end(self) -> None:
+        """Count a connection as ended."""
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def stop(self, stopped: Stopped) -> None:
+        """Let nothing more leave."""
+        with self._changed:
+            self._stopped = stopped if self._stopped is None else self._stopped.or_worse(stopped)
+            self._changed.notify_all()
+        self.client.clock.poke()
+
+    def note_wait(self, wait: Wait | None) -> None:
+        """Note what a connection waits for."""
+        self._wait = wait
+
+    def show_wait(self, wait: Wait | None) -> None:
+        """Show what the caller's thread waits for."""
+        self._wait = wait
+        self._show()
+
+    def _show(self) -> None:
+        with self._changed:
+            counts = Counter(self._counts)
+            wait = self._wait
+        created, rejected, unknown = (counts[s] for s in ("created", "rejected", "unknown"))
+        done = created + rejected + unknown
+        until, why = (wait.until, wait.why) if wait else (None, "")
+        total = done + counts["unsent"]
+        self._progress(Progress(done, total, created, rejected, unknown, until, why))
+
+
+def thread_name(journal: Journal) -> str:
+    """Return the name of the threads that send rows of an import."""
+    return f"import {journal.id}"
+
+
+class _TakenError(Exception):
+    """Another import sent an equal row meanwhile; nothing left."""
+
+    def __init__(self, equal: Equal) -> None:
+        super().__init__(equal.what)
+        self.equal = equal
+
+
+class _Connection:
+    """
+    Sends one row after the other; an outcome and the next intent are one commit.
+
+    Args:
+        sender: Gives the rows.
+        call_options: How the calls wait.
+    """
+
+    def __init__(self, sender: Sender, call_options: CallOptions) -> None:
+        self._sender, self._client, self._journal = sender, sender.client, sender.journal
+        self._url = self._client.base_url + spec.PETS_PATH
+        self._outcomes: list[tuple[Entry, Outcome]] = []  # not recorded yet
+        self._left_at = 0.0
+        self._call_options = replace(
+            call_options, cancelled=lambda: sender.is_stopped, on_wait=self._on_wait
+        )
+
+    def work(self) -> None:
+        """Send until there is no row left, or the run has ended."""
+        try:
+            with self._client.clock.working():
+                while (entry := self._sender.next()) is not None:
+                    try:
+                        self._send(entry)
+                    except _TakenError as taken:
+                        self._sender.leave_out(entry, taken.equal)
+        except CallCancelled:
+            pass  # the run has ended; the row that waited is still unsent
+        except BaseException as error:  # after an interrupt, they come of the journal being closed
+            self._sender.stop(Stopped.of(error))
+        try:
+            self._record()
+        except BaseException as error:
+            self._sender.stop(Stopped.of(error))
+        self._sender.end()
 
     def _send(self, entry: Entry) -> None:
         name, category_id, status = entry.content
         pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
-        url = self._client.base_url + spec.PETS_PATH
-        left_at = 0.0
 
         def before() -> None:
-            nonlocal left_at
-            if self._stopped:
+            if self._sender.is_stopped:
                 raise CallCancelled
-            self._transition(entry, Outcome("sending"))
-            left_at = time.perf_counter()
+            equal = self._record(entry)
+            if equal is not None:
+                raise _TakenError(equal)
+            self._left_at = time.perf_counter()
+
+        def on_no_effect() -> None:
+            self._outcomes.append((entry, Outcome("unsent")))
+            self._record()
 
         try:
             reply = self._client.call(
                 "POST",
-                url,
+                self._url,
                 pet.wire(),
                 call_options=self._call_options,
                 before=before,
-                on_no_effect=lambda: self._transition(entry, Outcome("unsent")),
+                on_no_effect=on_no_effect,
             )
         except TransportError as error:
             if not error.may_have_left:
                 raise
-            self._record(entry, Outcome("unknown", detail=str(error)))
+            self._note(entry, Outcome("unknown", detail=str(error)))
             return
         except ProtocolError as error:
-            self._record(entry, Outcome("unknown", detail=str(error)))
+            self._note(entry, Outcome("unknown", detail=str(error)))
             raise
-        latency_s = time.perf_counter() - left_at + self._client.ledger.takes_s
+        latency_s = time.perf_counter() - self._left_at + self._client.ledger.takes_s
         outcome = judge(reply.status, reply.body, entry.content)
-        self._record(entry, outcome)
+        self._note(entry, outcome, latency_s)
         if outcome.state == "unsent":  # our request is wrong, not the row
             expect(reply, HTTPStatus.CREATED)
-        if self._connections is None:
-            self._connections = connections(self._client.plan.per_minute, latency_s)
 
-    def _record(self, entry: Entry, outcome: Outcome) -> None:
-        pet_id = outcome.pet_id
-        if pet_id is not None:
-            with self._changed:
-                if pet_id in self._ids:
-                    why = f"the answer is 201, but with the id of another row ({pet_id})"
-                    outcome = Outcome("unknown", detail=why, candidates=(pet_id,))
-                self._ids.add(pet_id)
-        if outcome.state == "created" and entry.content[2] is None:
-            self._journal.learn_default(outcome.shown_status)
-        self._transition(entry, outcome)
-        with self._changed:
-            self._counts[outcome.state] += 1
-            self._unknown_in_a_row = self._unknown_in_a_row + 1 if outcome.state == "unknown" else 0
-            fails = self._unknown_in_a_row >= MAX_UNKNOWN_IN_A_ROW
-            self._changed.notify_all()
-        if fails:
-            why = f"{MAX_UNKNOWN_IN_A_ROW} rows in a row got no usable answer: {outcome.detail}"
-            self._stop(Stopped("service", why, may_recover=True))
+    def _note(self, entry: Entry, outcome: Outcome, latency_s: float | None = None) -> None:
+        self._outcomes.append((entry, outcome))
+        self._sender.count(outcome.state, outcome.detail, latency_s)
 
-    def _transition(self, entry: Entry, outcome: Outcome) -> None:
-        self._journal.transition([(entry, outcome)], now=self._client.clock.now())
+    def _record(self, intent: Entry | None = None) -> Equal | None:
+        if not self._outcomes and intent is None:
+            return None
+        clock = self._client.clock
+        equal = self._journal.record(
+            self._outcomes, intent=intent, now=clock.now(), steady=clock.steady()
+        )
+        self._outcomes.clear()
+        return equal
 
-    def _stop(self, stopped: Stopped) -> None:
-        with self._changed:
-            self._stopped = self._stopped or stopped
-            self._changed.notify_all()
-        self._client.clock.poke()
-
-    def _note_wait(self, wait: Wait | None) -> None:
-        self._wait = wait
-
-    def _show(self) -> None:
-        with self._changed:
-            created, rejected, unknown = (self._counts[state] for state in DONE)
-            until, why = (self._wait.until, self._wait.why) if self._wait else (None, "")
-        done = created + rejected + unknown
-        self._progress(Progress(done, self._total, created, rejected, unknown, until, why))
+    def _on_wait(self, wait: Wait | None) -> None:
+        """Record what is known before a wait."""
+        self._record()
+        self._sender.note_wait(wait)

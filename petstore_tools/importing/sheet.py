@@ -20,7 +20,7 @@ from petstore_tools.importing.titles import Titles, is_known, read_titles
 from petstore_tools.importing.values import (
     STATUS_WORDS,
     AnyRow,
-    LeftOut,
+    BadRow,
     Match,
     Matcher,
     Row,
@@ -39,7 +39,6 @@ SAMPLES: Final = 3  # names shown where the encoding was guessed
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
 PROBLEM_COLUMN: Final = "petstore_problem"
 ROW_COLUMN: Final = "petstore_row"
-JOURNAL_COLUMN: Final = "petstore_journal"
 _PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
 _ENCODINGS: Final = ("cp1250", "iso8859-2", "cp852", "mac_roman", "cp850")
 
@@ -67,7 +66,7 @@ class Table:
     def titles(self) -> tuple[str, ...]:
         """The header without the columns that a rejects file adds."""
         header = self.columns.header
-        return header[: header.index(ROW_COLUMN)] if self.rejects_of else header
+        return header[: header.index(ROW_COLUMN)] if self.is_rejects else header
 
     @property
     def rules(self) -> ValueRules:
@@ -92,7 +91,7 @@ class Table:
 
     def rows(self) -> Iterator[AnyRow]:
         """Yield each row below the header: to send, bad, left out, or None where it is empty."""
-        return self._again() if self.rejects_of else self._read(self._below())
+        return self._unescaped() if self.is_rejects else self._read(self._below())
 
     def _below(self) -> Iterator[Record]:
         return (record for record in self.source.records() if record[0] > self.header_row)
@@ -104,36 +103,24 @@ class Table:
         """Return the cells of a column below the header."""
         return (cells[at] for _, cells in self._below() if len(cells) > at)
 
-    def _again(self) -> Iterator[AnyRow]:
-        """Yield rows of a rejects file with their cells, and their numbers, in the first file."""
+    def _unescaped(self) -> Iterator[AnyRow]:
+        """Yield rows of a rejects file with their cells as they were, and without our columns."""
         width, unescape = len(self.titles), self.source.unescape
         plain = ((number, cells and [*map(unescape, cells)]) for number, cells in self._below())
         for row in self._read(plain):
-            if row is None or isinstance(row, LeftOut):
-                yield row
-                continue
-            cells, number = row.cells[:width], _number(row.cells[width : width + 1], row.number)
-            if isinstance(row, Row):
-                yield row._replace(number=number, cells=cells)
+            if isinstance(row, Row | BadRow):
+                yield row._replace(cells=row.cells[:width])
             else:
-                yield row._replace(origin=number, cells=cells)
+                yield row
 
     def matches(self, rows: Sequence[Row]) -> list[Match]:
         """Count each distinct cell of its rows that was read differently from what was typed."""
         return count_matches(rows, self.columns, self.matcher)
 
     @cached_property
-    def rejects_of(self) -> str:
-        """The journal that wrote it, where it is a rejects file of the toolkit, else ""."""
-        header = self.columns.header
-        if not {PROBLEM_COLUMN, ROW_COLUMN, JOURNAL_COLUMN} <= set(header):
-            return ""
-        for cell in self.column(header.index(JOURNAL_COLUMN)):
-            if cell.strip():
-                return self.source.unescape(cell)
-        raise SheetError(
-            f"no row has a {JOURNAL_COLUMN}: restore that column of the rejects file, or delete it"
-        )
+    def is_rejects(self) -> bool:
+        """Whether it is a rejects file of the toolkit, with columns and signs of ours."""
+        return {PROBLEM_COLUMN, ROW_COLUMN} <= set(self.columns.header)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -243,12 +230,6 @@ def _quoted(value: object) -> str:
 
 def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
     return "{" + ", ".join(f"{_quoted(key)}: {_quoted(value)}" for key, value in pairs) + "}"
-
-
-def _number(cells: Sequence[str], otherwise: int) -> int:
-    return next(
-        (int(cell) for cell in cells if cell.strip().isdecimal() and len(cell) < 16), otherwise
-    )
 
 
 def read_table(options: ImportOptions) -> Table:

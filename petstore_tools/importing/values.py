@@ -417,13 +417,11 @@ class BadRow(NamedTuple):
 
     Attributes:
         number: As the spreadsheet counts, from 1.
-        origin: Its number in the first file, where this one is a rejects file; else the same.
         cells: All cells of the row as typed.
         problems: All of them.
     """
 
     number: int
-    origin: int
     cells: tuple[str, ...]
     problems: list[RowProblem]
 
@@ -516,15 +514,13 @@ def _decided(
             help_, letter = "complete the row, or delete it", column_letter(places[0][1] or 0)
             problems = [RowProblem(number, letter, "name", name, rule, help_)]
     if problems:
-        return BadRow(number, number, cells, problems)
+        return BadRow(number, cells, problems)
     return Row(number, PetValues(*values), cells)
 
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
     """Return a row that is bad as a whole."""
-    return BadRow(
-        number, number, tuple(cells), [RowProblem(number, "", "", ", ".join(cells), rule, help_)]
-    )
+    return BadRow(number, tuple(cells), [RowProblem(number, "", "", ", ".join(cells), rule, help_)])
 
 
 def count_matches(rows: Sequence[Row], titles: Titles, matcher: Matcher) -> list[Match]:

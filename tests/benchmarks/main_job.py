@@ -105,7 +105,7 @@ def creating(box: Sandbox, folder: Path) -> None:
     def ours() -> None:
         path = folder / f"animals{next(runs)}.csv"
         path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
-        box.store.import_pets(path, wait=True, existing="send", progress=False)
+        box.store.import_pets(path, wait=True, doubtful="send", progress=False)
 
     def loop() -> None:
         for body in bodies:
@@ -141,7 +141,7 @@ def turned_clock(folder: Path) -> None:
     path.write_text(samples.animals_csv(2_000), encoding="utf-8")
     with Sandbox(plan="free", animals=0) as box:
         started, before = time.perf_counter(), box.clock.now()
-        box.store.import_pets(path, wait=True, existing="send", progress=False)
+        box.store.import_pets(path, wait=True, doubtful="send", progress=False)
         took, plan_s = time.perf_counter() - started, box.clock.now() - before
     print(f"\n2,000 rows on Free: {plan_s / 3_600:.1f} hours of the plan in {took:.1f} s")
 

@@ -52,21 +52,6 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
     assert (again.created_now, again.created, again.frame["row"].tolist()) == (0, 3, labels)
 
 
-def test_the_rejects_file_of_a_frame_counts_as_a_file(sandbox: Sandbox) -> None:
-    """It is a file: its rows are found by number, and what is fixed there is created once."""
-    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": ["3", "cats"]}, index=["a", "b"])
-    sandbox.store.import_pets(frame, name="spring", progress=False)
-    rejects = Path("spring.sandbox.rejected.csv")
-    assert rejects.read_text().splitlines()[1].startswith("Mia,cats,3,")
-    assert "row 'b', column B" in rejects.read_text()
-    rejects.write_text(rejects.read_text().replace("cats", "4", 1))
-
-    fixed = sandbox.store.import_pets(rejects, progress=False)
-
-    assert (fixed.created_now, fixed.complete) == (1, True)
-    assert fixed.frame["row"].tolist() == [3]
-
-
 def test_frames_without_problems_keep_their_types(sandbox: Sandbox) -> None:
     """Whole numbers where there is nothing to tell, too."""
     frame = pd.DataFrame({"name": ["Rex"], "categoryId": [3]})
@@ -80,7 +65,7 @@ def test_frames_without_problems_keep_their_types(sandbox: Sandbox) -> None:
     assert str(sandbox.store.import_pets(frame, name="spring").frame["row"].dtype) == "int64"
 
 
-def test_an_edited_row_of_a_frame_is_held_by_its_label(sandbox: Sandbox) -> None:
+def test_an_edited_row_of_a_frame_is_doubtful_by_its_label(sandbox: Sandbox) -> None:
     """The line says where it is in the frame."""
     frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]}, index=["a", "b"])
     sandbox.store.import_pets(frame, name="spring", progress=False)
@@ -88,7 +73,7 @@ def test_an_edited_row_of_a_frame_is_held_by_its_label(sandbox: Sandbox) -> None
 
     preview = sandbox.store.preview_import(frame, name="spring")
 
-    assert str(preview.held[0]).startswith("row 'b' ")
+    assert preview.doubtful["row"].tolist() == ["b"]
 
 
 def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:

@@ -1,214 +1,255 @@
-"""The outcomes of rows: what an answer means, and which row is which when a file comes again."""
+"""The database of the imports to a place: what it holds, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from pathlib import Path
 
 import pytest
 
-from petstore_tools.importing.matching import is_another_file, merge
-from petstore_tools.importing.row_states import Entry, Outcome, State, judge
-from petstore_tools.importing.values import Row
-
-REX = ("Rex", 3, "sold")
-PET = b'{"id":17,"name":"Rex","categoryId":3,"status":"sold"}'
-ERROR = b'{"code":"invalid_body","message":"no","status":400}'
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "state"),
-    [
-        (201, PET, "created"),
-        (400, ERROR, "rejected"),
-        (413, b"", "rejected"),
-        (422, b"{}", "rejected"),
-        (404, ERROR, "unsent"),
-        (405, b"<html>", "unsent"),
-        (403, b"", "unsent"),
-        (500, ERROR, "unknown"),
-        (504, b"", "unknown"),
-        (200, PET, "unknown"),
-        (204, b"", "unknown"),
-    ],
+from petstore_tools.errors import JournalError, SettingsError
+from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.journal import (
+    Journal,
+    Target,
+    elapsed,
+    find_import,
+    held,
+    list_imports,
+    mark_dead,
+    open_journal,
+    read_journal,
 )
-def test_each_answer_means_one_outcome(status: int, body: bytes, state: State) -> None:
-    """400 is the row's fault, other 4xx are ours, and 5xx tells nothing (§4.2, §7)."""
-    assert judge(status, body, REX).state == state
+from petstore_tools.importing.reconcile import Outcome
+from petstore_tools.importing.values import PetValues
+
+REX, MIA = PetValues("Rex", 3, "sold"), PetValues("Mia", 4, None)
+TIMES = {"now": 1_000.0, "steady": 10.0}
+
+
+def target(name: str = "a.csv") -> Target:
+    """Return what an import is for."""
+    return Target("staging", "https://pets.example/v1", Path(f"/files/{name}"))
+
+
+def add(journal: Journal, *contents: PetValues) -> list[Entry]:
+    """Add rows of a new file."""
+    numbers = range(2, len(contents) + 2)
+    new = [None] * len(contents)
+    journal.add_file(numbers, contents, new, {}, send=False, compared=True, bad_rows=1, now=1_000.0)
+    return journal.entries()
+
+
+def answer(journal: Journal, entry: Entry, outcome: Outcome) -> None:
+    """Send a row, and record its answer."""
+    assert journal.record([], intent=entry, **TIMES) is None
+    journal.record([(entry, outcome)], **TIMES)
+
+
+def show(journal: Journal, *animals: tuple[int, PetValues]) -> None:
+    """Take a complete listing."""
+    journal.begin_listing()
+    journal.add_page(
+        [
+            {"id": i, "name": v.name, "categoryId": v.category_id, "status": v.status}
+            for i, v in animals
+        ]
+    )
+    journal.end_listing(now=1_000.0)
 
 
 @pytest.mark.case("P42")
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"<html>",
-        b"{}",
-        b'{"name":"Rex","categoryId":3,"status":"sold"}',
-        b'{"id":"17","name":"Rex","categoryId":3,"status":"sold"}',
-        b'{"id":17,"name":"Max","categoryId":3,"status":"sold"}',
-        b'{"id":17,"name":"Rex","categoryId":4,"status":"sold"}',
-        b'{"id":17,"name":"Rex","categoryId":3,"status":"pending"}',
-    ],
-)
-def test_a_201_that_does_not_show_the_animal_is_unknown(body: bytes) -> None:
-    """Something was created; whether it is this row is not known."""
-    assert judge(201, body, REX).state == "unknown"
+def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
+    """An answer that names another row's animal, or one that existed before, gives no id."""
+    with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
+        show(a, (5, MIA))
+        answer(a, add(a, REX)[0], Outcome("created", 7, changed=frozenset({"name"})))
+        rows = add(b, MIA, MIA._replace(name="Tom"))
+        answer(b, rows[0], Outcome("created", 7))
+        answer(b, rows[1], Outcome("created", 5))
+
+        assert [e.pet_id for e in a.entries()] == [7]
+        assert [(e.state, e.pet_id, e.detail) for e in b.entries()] == [
+            ("created", None, "the answer names id 7, which is another animal's"),
+            ("created", None, "the answer names id 5, which is another animal's"),
+        ]
 
 
-def test_a_service_may_fill_in_a_status_that_was_not_sent() -> None:
-    """The document states no default (§2.1), so any is accepted."""
-    assert judge(201, PET, ("Rex", 3, None)) == Outcome("created", 17, shown_status="sold")
+def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
+    """An animal that another row has, a row that is not unknown; absent is sent again."""
+    with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
+        answer(a, add(a, REX)[0], Outcome("created", 7))
+        for entry in add(b, REX, MIA):
+            journal_entry = Entry(**{**_fields(entry), "answered": True})
+            answer(b, journal_entry, Outcome("unknown"))
+
+        with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
+            b.decide(2, 7, now=0.0)
+        with pytest.raises(JournalError, match="row 2 of import .* is not unknown"):
+            a.decide(2, None, now=0.0)
+        b.decide(2, 8, now=0.0)
+        b.decide(3, None, now=0.0)
+
+        assert [(e.state, e.pet_id) for e in b.entries()] == [("created", 8), ("unsent", None)]
 
 
-def row(number: int, name: str, category: int = 3, status: str | None = None) -> Row:
-    return Row(number, (name, category, status), (name, str(category), status or ""))
+def _fields(entry: Entry) -> dict[str, object]:
+    return {name: getattr(entry, name) for name in Entry.__slots__}
 
 
-def entry(
-    number: int, name: str, state: State = "created", occurrence: int = 0, category: int = 3
-) -> Entry:
-    pet_id = 100 + number if state == "created" else None
-    return Entry(
-        (name, category, None), occurrence, number, state, (name, str(category), ""), pet_id
-    )
+def test_a_row_is_not_sent_that_another_import_sent_since(tmp_path: Path) -> None:
+    """Unless a person agreed; one without a status has those of any."""
+    with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
+        (mine,) = add(a, REX)
+        (theirs,) = add(b, REX._replace(status=None))
+        a.record([], intent=mine, **TIMES)
+
+        equal = b.record([], intent=theirs, **TIMES)
+
+        assert equal is not None
+        assert equal.is_open
+        assert b.counts() == {"unsent": 1}
 
 
-@pytest.mark.case("P35")
-def test_the_same_rows_in_another_order_are_the_same_rows() -> None:
-    """Identity is content and occurrence, never position."""
-    merged = merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia"), row(3, "Rex")])
-
-    assert [e.number for e, _ in merged.known] == [3, 2]
-    assert (merged.new, merged.held, merged.removed) == ((), (), ())
-
-
-@pytest.mark.case("P35")
-def test_a_created_row_that_was_edited_is_held() -> None:
-    """The service cannot change an animal, so the edit would be a second one."""
-    merged = merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Rexy"), row(3, "Mia")])
-
-    assert merged.new == ()
-    assert str(merged.held[0]).startswith("row 2 exists as id 102 with 'Rex', 3, no status")
+def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
+    """Others of the place go on beside it, and a reader at any time."""
+    with open_journal(tmp_path, target()) as journal:
+        add(journal, REX)
+        with (
+            pytest.raises(JournalError, match="this import is running already"),
+            open_journal(tmp_path, target()),
+        ):
+            pass
+        with open_journal(tmp_path, target("b.csv")), read_journal(tmp_path, target()) as read:
+            assert len(read.entries()) == 1
+    with open_journal(tmp_path, target()):
+        pass
 
 
-@pytest.mark.case("P35")
-def test_an_edit_below_a_deleted_row_is_held_too() -> None:
-    """The place has moved by one; the name and one other value are kept."""
-    merged = merge([entry(2, "Ace"), entry(3, "Rex")], [row(2, "Rex", 7)])
-
-    assert merged.new == ()
-    assert len(merged.held) == 1
-
-
-@pytest.mark.case("P35")
-def test_category_and_status_alone_make_no_edit() -> None:
-    """Many animals share them: another name at another place is another animal."""
-    merged = merge(
-        [entry(2, "Ace"), entry(3, "Rex"), entry(4, "Mia")], [row(2, "Mia"), row(3, "Bella")]
-    )
-
-    assert [r.content[0] for r, _ in merged.new] == ["Bella"]
-    assert merged.held == ()
-
-
-@pytest.mark.case("P35")
-@pytest.mark.parametrize("at", [0, 3, 9])
-def test_rows_between_unchanged_neighbours_are_edits(at: int) -> None:
-    """Two names are changed at once, at the head, in the middle or at the end: both are held."""
-    names = [f"Old {n}" for n in range(11)]
-    changed = [f"New {n}" if n in (at, at + 1) else name for n, name in enumerate(names)]
-
-    merged = merge(
-        [entry(n, name) for n, name in enumerate(names, start=2)],
-        [
-            row(n, name, 9 if name.startswith("New") else 3)
-            for n, name in enumerate(changed, start=2)
-        ],
-    )
-
-    assert [(h.exists_as.content[0], h.row.content[0]) for h in merged.held] == [
-        (f"Old {n}", f"New {n}") for n in (at, at + 1)
-    ]
-    assert merged.new == ()
-
-
-@pytest.mark.case("P63")
-def test_the_same_cells_under_other_options_are_held() -> None:
-    """The column of names is another one now: each created row keeps its outcome and is named."""
-    created = [entry(n, f"Old {n}") for n in range(2, 40)]
-    read_anew = [row(e.number, f"Other {e.number}", 5)._replace(cells=e.cells) for e in created]
-
-    merged = merge(created, read_anew)
-
-    assert (len(merged.held), merged.new, merged.removed) == (38, (), ())
-    assert not is_another_file(created, read_anew)
-
-
-@pytest.mark.case("P63")
-@pytest.mark.parametrize(
-    ("replaced", "another"), [(10, False), (50, False), (90, False), (95, True)]
-)
-def test_a_file_is_another_one_where_over_90_percent_is_gone_and_new(
-    replaced: int, another: bool
+def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
+    tmp_path: Path,
 ) -> None:
-    """As many rows are replaced by new ones; what is left says which file it is."""
-    created = [entry(n, f"Old {n}") for n in range(100)]
-    rows = [row(n, f"New {n}" if n < replaced else f"Old {n}") for n in range(100)]
+    """The lock of an import tells."""
+    with open_journal(tmp_path, target("a.csv")) as dead:
+        dead.record([], intent=add(dead, REX)[0], **TIMES)
+    with (
+        open_journal(tmp_path, target("b.csv")) as alive,
+        open_journal(tmp_path, target("c.csv")) as journal,
+    ):
+        alive.record([], intent=add(alive, MIA)[0], **TIMES)
 
-    assert is_another_file(created, rows) is another
-    assert not is_another_file([*created, entry(200, "Rex", "unknown")], rows)
+        mark_dead(journal, tmp_path, **TIMES)
 
-
-@pytest.mark.case("P63")
-def test_a_file_cut_down_or_grown_is_the_same_file() -> None:
-    """The rows that are left, or the rows that were there before, are all known."""
-    created = [entry(n, f"Old {n}") for n in range(100)]
-
-    assert not is_another_file(created, [row(2, "Old 99")])
-    assert not is_another_file(created[:2], [row(n, f"Old {n}") for n in range(100)])
-    with_a_column = [
-        row(n, f"Old {n}")._replace(cells=("", f"Old {n}", "3", "")) for n in range(100)
-    ]
-    assert not is_another_file(created, with_a_column)
+        assert journal.unknown() == [(target("a.csv").id, 10.0)]
+        assert alive.counts() == {"sending": 1}
 
 
-def test_a_whole_new_file_under_an_old_name_is_compared_in_no_time() -> None:
-    """50,000 rows against 50,000 created ones: none is an edit of another."""
-    merged = merge(
-        [entry(n, f"Old {n}") for n in range(50_000)], [row(n, f"New {n}") for n in range(50_000)]
-    )
-
-    assert (len(merged.held), len(merged.new), len(merged.removed)) == (0, 50_000, 50_000)
+def test_a_lock_ends_and_a_clock_that_begins_anew_shows_too_little_time(tmp_path: Path) -> None:
+    """Never too much: at least what passed since the machine was started."""
+    with held(tmp_path, "x"), pytest.raises(JournalError, match="running"), held(tmp_path, "x"):
+        pass
+    assert (elapsed(100.0, 130.0), elapsed(100.0, 20.0)) == (30.0, 20.0)
 
 
-def test_new_rows_go_while_nothing_vanished() -> None:
-    """A row appended to a file is new, however like another it is."""
-    merged = merge([entry(2, "Rex")], [row(2, "Rex"), row(3, "Rex"), row(4, "Rexy")])
+def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
+    """By the first letters of their names; the last changed first; rows with problems count."""
+    with open_journal(tmp_path, target()) as journal:
+        add(journal, REX, MIA)
+        answer(journal, journal.entries()[0], Outcome("created", 7))
 
-    assert [(r.number, occurrence) for r, occurrence in merged.new] == [(3, 1), (4, 0)]
+    (info,), errors = list_imports(tmp_path)
 
-
-def test_an_edited_row_goes_when_asked_for() -> None:
-    """`send_edited` makes it a further animal."""
-    merged = merge([entry(2, "Rex")], [row(2, "Rexy")], send_edited=True)
-
-    assert len(merged.new) == 1
-
-
-@pytest.mark.case("P35")
-def test_a_row_fixed_in_the_original_and_in_the_rejects_file_is_one_row() -> None:
-    """The rejects file carries the row's number; the same fix there is the row that exists."""
-    created = [entry(5, "Rex")]
-
-    assert merge(created, [row(5, "Rex")], partial=True).new == ()
-    assert merge(created, [row(5, "Rexy")], partial=True).held != ()
+    assert not errors
+    assert find_import(tmp_path, info.id[:5]) == info
+    assert (info.target, info.states) == (target(), {"created": 1, "unsent": 1, "rejected": 1})
+    for name in ("", "zz"):
+        with pytest.raises(SettingsError, match="no import begins"):
+            find_import(tmp_path, name)
+    with open_journal(tmp_path, target()) as journal:
+        journal.forget()
+    assert list_imports(tmp_path) == ([], [])
 
 
-def test_a_row_of_a_rejects_file_that_equals_another_created_row_is_another_animal() -> None:
-    """Two animals may be called Mia: the fixed row 9 is not the created row 5."""
-    merged = merge([entry(5, "Mia")], [row(9, "Mia")], partial=True)
+def _foreign(path: Path) -> None:
+    path.unlink()
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE pet (id INTEGER)")
+    db.close()
 
-    assert [(r.number, occurrence) for r, occurrence in merged.new] == [(9, 1)]
+
+def _newer(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
 
 
-def test_a_removed_row_is_named() -> None:
-    """It exists in the service all the same."""
-    assert [
-        e.number for e in merge([entry(2, "Rex"), entry(3, "Mia")], [row(2, "Mia")]).removed
-    ] == [2]
+def _elsewhere(path: Path) -> None:
+    db = sqlite3.connect(path)
+    db.execute("UPDATE place SET base_url = 'https://other.example/v1'")
+    db.commit()
+    db.close()
+
+
+@pytest.mark.case("P37", "P71")
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        (lambda path: path.write_bytes(b""), "it is empty"),
+        (lambda path: path.write_bytes(b"no database at all" * 300), "not a database"),
+        (lambda path: path.write_bytes(path.read_bytes()[:8_192]), "malformed|damaged"),
+        (_foreign, "not a journal"),
+        (_newer, "another version"),
+        (_elsewhere, "another place"),
+    ],
+    ids=["empty", "garbage", "truncated", "foreign", "newer", "of another place"],
+)
+def test_a_database_that_cannot_be_trusted_is_refused(
+    tmp_path: Path, harm: object, why: str
+) -> None:
+    """With its name, and what to do."""
+    with open_journal(tmp_path, target()) as journal:
+        add(journal, *(REX._replace(name=f"Rex {n}") for n in range(500)))
+    path = tmp_path / f"{target().place}.db"
+    assert callable(harm)
+    harm(path)
+
+    with (
+        pytest.raises(JournalError, match=f"{path.name} .*({why}).*move it away") as caught,
+        open_journal(tmp_path, target()),
+    ):
+        pass
+
+    assert "every file counts as new" in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
+def test_a_folder_that_can_only_be_read_is_said_as_that(tmp_path: Path) -> None:
+    """Not as an empty one."""
+    with open_journal(tmp_path, target()):
+        pass
+    tmp_path.chmod(0o500)
+    with (
+        pytest.raises(JournalError, match="can only be read"),
+        open_journal(tmp_path, target()),
+    ):
+        pass
+    tmp_path.chmod(0o700)
+
+
+@pytest.mark.case("P75")
+def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
+    """Taken at any boundary of a run, without the file that SQLite keeps beside it."""
+    with open_journal(tmp_path, target()) as journal:
+        entries = add(journal, *(REX._replace(name=f"Rex {n}") for n in range(40)))
+        show(journal)
+        for at, entry in enumerate(entries):
+            journal.record([], intent=entry, **TIMES)
+            copy = tmp_path / f"copy{at}"
+            copy.mkdir()
+            shutil.copy(tmp_path / f"{target().place}.db", copy)
+            with open_journal(copy, target()) as copied:
+                states = [e.state for e in copied.entries()]
+            assert states == ["created"] * at + ["sending"] + ["unsent"] * (39 - at)
+            journal.record([(entry, Outcome("created", at + 1))], **TIMES)

@@ -31,7 +31,7 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ({"source": "animals.csv", "existing": "Skip"}, "existing must be .* not 'Skip'"),
+        ({"source": "animals.csv", "doubtful": "Skip"}, "doubtful must be .* not 'Skip'"),
         ({"source": "animals.csv", "first": 0}, "first must be at least 1, not 0"),
         ({"source": "animals.csv", "status": {}}, "no option 'status'; did you mean 'statuses'"),
         ({"source": "a.csv", "first": "2"}, "first must be a whole number, not '2'"),
@@ -40,7 +40,7 @@ def test_calls_show_the_options_in_their_signature_and_help(method: Any) -> None
         ({"source": "a.csv", "header": False}, r"header=False \(--no-header\) needs all columns"),
         ({"source": 7}, "a path or a DataFrame can be imported, not int"),
         ({"source": b"name"}, "a path or a DataFrame can be imported, not bytes"),
-        ({"source": "a.csv", "name": "spring"}, "is for a DataFrame; a.csv has a name already"),
+        ({"source": "a.csv", "name": "a/b"}, "a name has no slash"),
         ({"source": "a\ud800.csv"}, "characters that are no text: rename it"),
         *(({"source": FRAME, "name": name}, "needs a name") for name in (None, "", "..", "a/b")),
     ],

@@ -106,22 +106,3 @@ def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, 
     assert said in str(preview)
     assert "duplicates: rows 2, 4, 6" in preview._repr_html_()
     assert (preview.duplicates, preview.to_send) == (3, 3 if drop else 6)
-
-
-def test_a_small_import_that_is_not_compared_with_many_animals_says_so(
-    fast: Sandbox, tmp_path: Path
-) -> None:
-    """How many there are; nothing is spent in vain, and the result says it again."""
-    fast.add([(f"Old {n}", 1, None) for n in range(1_200)])
-    path = tmp_path / "pets.csv"
-    path.write_text("name,categoryId\nOld 1,1\nNew,1\n")
-
-    first = fast.store.preview_import(path)
-    fast.store.list_pets()
-    then = fast.store.preview_import(path)
-    sent = fast.store.import_pets(path, progress=False)
-
-    assert "that exist already, if there are at most 1,000 of them" in str(first)
-    assert "the rows are not compared with the 1,200 animals that exist" in str(then)
-    assert (first.forecast.baseline, then.forecast.baseline) == (10, 0)
-    assert (sent.created, sent.requests, sent.not_compared) == (2, 2, True)

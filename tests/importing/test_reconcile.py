@@ -1,95 +1,113 @@
-"""What became of unknown rows, found out from one listing."""
+"""What became of a row: by its answer, and by a listing."""
+
+from __future__ import annotations
 
 import pytest
 
-from petstore_tools.importing.reconcile import FOUND, find_outcomes
-from petstore_tools.importing.row_states import Entry, Outcome
+from petstore_tools.importing.reconcile import Animal, Lost, decide, judge
+from petstore_tools.importing.values import PetValues
 
-MIA, REX = ("Mia", 4, "sold"), ("Rex", 3, None)
-UNSENT = Outcome("unsent")
-
-
-def lost(content: tuple[str, int, str | None], occurrence: int = 0, number: int = 2) -> Entry:
-    return Entry(content, occurrence, number, "unknown", ())
+REX = PetValues("Rex", 3, "sold")
+BODY = b'{"id":7,"name":"%s","categoryId":3,"status":"sold"}'
 
 
-def created(pet_id: int) -> Outcome:
-    return Outcome("created", pet_id, FOUND)
-
-
-def one(outcomes: list[tuple[Entry, Outcome]]) -> Outcome:
-    ((_, outcome),) = outcomes
-    return outcome
-
-
-def test_without_a_candidate_a_row_is_unsent_and_one_new_animal_is_the_row() -> None:
-    """With a baseline, both are certain."""
-    row = lost(MIA)
-
-    assert one(find_outcomes([row], [(1, REX)], baseline={1}, owned=())) == UNSENT
-    assert one(find_outcomes([row], [(1, MIA), (2, MIA)], baseline={1}, owned=())) == created(2)
-
-
-def test_an_animal_that_answered_another_row_is_no_candidate() -> None:
-    """An equal row was created as 5: 6 is this one's, and with 5 alone nothing of it exists."""
-    row = lost(MIA, 1)
-
-    assert one(find_outcomes([row], [(5, MIA), (6, MIA)], baseline=(), owned={5})) == created(6)
-    assert one(find_outcomes([row], [(5, MIA)], baseline=(), owned={5})) == UNSENT
-
-
-def test_as_many_animals_as_equal_unknown_rows_are_theirs() -> None:
-    """Which is whose makes no difference, and none gets two."""
-    rows = [lost(MIA, 0, 2), lost(MIA, 1, 3)]
-
-    outcomes = find_outcomes(rows, [(8, MIA), (7, MIA)], baseline=(), owned=())
-
-    assert outcomes == [(rows[0], created(7)), (rows[1], created(8))]
-
-
+@pytest.mark.case("P38", "P39", "P42")
 @pytest.mark.parametrize(
-    ("listed", "more", "why"),
+    ("status", "body", "state", "pet_id", "changed"),
     [
-        ([(7, MIA), (8, MIA)], {}, "got no answer, but there are 2 new animals"),
-        ([(7, MIA)], {"baseline": None}, "the inventory was not listed before"),
-        ([(7, MIA)], {"lost_elsewhere": {MIA}}, "another import has an equal row"),
-        ([(7, MIA)], {"unreadable": ["0123456789ab"]}, "journal 0123456789ab of another import"),
-        ([(7, ("Mia", 4, "available"))], {}, "another status"),
-        ([(7, MIA), (8, ("Mia", 4, None))], {}, "another status"),
+        (201, BODY % b"Rex", "created", 7, ""),
+        (201, BODY % b"rex", "created", 7, "name"),
+        (201, BODY.replace(b"sold", b"available") % b"Rex", "created", 7, "status"),
+        (201, b"", "created", None, ""),
+        (201, b"[]", "created", None, ""),
+        (201, b'{"name":"Rex","categoryId":3}', "created", None, ""),
+        (400, b"", "rejected", None, ""),
+        (413, b"", "rejected", None, ""),
+        (422, b"", "rejected", None, ""),
+        (401, b"", "unsent", None, ""),
+        (404, b"", "unsent", None, ""),
+        (500, b"", "unknown", None, ""),
+        (504, b"", "unknown", None, ""),
+        (200, BODY % b"Rex", "unknown", None, ""),
     ],
 )
-def test_any_doubt_is_ambiguous_with_its_candidates(
-    listed: list[tuple[int, tuple[str, int, str | None]]], more: dict[str, object], why: str
+def test_an_answer_says_what_became_of_a_row(
+    status: int, body: bytes, state: str, pet_id: int | None, changed: str
 ) -> None:
-    """A second animal, no baseline, another import's loss or journal, a status changed since."""
-    options = {"baseline": (), "owned": (), **more}
+    """A 201 is final, whatever its body says."""
+    outcome = judge(status, body, REX)
 
-    outcome = one(find_outcomes([lost(MIA)], listed, **options))  # type: ignore[arg-type]
-
-    assert outcome.state == "unknown"
-    assert outcome.candidates == tuple(pet_id for pet_id, _ in listed)
-    assert why in outcome.detail
+    assert (outcome.state, outcome.pet_id, "".join(outcome.changed)) == (state, pet_id, changed)
 
 
-def test_an_animal_that_the_answer_named_is_the_candidate_whatever_its_values() -> None:
-    """The service answered with 9, a Max: it may be the row; once it is gone, the row is unsent."""
-    row = Entry(MIA, 0, 2, "unknown", (), candidates=(9,))
-
-    assert one(find_outcomes([row], [(9, ("Max", 4, None))], baseline=(), owned=())).candidates == (
-        9,
-    )
-    assert one(find_outcomes([row], [(1, REX)], baseline=(), owned=())) == UNSENT
+def lost(*rows: tuple[PetValues, int] | tuple[PetValues, int, bool]) -> list[Lost]:
+    """Give values, the listing before, and whether it is created."""
+    return [
+        Lost(at, row[0], len(row) > 2 and bool(row[2]), row[1]) for at, row in enumerate(rows, 1)
+    ]
 
 
-def test_fewer_animals_than_equal_unknown_rows_are_ambiguous() -> None:
-    """One of two exists: sending one again would be right only if nobody else has added one."""
-    outcomes = find_outcomes([lost(MIA, 0), lost(MIA, 1)], [(7, MIA)], baseline=(), owned=())
+NONE = REX._replace(status=None)
+CASES = {  # lost rows, animals (id, values, since), outcomes: an id, "absent", "ambiguous" or nothing
+    "found": ([(REX, 1)], [(7, REX, 2)], [7]),
+    "existed before": ([(REX, 1)], [(7, REX, 1)], ["absent"]),
+    "no animal": ([(REX, 1)], [], ["absent"]),
+    "two rows, one animal": ([(REX, 1), (REX, 1)], [(7, REX, 2)], [7, "absent"]),
+    "two rows, three animals": (
+        [(REX, 1), (REX, 1)],
+        [(7, REX, 2), (8, REX, 2), (9, REX, 2)],
+        ["ambiguous", "ambiguous"],
+    ),
+    "no earlier listing": ([(REX, 0)], [(7, REX, 2)], ["ambiguous"]),
+    "no earlier listing and no animal": ([(REX, 0)], [], ["absent"]),
+    "another status": ([(REX, 1)], [(7, NONE, 2)], ["ambiguous"]),
+    "another case and blanks": ([(REX, 1)], [(7, REX._replace(name=" rEX"), 2)], ["ambiguous"]),
+    "another normal form": (
+        [(REX._replace(name="Zoë"), 1)],
+        [(7, REX._replace(name="Zoe\u0308"), 2)],
+        ["ambiguous"],
+    ),
+    "another name": ([(REX, 1)], [(7, REX._replace(name="Re"), 2)], ["absent"]),
+    "a created row first": ([(REX, 1), (REX, 1, True)], [(7, REX, 2)], ["absent", 7]),
+    "without a status, any": ([(NONE, 1)], [(7, REX, 2)], [7]),
+    "exact rows first": ([(NONE, 1), (REX, 1)], [(7, REX, 2)], ["absent", 7]),
+    "a created row without a status may own it": (
+        [(REX, 1), (NONE, 1, True)],
+        [(7, REX, 2)],
+        ["ambiguous", None],
+    ),
+}
 
-    assert [(outcome.state, outcome.candidates) for _, outcome in outcomes] == [
-        ("unknown", (7,))
-    ] * 2
+
+@pytest.mark.case("P34", "P79")
+@pytest.mark.parametrize(("rows", "animals", "expected"), CASES.values(), ids=CASES)
+def test_a_listing_says_what_became_of_lost_rows(
+    rows: list[tuple[PetValues, int]],
+    animals: list[tuple[int, PetValues, int]],
+    expected: list[object],
+) -> None:
+    """Set by set; the rest is sent again when a second listing agrees."""
+    listed = [Animal(*animal) for animal in animals]
+
+    outcomes = decide(lost(*rows), listed)
+
+    said = [
+        None if o is None else o.pet_id or ("ambiguous" if o.candidates else "absent")
+        for o in map(outcomes.get, range(1, len(rows) + 1))
+    ]
+    assert said == expected
+    absent = {key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates}
+    again = decide(lost(*rows), listed, absent=absent)
+    assert {key for key, o in again.items() if o.state == "unsent"} == absent
 
 
-def test_without_a_baseline_a_row_that_is_not_there_is_still_unsent() -> None:
-    """What does not exist now was not committed, whatever existed before."""
-    assert one(find_outcomes([lost(MIA)], [(1, REX)], baseline=None, owned=())) == UNSENT
+def test_what_the_service_changes_is_no_difference() -> None:
+    """Where it was seen to change names, any new animal of the category may be the row."""
+    cut = [Animal(7, REX._replace(name="Re"), 2)]
+
+    assert decide(lost((REX, 1)), cut, changed={"name"})[1].candidates == (7,)
+
+
+def test_a_set_waits_for_a_row_on_its_way() -> None:
+    """Its animal may be the one that is there."""
+    assert decide(lost((REX, 1)), [Animal(7, REX, 2)], on_the_way={("Rex", 3)}) == {}

@@ -36,7 +36,7 @@ def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: 
     path = tmp_path / f"inventory{ending}"
     frames.write(hostile(), path)
     with Sandbox(animals=0) as box:
-        result = box.store.import_pets(path, existing="send", progress=False)
+        result = box.store.import_pets(path, doubtful="send", progress=False)
         frame = box.store.list_pets()
 
     assert result.complete

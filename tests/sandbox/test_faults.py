@@ -43,7 +43,7 @@ def test_an_import_through_every_fault_ends_with_each_row_once(tmp_path: Path) -
     ]
     with Sandbox(plan="1000/100000", animals=0, faults=faults) as box:
         for _ in range(10):
-            result = box.store.import_pets(path, progress=False, existing="send")
+            result = box.store.import_pets(path, progress=False, doubtful="send")
             if result.complete:
                 break
         box.faults.clear()

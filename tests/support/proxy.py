@@ -8,7 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Literal, Self
 
-Fate = Literal["pass", "drop before", "drop after"] | bytes
+Ask = Callable[[bytes], bytes]
+Fate = Literal["pass", "drop before", "drop after"] | bytes | Callable[[Ask, bytes], bytes]
 
 
 class FaultProxy:
@@ -18,7 +19,8 @@ class FaultProxy:
     Args:
         upstream: Base address of the service.
         fate: Method and number of the request (from 1, per method) to what becomes of it; bytes are
-            a whole reply that the service never sees the request for.
+            a whole reply that the service never sees the request for; a function is given what asks
+            the service, and the request, and returns the reply.
     """
 
     def __init__(self, upstream: str, fate: Callable[[str, int], Fate]) -> None:
@@ -55,12 +57,15 @@ class FaultProxy:
             fate = self._fate(method, number)
             if isinstance(fate, bytes):
                 connection.sendall(fate)
+            elif callable(fate):
+                connection.sendall(fate(self.ask, request))
             elif fate != "drop before":
-                reply = self._ask(request)
+                reply = self.ask(request)
                 if fate == "pass":
                     connection.sendall(reply)
 
-    def _ask(self, request: bytes) -> bytes:
+    def ask(self, request: bytes) -> bytes:
+        """Send a request to the service, and return the reply."""
         with socket.create_connection(("127.0.0.1", self._port)) as upstream:
             head, _, body = request.partition(b"\r\n\r\n")
             kept = [
@@ -99,3 +104,16 @@ def reply(status: int, body: bytes = b"{}", **headers: str) -> bytes:
     lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def with_body(message: bytes, body: bytes) -> bytes:
+    """Return a request or a reply with another body."""
+    head, _, _ = message.partition(b"\r\n\r\n")
+    lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length")]
+    lines.append(f"Content-Length: {len(body)}".encode())
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def body_of(message: bytes) -> bytes:
+    """Return the body of a request or a reply."""
+    return message.partition(b"\r\n\r\n")[2]

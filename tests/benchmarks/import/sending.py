@@ -66,7 +66,7 @@ def main() -> None:
                 for name in ("requests.Session.post", "import_pets"):
                     wall, cpu = time.perf_counter(), time.process_time()
                     if name == "import_pets":
-                        assert store.import_pets(path, existing="send").complete
+                        assert store.import_pets(path, doubtful="send").complete
                     else:
                         by_requests(base_url, key, samples.animals(ROWS, seed=seed + 200))
                     took = time.process_time() - cpu, time.perf_counter() - wall

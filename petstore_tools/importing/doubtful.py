@@ -1,0 +1,231 @@
+"""
+Pure: who is a row of a file, and which rows could make an animal a second time.
+
+A row is its three values: of equal rows, as many were sent as the journal has. A row that was not
+sent yet is doubtful for one of three reasons:
+
+- *equal*: an animal with its values exists that no row of this file made, or another import sent a
+  row with them (the journal finds these).
+- *the same name*: it bears the name of a row that was sent and is in the file no more.
+- *the same place*: rows that were sent are missing since the last run, and fewer new rows in their
+  place bear their name: then the new rows there may be their edits.
+
+Until a row of it was sent, a file is compared in the same way with the imports that share rows with
+it: it may be a copy of theirs, with edits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from petstore_tools.importing.values import PetValues
+
+State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]
+Reason = Literal["equal", "the same name", "the same place"]
+SENT: Final[tuple[State, ...]] = ("created", "sending", "unknown", "skipped")
+# of equal entries, these are found in a file before those that were not sent
+_RANKS: Final[tuple[State, ...]] = (
+    "created",
+    "unknown",
+    "sending",
+    "skipped",
+    "unsent",
+    "rejected",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    A row as the journal knows it.
+
+    Attributes:
+        key: In the table of the journal.
+        import_id: Whose row it is.
+        content: Its three values.
+        number: Its place in the sheet when the file last had it.
+        present: Whether the file of the last run had it.
+        state: What became of it so far.
+        answered: A person said whether it is sent, although it was doubtful.
+        compared: It was compared with a listing of the inventory.
+        pet_id: Of its animal, where that is known.
+        detail: Why it is rejected, unknown or skipped, or what its answer showed.
+        changed_at: Unix seconds of its last change of state.
+        candidates: Ids of animals that may be this row, where only a person can decide.
+    """
+
+    key: int
+    import_id: str
+    content: PetValues
+    number: int
+    present: bool
+    state: State
+    answered: bool = False
+    compared: bool = False
+    pet_id: int | None = None
+    detail: str = ""
+    changed_at: float = 0.0
+    candidates: tuple[int, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it was not sent, and nobody left it out for good."""
+        return self.state in ("unsent", "rejected") or (
+            self.state == "skipped" and not self.answered
+        )
+
+    @property
+    def may_be(self) -> str:
+        """The candidates for people: `17 or 18`, "" where there is none."""
+        return " or ".join(map(str, self.candidates))
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """
+    What exists, or may, with the values of a row.
+
+    Attributes:
+        what: In words.
+        is_open: Whether it is not known yet if it exists: another import awaits the answer.
+    """
+
+    what: str
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """
+    Why a row could make an animal a second time.
+
+    Attributes:
+        reason: Which of the three rules says so.
+        because: The animal, or the row that was sent, in words.
+        is_open: As of `Equal`.
+    """
+
+    reason: Reason
+    because: str
+    is_open: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.because}"
+
+
+def match(
+    entries: Iterable[Entry], contents: Sequence[PetValues]
+) -> tuple[list[Entry | None], list[Entry]]:
+    """
+    Find the rows of a file in the journal by their values; of equal ones, those that were sent.
+
+    Returns:
+        The entry of each row, None for a row that the journal does not have; and the entries that
+        the file does not have.
+    """
+    waiting: dict[PetValues, list[Entry]] = defaultdict(list)
+    for entry in sorted(entries, key=lambda e: (_RANKS.index(e.state), e.number), reverse=True):
+        waiting[entry.content].append(entry)
+    known = [waiting[content].pop() if waiting[content] else None for content in contents]
+    return known, [entry for rest in waiting.values() for entry in rest]
+
+
+def find_doubtful(
+    contents: Sequence[PetValues],
+    entries: Sequence[Entry],
+    *,
+    equal: Mapping[int, Equal],
+    others: Sequence[Sequence[Entry]] = (),
+) -> dict[int, Doubt]:
+    """
+    Say which rows of a file are doubtful.
+
+    Args:
+        contents: The values of each row, in the order of the file.
+        entries: Rows of this import.
+        equal: What exists with the values of a row, by its place in `contents`.
+        others: Rows of each other import that shares a row that was sent with this file.
+
+    Returns:
+        The doubt of each doubtful row, by its place in `contents`.
+    """
+    known, missing = match(entries, contents)
+    open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
+    doubts = {at: Doubt("equal", equal[at].what, equal[at].is_open) for at in open_ & equal.keys()}
+    gone = [entry for entry in missing if entry.state in SENT]
+    begun = any(entry.state in SENT for entry in entries)
+    was_here = [(entries, [entry for entry in gone if entry.present])]
+    for rows in others:
+        elsewhere = [entry for entry in match(rows, contents)[1] if entry.state in SENT]
+        gone += elsewhere
+        if not begun:
+            was_here.append((rows, [entry for entry in elsewhere if entry.present]))
+    names = {entry.content.name: entry for entry in gone}
+    for at in open_ - doubts.keys():
+        if contents[at].name in names:
+            doubts[at] = Doubt("the same name", _sent(names[contents[at].name]))
+    added = {contents[at] for at in open_ if known[at] is None}
+    fresh = [at for at in sorted(open_ - equal.keys()) if contents[at] in added]
+    for rows, lost in was_here:
+        for entry, places in _edits(rows, lost, contents, fresh):
+            for at in places:
+                doubts.setdefault(at, Doubt("the same place", _sent(entry)))
+    return doubts
+
+
+def _sent(entry: Entry) -> str:
+    """Name a row that was sent, and its animal."""
+    name, category_id, status = entry.content
+    values = f"{name[:40]!r}, {category_id}, {status or 'no status'}"
+    animal = entry.state if entry.pet_id is None else f"id {entry.pet_id}"
+    return f"row {entry.number} of import {entry.import_id} was {values} ({animal})"
+
+
+def _edits(
+    rows: Sequence[Entry],
+    lost: Sequence[Entry],
+    contents: Sequence[PetValues],
+    fresh: Sequence[int],
+) -> Iterator[tuple[Entry, list[int]]]:
+    """
+    Yield missing rows, each with the new rows in its place, where fewer of these bear its name than
+    rows of that name are missing there.
+
+    A place lies between neighbours: the nearest rows that are still there, and that equal no row
+    which came or went, since of equal rows nobody can tell which one went. Where the order of the
+    neighbours changed, it is everywhere. A place is yielded once.
+
+    Args:
+        rows: Rows of an import.
+        lost: Those that were sent, and are missing.
+        contents: The values of each row of the file.
+        fresh: Rows of the file that are new, by their place.
+    """
+    if not lost or not fresh:
+        return
+    before = [e.content for e in sorted(rows, key=lambda e: e.number) if e.present]
+    had, has = Counter(before), Counter(contents)
+    then = [at for at, content in enumerate(before) if had[content] == has[content]]
+    now = [at for at, content in enumerate(contents) if had[content] == has[content]]
+    moved = [before[at] for at in then] != [contents[at] for at in now]
+    spots: dict[PetValues, list[int]] = defaultdict(list)
+    for at in fresh:
+        spots[contents[at]].append(at)
+    new: dict[int, set[int]] = defaultdict(set)  # by the neighbour before them
+    for at, content in enumerate(contents):
+        if content in spots:  # any row that equals a new one may be the new one
+            new[0 if moved else bisect_left(now, at)].update(spots[content])
+    names = {gap: Counter(contents[at].name for at in places) for gap, places in new.items()}
+    places_of: dict[PetValues, set[int]] = defaultdict(set)
+    for at, content in enumerate(before):
+        places_of[content].add(0 if moved else bisect_left(then, at))
+    for entry in lost:
+        for gap in places_of[entry.content] & new.keys():
+            if names[gap][entry.content.name]:
+                names[gap][entry.content.name] -= 1  # a new row explains one missing row
+            else:
+                yield entry, sorted(new.pop(gap))

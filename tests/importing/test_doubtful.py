@@ -1,0 +1,155 @@
+"""Which rows could make an animal a second time: the three rules, in a table and over nights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from petstore_tools.importing.doubtful import Entry, Equal, find_doubtful, match
+from petstore_tools.importing.values import PetValues
+
+
+def values(text: str) -> PetValues:
+    """Read `rex/3/sold`."""
+    name, category_id, status = [*text.split("/"), *["3", ""][text.count("/") :]]
+    return PetValues(name, int(category_id), status or None)
+
+
+def file(text: str) -> list[PetValues]:
+    """Read the rows of a file, one word each."""
+    return [values(word) for word in text.split()]
+
+
+def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
+    """Read the rows of an import: created, `-` in front: not in the last run's file, `?`: unsent."""
+    entries = []
+    for at, word in enumerate(text.split(), start=2):
+        content, state = values(word.lstrip("-?")), "unsent" if word.startswith("?") else "created"
+        here = not word.startswith("-")
+        entries.append(Entry(at, import_id, content, at, here, state))  # type: ignore[arg-type]
+    return entries
+
+
+CASES = {  # what was sent, the file now, the doubtful rows
+    "nothing new": ("a b c", "a b c", ""),
+    "another order": ("a b c", "c a b", ""),
+    "a row deleted, another appended": ("a b c", "a c d", ""),
+    "a status changed": ("a b c", "a b/3/sold c", "b/3/sold"),
+    "a status changed while the sheet grows": ("a b c", "a b/3/sold c d", "b/3/sold"),
+    "the last status changed while it grows": ("a b c", "a b c/3/sold d", "c/3/sold"),
+    "a name changed in its place": ("a b c", "a x c d", "x"),
+    "a name changed, another of the old one added": ("a b c", "a x c b/4", "x b/4"),
+    "a name changed, and the order": ("a b c", "c a x", "x"),
+    "two rows of one name, both edited": ("a/1 a/2", "a/3 a/4", "a/3 a/4"),
+    "the first of two equal rows renamed": ("a b b c", "a x b c", "x"),
+    "the second of two equal rows renamed": ("a b b c", "a b x c", "x"),
+    "a row became equal to its neighbour": ("a b c", "b b c", "b"),
+    "another list under the old name": ("a b c", "x y z", "x y z"),
+    "a row that was not sent is edited": ("a ?b c", "a x c", ""),
+    "a row gone long ago bears the name": ("a -b c", "a c b/4", "b/4"),
+    "a row gone long ago asks no more by its place": ("a -b c", "a x c", ""),
+    "an unsent row of the name of a missing one": ("a b ?b/4", "a b/4", "b/4"),
+}
+
+
+@pytest.mark.case("P35", "P63", "P69")
+@pytest.mark.parametrize(("sent", "now", "doubtful"), CASES.values(), ids=CASES)
+def test_a_row_is_doubtful_by_its_name_or_its_place(sent: str, now: str, doubtful: str) -> None:
+    """Whatever may be an edit is asked about, and nothing else."""
+    contents = file(now)
+
+    found = find_doubtful(contents, journal(sent), equal={})
+
+    assert {contents[at] for at in found} == set(file(doubtful))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "now", "doubtful"),
+    [
+        ("a b c", "a x c", "x"),
+        ("a b c", "a b x", "x"),
+        ("a b c", "x y z", ""),
+        ("a b", "a b/4", "b/4"),
+    ],
+    ids=["renamed", "renamed at the end", "shares nothing", "edited"],
+)
+def test_a_copy_of_another_import_is_compared_with_it(theirs: str, now: str, doubtful: str) -> None:
+    """By name and place, until a row of it was sent."""
+    contents, other = file(now), journal(theirs, import_id="other")
+    shares = {entry.content for entry in other} & set(contents)
+    equal = {at: Equal("exists") for at, content in enumerate(contents) if content in shares}
+
+    found = find_doubtful(contents, [], equal=equal, others=[other] if shares else [])
+
+    assert {contents[at] for at in found.keys() - equal.keys()} == set(file(doubtful))
+
+
+def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
+    """The missing row may still be the other new row in its place."""
+    contents = file("a b/4 x c")
+
+    found = find_doubtful(contents, journal("a b c"), equal={1: Equal("the animal with id 7")})
+
+    assert {at: doubt.reason for at, doubt in found.items()} == {1: "equal", 2: "the same place"}
+    assert str(found[2]) == "the same place: row 3 of import ours was 'b', 3, no status (created)"
+
+
+def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
+    """Whatever their order in the journal."""
+    entries = journal("?a a")
+
+    (known,), missing = match(entries, file("a"))
+
+    assert (known, missing) == (entries[1], [entries[0]])
+
+
+def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
+    """Import a list for thirty nights, and skip what is doubtful; count what was asked."""
+    rows = [PetValues(f"animal {n}", 3, "available") for n in range(200)]
+    sent: list[Entry] = []
+    asked = []
+    for night in range(31):
+        if night:
+            change(night, rows)
+        doubts = find_doubtful(rows, sent, equal={})
+        known, missing = match(sent, rows)
+        asked.append(len(doubts))
+        now = []
+        for at, (content, entry) in enumerate(zip(rows, known, strict=True)):
+            state = "skipped" if at in doubts else "created"
+            state = state if entry is None else entry.state
+            now.append(Entry(at, "ours", content, at, True, state, answered=True))  # type: ignore[arg-type]
+        sent = now + [replace(entry, present=False) for entry in missing]
+    return asked[1:]
+
+
+def one_status_edited(night: int, rows: list[PetValues]) -> None:
+    """Edit a row, and add three."""
+    rows[night] = rows[night]._replace(status="sold")
+    rows += [PetValues(f"new {night} {n}", 3, None) for n in range(3)]
+
+
+def one_row_deleted(night: int, rows: list[PetValues]) -> None:
+    """Delete a row, and add three."""
+    del rows[night * 3]
+    rows += [PetValues(f"new {night} {n}", 3, None) for n in range(3)]
+
+
+def next_list(night: int, rows: list[PetValues]) -> None:
+    """Put other animals in the place of all."""
+    rows[:] = [PetValues(f"list {night} {n}", 3, None) for n in range(200)]
+
+
+@pytest.mark.case("P63")
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [(one_status_edited, 1), (one_row_deleted, 0), (next_list, 200)],
+    ids=["one status edited", "one row deleted while it grows", "a new list under the old name"],
+)
+def test_thirty_nights_ask_about_no_row_that_is_new(
+    change: Callable[[int, list[PetValues]], None], asked: int
+) -> None:
+    """Only what may be an edit is held back; a new list under an old name is one question."""
+    assert nights(change) == [asked] * 30

@@ -1,0 +1,172 @@
+"""What became of an import: the files beside the input, and what is shown."""
+
+from __future__ import annotations
+
+import csv
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from inventories import existing, through
+from office import LIBREOFFICE, libreoffice
+from proxy import FaultProxy, reply
+
+from petstore_tools import Sandbox
+from petstore_tools.errors import DoubtfulRowsError
+from petstore_tools.importing.results import ImportResult
+from petstore_tools.tabular.workbooks import write_xlsx
+
+HEADER = "name,categoryId,status,note"
+
+
+def write(path: Path, *rows: str, header: str = HEADER) -> Path:
+    """Write a file as it stands."""
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    return path
+
+
+def run(box: Sandbox, path: Path, **options: object) -> ImportResult:
+    """Import quietly."""
+    return box.store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
+
+
+def read(path: Path) -> list[list[str]]:
+    """Read a file, its header first."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.reader(file))
+
+
+@pytest.mark.case("P40")
+def test_the_created_file_keeps_every_cell_and_adds_the_id(fast: Sandbox, tmp_path: Path) -> None:
+    """Line breaks, quotes and tabs included; of a row that is gone, its values."""
+    odd = '"Rex ""the\u2028dog""",3,sold,"two\nlines\tand a tab"'
+    path = write(tmp_path / "pets.csv", odd, "Mia,4,,b")
+    run(fast, path)
+    write(path, "x,Tom,5,", header="new,name,categoryId,status")
+
+    first = read(tmp_path / "pets.sandbox.created.csv")
+    result = run(fast, path, doubtful="send")
+
+    assert first == [
+        ["name", "categoryId", "status", "note", "id"],
+        ['Rex "the\u2028dog"', "3", "sold", "two\nlines\tand a tab", "1"],
+        ["Mia", "4", "", "b", "2"],
+    ]
+    assert read(result.files[0]) == [
+        ["new", "name", "categoryId", "status", "id"],
+        ["x", "Tom", "5", "", "3"],
+        ["", 'Rex "the\u2028dog"', "3", "sold", "1"],
+        ["", "Mia", "4", "", "2"],
+    ]
+
+
+@pytest.mark.case("P41", "P43", "P70")
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_corrected_rejects_file_is_a_file_like_any_other(
+    fast: Sandbox, tmp_path: Path, ending: str
+) -> None:
+    """Its rows are made once; the original corrected, too, with a row above, is asked about."""
+    path = tmp_path / f"pets.{ending}"
+    rows = [["Rex", "3", "a"], ["=Mia", "cats", "b"], ["Tom", "dogs", "c"]]
+
+    def save(file: Path, header: list[str], rows: list[list[str]]) -> None:
+        if ending == "xlsx":
+            write_xlsx(file, header, rows)
+        else:
+            write(file, *(",".join(row) for row in rows), header=",".join(header))
+
+    save(path, ["name", "categoryId", "note"], rows)
+    first = run(fast, path)
+    rejects = tmp_path / f"pets.sandbox.rejected.{ending}"
+    header = ["name", "categoryId", "note", "petstore_row", "petstore_problem"]
+    escaped = "=Mia" if ending == "xlsx" else "'=Mia"
+    save(rejects, header, [[escaped, "5", "b", "3", "x"], ["Tom", "dogs", "c", "4", "y"]])
+    second = run(fast, rejects)
+    again = run(fast, path)
+    save(path, ["name", "categoryId", "note"], [["New", "1", ""], rows[0], ["=Mia", "5", "b"]])
+    with pytest.raises(DoubtfulRowsError, match="1 row of"):
+        run(fast, path)
+    third = run(fast, path, doubtful="skip")
+
+    assert (first.created, first.rejected) == (1, 2)
+    assert (second.created, second.rejected) == (1, 1)
+    assert [file.stem for file in again.files][1:] == ["pets.sandbox.rejected.2"]
+    assert (third.created, third.skipped) == (2, 1)
+    assert existing(fast) == {("Rex", 3, None): 1, ("=Mia", 5, None): 1, ("New", 1, None): 1}
+
+
+@pytest.mark.case("P41")
+@pytest.mark.skipif(not LIBREOFFICE, reason="no LibreOffice (soffice) on this machine")
+def test_a_rejects_file_saved_by_libreoffice_is_read(fast: Sandbox, tmp_path: Path) -> None:
+    """What is corrected there goes, as typed."""
+    write_xlsx(tmp_path / "pets.xlsx", ["name", "categoryId"], [["=Mia", "cats"], ["007", "x"]])
+    run(fast, tmp_path / "pets.xlsx")
+
+    saved = libreoffice(tmp_path / "pets.sandbox.rejected.xlsx", "xlsx")
+    result = run(fast, saved)
+
+    assert (result.rejected, result.bad[0].cells) == (2, ("=Mia", "cats"))
+
+
+@pytest.mark.case("P70")
+def test_a_file_that_a_person_changed_is_never_replaced(fast: Sandbox, tmp_path: Path) -> None:
+    """Nor the input, nor a file of another import; the new one gets a number."""
+    path = write(tmp_path / "pets.csv", "Rex,3,sold,a", "Mia,x,,")
+    run(fast, path)
+    for name in ("created", "rejected"):
+        file = tmp_path / f"pets.sandbox.{name}.csv"
+        file.write_text(file.read_text() + "mine\n")
+
+    results = [run(fast, path) for _ in range(2)]
+
+    assert [[file.name for file in result.files] for result in results] == [
+        ["pets.sandbox.created.2.csv", "pets.sandbox.rejected.2.csv"]
+    ] * 2
+    assert "mine" in (tmp_path / "pets.sandbox.rejected.csv").read_text()
+
+
+@pytest.mark.case("P70")
+def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> None:
+    """Nothing is raised after the sending; the same call writes it later. A reason may be long."""
+    path = write(tmp_path / "pets.csv", *(f"Rex {n},3,sold,{'x' * 4_000}" for n in range(200)))
+    done = subprocess.run(
+        [sys.executable, "-m", "petstore_tools", "import", str(path), "--yes"],
+        env={
+            **os.environ,
+            "PETSTORE_BASE_URL": fast.base_url,
+            "PETSTORE_API_KEY": fast.api_key,
+            "PETSTORE_PLAN": "100000/1000000",
+        },
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    with FaultProxy(
+        fast.base_url, lambda method, _: reply(400, b"x" * 40_000) if method == "POST" else "pass"
+    ) as proxy:
+        long = through(fast, proxy).import_pets(
+            write(tmp_path / "b.csv", "Tom,3,sold,"), progress=False
+        )
+
+    assert existing(fast).total() == 200
+    assert "not written: pets.created.csv (File too large)" in done.stdout
+    assert (long.rejected, long.not_written) == (1, ())
+
+
+def test_every_row_stands_in_the_frame_with_its_outcome(fast: Sandbox, tmp_path: Path) -> None:
+    """What the answers showed as notes, what was typed where it could not be read."""
+    path = write(tmp_path / "pets.csv", "Rex,3,sold,", "Mia,x,,", "Rex,3,sold,")
+
+    result = run(fast, path, drop_duplicates=True)
+
+    frame = result.frame
+    assert list(frame["outcome"]) == ["created", "rejected"]
+    assert list(frame["typed_category"].fillna("")) == ["", "x"]
+    assert str(result) == ("pets.csv → sandbox: 3 rows: 1 created, 1 rejected, 1 skipped")
+    assert "<td" in result._repr_html_()
+    facts = result.to_dict()
+    assert {facts[name] for name in ("created", "rejected", "skipped")} == {1}

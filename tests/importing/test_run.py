@@ -1,0 +1,627 @@
+"""Imports into a real service: what is lost, garbled, killed, edited and interrupted on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from unicodedata import normalize
+
+import pandas as pd
+import pytest
+from inventories import existing, expected, on_plan, through
+from proxy import Ask, Fate, FaultProxy, body_of, reply, with_body
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.errors import (
+    DoubtfulRowsError,
+    Interrupted,
+    JournalError,
+    SheetError,
+)
+from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.send import Progress
+from petstore_tools.plans import Plan
+
+AMPLE = Plan(100_000, 1_000_000)
+SLOW = Plan(300, 100_000)  # one connection is enough, so rows go in order
+
+
+def write(path: Path, *rows: str) -> Path:
+    """Write a file: one animal a row, such as `Rex,3,sold`."""
+    path.write_text("\n".join(["name,categoryId,status", *rows, ""]), encoding="utf-8")
+    return path
+
+
+def outcomes(result: ImportResult) -> str:
+    """Return the outcomes of the rows, by row."""
+    return " ".join(result.frame["outcome"])
+
+
+def run(store: PetStore, path: Path, **options: object) -> ImportResult:
+    """Import quietly."""
+    return store.import_pets(path, progress=False, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.case("P31", "P38")
+@pytest.mark.parametrize(
+    ("fate", "again"),
+    [
+        ("drop before", 1),
+        ("drop after", 0),
+        (reply(500), 1),
+        (reply(504), 1),
+        (lambda ask, request: [ask(request), reply(500)][1], 0),
+        (lambda ask, request: ask(request)[:-5], 0),
+    ],
+    ids=["before", "after", "500", "504", "500 after the commit", "reset in the body"],
+)
+def test_a_lost_answer_is_found_out(fast: Sandbox, file: Path, fate: Fate, again: int) -> None:
+    """By a listing: the row exists, or two listings agree that it does not; it is sent again."""
+    with FaultProxy(
+        fast.base_url, lambda method, n: fate if (method, n) == ("POST", 5) else "pass"
+    ) as proxy:
+        result = run(through(fast, proxy), file)
+
+    assert (result.created, proxy.counts["POST"]) == (60, 60 + again)
+    assert existing(fast) == expected()
+
+
+@pytest.mark.case("P33")
+def test_a_commit_seen_late_is_not_taken_for_absent(fast: Sandbox, tmp_path: Path) -> None:
+    """A listing begins 60 s after a row was lost, in a clock that a step does not shorten."""
+    path, held = write(tmp_path / "a.csv", "Rex,3,sold"), list[bytes]()
+
+    def fate(method: str, number: int) -> Fate:
+        if (method, number) == ("POST", 1):
+            return lambda ask, request: [held.append(request), reply(504)][1]
+        return "pass"
+
+    with FaultProxy(fast.base_url, fate) as proxy:
+        store = through(fast, proxy)
+
+        def commit(progress: Progress) -> None:
+            if progress.waits_until and held and fast.clock.now() + 30 < progress.waits_until:
+                proxy.ask(held.pop())
+
+        store.import_pets(path, progress=commit)
+        result = run(store, path)
+
+    assert existing(fast) == {("Rex", 3, "sold"): 1}
+    assert result.created == 1
+
+
+class Stepped:
+    """A clock that is stepped forward by a minute where the test wants it."""
+
+    def __init__(self, clock: object) -> None:
+        self._clock, self.ahead_s = clock, 0.0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._clock, name)
+
+    def now(self) -> float:
+        return self._clock.now() + self.ahead_s  # type: ignore[attr-defined, no-any-return]
+
+    def sleep_until(self, at: float) -> None:
+        self._clock.sleep_until(at - self.ahead_s)  # type: ignore[attr-defined]
+
+
+@pytest.mark.case("P33")
+def test_a_stepped_clock_does_not_shorten_the_wait(fast: Sandbox, tmp_path: Path) -> None:
+    """Sixty seconds pass, whatever the time of day shows."""
+    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    clock = Stepped(fast.clock)
+    times: list[tuple[float, str]] = []
+
+    def fate(method: str, number: int) -> Fate:
+        times.append((fast.clock.now(), method))
+        if method == "POST" and number == 1:
+            clock.ahead_s = 60.0
+            return "drop after"
+        return "pass"
+
+    with FaultProxy(fast.base_url, fate) as proxy:
+        settings = through(fast, proxy).settings
+        store = PetStore.from_settings(settings, clock=clock)  # type: ignore[arg-type]
+        assert run(store, path).created == 1
+
+    lost = next(at for at, method in times if method == "POST")
+    assert next(at for at, method in times if method == "GET" and at > lost) >= lost + 60
+    assert existing(fast) == {("Rex", 3, "sold"): 1}
+
+
+def _changing(change: Callable[[str], str]) -> Callable[[str, int], Fate]:
+    """Let a service change each name that it stores."""
+
+    def changed(ask: Ask, request: bytes) -> bytes:
+        pet = json.loads(body_of(request))
+        return ask(with_body(request, json.dumps(pet | {"name": change(pet["name"])}).encode()))
+
+    return lambda method, _: changed if method == "POST" else "pass"
+
+
+def _answering(body: Callable[[dict[str, object]], bytes]) -> Callable[[str, int], Fate]:
+    """Let a service answer each create with another body."""
+
+    def changed(ask: Ask, request: bytes) -> bytes:
+        answer = ask(request)
+        return with_body(answer, body(json.loads(body_of(answer))))
+
+    return lambda method, _: changed if method == "POST" else "pass"
+
+
+GARBLED = {
+    "empty": _answering(lambda _: b""),
+    "no JSON": _answering(lambda _: b"<html>"),
+    "without an id": _answering(lambda pet: json.dumps({**pet, "id": None}).encode()),
+    "a list": _answering(lambda pet: json.dumps([pet]).encode()),
+    "another's id": _answering(lambda pet: json.dumps({**pet, "id": 1}).encode()),
+    "trimmed": _changing(lambda name: name.replace(" ", "")),
+    "NFC": _changing(lambda name: normalize("NFC", name)),
+    "lower": _changing(str.lower),
+    "cut": _changing(lambda name: name[:10]),
+}
+
+
+@pytest.mark.case("P42", "P76")
+@pytest.mark.parametrize("fate", GARBLED.values(), ids=GARBLED)
+def test_a_201_is_final(fast: Sandbox, tmp_path: Path, fate: Callable[[str, int], Fate]) -> None:
+    """Whatever its body says, and whatever the service made of the values: one animal a row."""
+    names = ["Rex the Second of York", "Zoe\u0308", "MIA", "Rex the Second of Kent", "Tom"]
+    path = write(tmp_path / "a.csv", *(f"{name},3,sold" for name in names))
+    with FaultProxy(fast.base_url, fate) as proxy:
+        store = through(fast, proxy)
+        results = [run(store, path) for _ in range(4)]
+
+    assert [result.created for result in results] == [5] * 4
+    assert existing(fast).total() == 5
+
+
+@pytest.mark.case("P34", "P61")
+@pytest.mark.parametrize("fate", ["drop before", "drop after", reply(500)], ids=str)
+def test_four_imports_at_once_with_equal_rows(fast: Sandbox, tmp_path: Path, fate: Fate) -> None:
+    """Each animal is one row's; what becomes doubtful meanwhile is left out, and said."""
+    paths = [
+        write(tmp_path / f"{n}.csv", *(f"Rex {i},3,sold" for i in range(12))) for n in range(4)
+    ]
+    results: list[ImportResult] = []
+    with FaultProxy(
+        fast.base_url, lambda method, n: fate if method == "POST" and n % 5 == 0 else "pass"
+    ) as proxy:
+        threads = [
+            threading.Thread(
+                target=lambda path=path: results.append(
+                    run(through(fast, proxy), path, doubtful="skip")
+                )
+            )
+            for path in paths
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        results = [run(through(fast, proxy), path, doubtful="skip") for path in paths]
+
+    assert existing(fast) == {(f"Rex {i}", 3, "sold"): 1 for i in range(12)}
+    assert sum(result.created for result in results) == 12
+    assert sum(result.skipped for result in results) == 36
+
+
+@pytest.mark.case("P32", "P61")
+def test_equal_rows_that_are_all_wanted_have_an_animal_each(fast: Sandbox, tmp_path: Path) -> None:
+    """Two imports with `send`, a quarter of the answers lost."""
+    paths = [write(tmp_path / f"{n}.csv", *["Rex,3,sold"] * 12) for n in range(2)]
+
+    def fate(method: str, number: int) -> Fate:
+        if method != "POST" or number % 4:
+            return "pass"
+        return "drop before" if number % 8 else "drop after"
+
+    with FaultProxy(fast.base_url, fate) as proxy:
+        stores = [through(fast, proxy) for _ in paths]
+        for _ in range(3):
+            results = [
+                run(store, path, doubtful="send") for store, path in zip(stores, paths, strict=True)
+            ]
+
+    assert [result.created for result in results] == [12, 12]
+    assert existing(fast) == {("Rex", 3, "sold"): 24}
+
+
+@pytest.mark.case("P39")
+def test_a_wrong_key_or_address_stops_after_one_request(fast: Sandbox, file: Path) -> None:
+    """401 and 404 are about the request: nothing is called rejected."""
+    for status in (401, 404):
+        with FaultProxy(
+            fast.base_url, lambda method, _, s=status: reply(s) if method == "POST" else "pass"
+        ) as proxy:
+            with pytest.raises(Exception, match=str(status)) as caught:
+                run(through(fast, proxy), file)
+            assert proxy.counts["POST"] == 1
+        assert isinstance(caught.value.result, ImportResult)  # type: ignore[attr-defined]
+        assert caught.value.result.unsent == 60  # type: ignore[attr-defined]
+
+
+@pytest.mark.case("P39", "P38")
+def test_a_refused_row_is_rejected_and_goes_again_in_the_next_run(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """The others are not shifted; a 429 marks no row."""
+    path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(6)))
+    answers = {1: reply(400), 3: reply(429, Retry_After="1"), 7: reply(422)}
+    with FaultProxy(
+        fast.base_url, lambda method, n: answers.get(n, "pass") if method == "POST" else "pass"
+    ) as proxy:
+        store = on_plan(through(fast, proxy), SLOW)
+        first = run(store, path)
+        then = run(store, path)
+
+    assert outcomes(first) == "rejected created created created created rejected"
+    assert (then.created, existing(fast).total()) == (6, 6)
+
+
+@pytest.mark.case("P39a")
+@pytest.mark.parametrize("made", [False, True], ids=["never", "always"])
+def test_a_service_without_usable_answers_is_given_up(
+    fast: Sandbox, tmp_path: Path, made: bool
+) -> None:
+    """After three listings without one, also where it made every animal."""
+    path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(300)))
+
+    def broken(ask: Ask, request: bytes) -> bytes:
+        if made:
+            ask(request)
+        return reply(500)
+
+    with FaultProxy(
+        fast.base_url, lambda method, _: broken if method == "POST" else "pass"
+    ) as proxy:
+        result = run(on_plan(through(fast, proxy), SLOW), path)
+
+    assert result.stopped is not None
+    assert result.stopped.kind == "service"
+    assert proxy.counts["GET"] < 10
+    assert proxy.counts["POST"] <= 12
+    assert existing(fast).total() == result.created + result.unknown * made
+
+
+@pytest.mark.case("P39a")
+def test_where_nothing_leaves_nothing_is_unknown(fast: Sandbox, file: Path) -> None:
+    """A closed port."""
+    with FaultProxy(fast.base_url, lambda *_: "pass") as proxy:
+        store = through(fast, proxy)
+    result = run(store, file)
+
+    assert (result.unsent, result.unknown) == (60, 0)
+    assert result.stopped is not None
+    assert result.stopped.kind == "service"
+
+
+@pytest.mark.case("P77")
+def test_an_animal_removed_during_a_listing_hides_no_lost_row(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """One listing with a hole does not call the row absent."""
+    fast.add([(f"Old {n}", 1, None) for n in range(150)])
+    path = write(tmp_path / "a.csv", "Rex,3,sold")
+
+    def hidden(ask: Ask, request: bytes) -> bytes:
+        answer = ask(request)
+        rows = [pet for pet in json.loads(body_of(answer)) if pet["name"] != "Rex"]
+        return with_body(answer, json.dumps(rows).encode())
+
+    def fate(method: str, number: int) -> Fate:
+        if method == "POST":
+            return "drop after" if number == 1 else "pass"
+        return hidden if number in (3, 4) else "pass"  # both pages of the first one after the loss
+
+    with FaultProxy(fast.base_url, fate) as proxy:
+        result = run(through(fast, proxy), path)
+
+    assert (result.created, proxy.counts["POST"]) == (1, 1)
+
+
+@pytest.mark.case("P80")
+def test_a_row_that_exists_is_asked_about_whenever_it_comes(fast: Sandbox, tmp_path: Path) -> None:
+    """Appended to a file that was begun, or in a large inventory, with an explicit answer."""
+    fast.add([(f"Old {n}", 1, "sold") for n in range(1_100)])
+    path = write(tmp_path / "a.csv", "New,1,sold")
+    assert run(fast.store, path).created == 1
+    write(path, "New,1,sold", "Old 7,1,sold", "Old 8,1,", "Newer,1,sold")
+
+    with pytest.raises(DoubtfulRowsError) as caught:
+        run(fast.store, path)
+    result = run(fast.store, path, doubtful="skip")
+
+    assert list(caught.value.preview.doubtful["row"]) == [3, 4]
+    assert "the animal with id 8 has its values" in caught.value.preview.doubtful["because"][0]
+    assert outcomes(result) == "created skipped skipped created"
+    assert existing(fast).total() == 1_102
+
+
+@pytest.mark.case("P35", "P62", "P63")
+def test_renamed_copied_and_reordered_files_make_nothing_twice(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Each is one question; an answer is kept."""
+    rows = [f"Rex {n},3,sold" for n in range(8)]
+    path = write(tmp_path / "a.csv", *rows)
+    run(fast.store, path)
+    write(path, *reversed(rows))
+    assert run(fast.store, path).created_now == 0
+    copy = write(tmp_path / "copy.csv", *rows[:3], "Rex 3,3,pending", *rows[4:], "New,3,sold")
+
+    with pytest.raises(DoubtfulRowsError, match="8 rows of copy.csv"):
+        run(fast.store, copy)
+    skipped = run(fast.store, copy, doubtful="skip")
+    again = run(fast.store, copy)
+
+    assert (skipped.created, skipped.skipped_now) == (1, 8)
+    assert (again.created, again.skipped, again.skipped_now) == (1, 8, 0)
+    assert existing(fast).total() == 9
+
+
+@pytest.mark.case("P63")
+def test_another_list_under_the_old_name_is_one_question(fast: Sandbox, tmp_path: Path) -> None:
+    """It names `name=`, which makes the list an import of its own."""
+    path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(8)))
+    run(fast.store, path)
+    write(path, *(f"Mia {n},3,sold" for n in range(8)))
+
+    with pytest.raises(DoubtfulRowsError, match='another list under an old name.*name="…"'):
+        run(fast.store, path)
+    result = run(fast.store, path, name="november")
+
+    assert (result.created, result.skipped) == (8, 0)
+    assert [file.name for file in result.files] == ["november.sandbox.created.csv"]
+    assert run(fast.store, path, name="november").created_now == 0
+
+
+def test_rows_lost_before_the_file_was_renamed_are_settled_first(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Those that do not exist are sent, with `skip` as well."""
+    rows = [f"Rex {n},3,sold" for n in range(4)]
+    path = write(tmp_path / "a.csv", *rows)
+    with FaultProxy(
+        fast.base_url,
+        lambda method, n: ("drop before", "drop after")[n % 2] if method == "POST" else "pass",
+    ) as proxy:
+        store = through(fast, proxy)
+        store.client.max_wait_s = 0.0
+        assert run(store, path).unknown
+    renamed = path.rename(tmp_path / "b.csv")
+
+    result = run(fast.store, renamed, doubtful="skip")
+
+    assert result.created + result.skipped == 4
+    assert existing(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(4)}
+
+
+def test_an_edited_row_that_is_unknown_is_doubtful(fast: Sandbox, tmp_path: Path) -> None:
+    """It may exist with its old values."""
+    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,3,sold")
+    with FaultProxy(
+        fast.base_url, lambda method, n: "drop after" if method == "POST" else "pass"
+    ) as proxy:
+        store = through(fast, proxy)
+        store.client.max_wait_s = 0.0
+        run(store, path)
+        write(path, "Rex,3,pending", "Mia,3,sold")
+
+        with pytest.raises(DoubtfulRowsError, match="1 row of"):
+            run(store, path)
+
+
+@pytest.mark.case("P64", "P69")
+def test_a_frame_goes_on_under_its_name(fast: Sandbox, tmp_path: Path) -> None:
+    """From another folder, sorted, with another index; an edited status is doubtful."""
+    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4], "status": ["sold", None]})
+    store = fast.store
+    first = store.import_pets(frame, name="spring", progress=False)
+    again = store.import_pets(
+        frame.iloc[::-1].set_index(pd.Index([7, 9])), name="spring", progress=False
+    )
+
+    assert (first.created, again.created_now, first.files) == (2, 0, ())
+    with pytest.raises(DoubtfulRowsError):
+        store.import_pets(frame.assign(status="pending"), name="spring", progress=False)
+
+
+def test_half_of_a_pair_in_a_name_is_a_problem(fast: Sandbox) -> None:
+    """No file and no request can hold it."""
+    frame = pd.DataFrame({"name": ["Rex", "M\ud800"], "categoryId": [3, 4]}, dtype="object")
+
+    result = fast.store.import_pets(frame, name="spring", progress=False)
+
+    assert (result.created, result.rejected) == (1, 1)
+
+
+def test_the_first_rows_go_and_then_the_others(fast: Sandbox, file: Path) -> None:
+    """Twice five, and the rest; strict sends nothing."""
+    assert run(fast.store, file, first=5).created == 5
+    assert run(fast.store, file, first=5).created == 10
+    assert run(fast.store, file).created == 60
+    bad = write(file.with_name("bad.csv"), "Rex,3,sold", "Mia,x,sold")
+    with pytest.raises(SheetError, match="strict is set"):
+        run(fast.store, bad, strict=True)
+
+
+@pytest.mark.case("P52")
+def test_a_file_that_changed_since_its_preview_is_read_anew(fast: Sandbox, tmp_path: Path) -> None:
+    """What is sent is what stands there now; saved again unchanged, nothing is."""
+    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    assert fast.store.preview_import(path).to_send == 1
+    write(path, "Mia,3,sold", "Tom,3,sold")
+
+    assert run(fast.store, path).created == 2
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert run(fast.store, path).created_now == 0
+    assert existing(fast) == {("Mia", 3, "sold"): 1, ("Tom", 3, "sold"): 1}
+
+
+def test_a_quota_stops_and_the_next_day_goes_on(tmp_path: Path) -> None:
+    """The rows that were not sent are unsent, and nobody is asked about them."""
+    path = write(tmp_path / "a.csv", *_rows(150))
+    with Sandbox(plan=Plan(60, 100), animals=0) as box:
+        first = run(box.store, path)
+        box.advance(days=1)
+        write(path, *_rows(10), *_rows(150)[11:])
+        then = run(box.store, path)
+        made = existing(box)
+
+    assert first.stopped is not None
+    assert first.stopped.kind == "quota"
+    assert first.unsent == 150 - first.created
+    assert (then.created + then.unsent, made.total()) == (149, then.created + 1)
+
+
+def _rows(count: int) -> list[str]:
+    return [f"Rex {n},3,sold" for n in range(count)]
+
+
+@pytest.mark.case("P81")
+def test_a_wait_of_another_import_costs_this_one_nothing(file: Path, tmp_path: Path) -> None:
+    """One waits for tomorrow, with its lock; another of the place goes on and ends."""
+    with Sandbox(plan=Plan(60, 200), animals=0, clock="system") as box:
+        waiting = threading.Event()
+        store = box.connect(max_wait_s=1.0)
+        path = write(tmp_path / "long.csv", *_rows(500))
+
+        def show(progress: Progress) -> None:
+            if progress.waits_until is not None:
+                waiting.set()
+
+        def long() -> None:
+            with pytest.raises(Exception):  # noqa: B017, PT011 - the sandbox ends before the day
+                box.connect().import_pets(path, progress=show, wait=True)
+
+        threading.Thread(target=long, daemon=True).start()
+        assert waiting.wait(60)
+        began = time.monotonic()
+        result = run(store, file)
+
+        assert result.stopped is not None
+        assert result.stopped.kind == "quota"
+        assert time.monotonic() - began < 30
+
+
+@pytest.mark.case("P36")
+def test_the_same_import_twice_at_once_is_refused(fast: Sandbox, file: Path) -> None:
+    """The second says so; nothing is made twice."""
+    second: list[BaseException] = []
+
+    def show(progress: Progress) -> None:
+        if progress.created and not second:
+            with pytest.raises(JournalError, match="running already") as caught:
+                run(fast.connect(), file)
+            second.append(caught.value)
+
+    result = fast.store.import_pets(file, progress=show)
+
+    assert second
+    assert (result.created, existing(fast)) == (60, expected())
+
+
+@pytest.mark.case("P66", "P78")
+@pytest.mark.parametrize("lost", [0, 3], ids=["answers come", "after three unusable answers"])
+def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
+    """Whatever else was about to end the run; nothing leaves afterwards, and the result is there."""
+    path = write(tmp_path / "a.csv", *_rows(40))
+    under_way = threading.Event()
+    release = threading.Event()
+
+    def fate(method: str, number: int) -> Fate:
+        if method == "POST" and number <= lost:
+            return reply(500)
+        if method == "POST" and number == lost + 2:
+            return lambda ask, request: [under_way.set(), release.wait(60), ask(request)][2]
+        return "pass"
+
+    with FaultProxy(fast.base_url, fate) as proxy:
+        store = through(fast, proxy)
+
+        def interrupt(progress: Progress) -> None:
+            if under_way.is_set() or (lost and progress.unknown >= lost):
+                raise KeyboardInterrupt
+
+        with pytest.raises(Interrupted) as caught:
+            store.import_pets(path, progress=interrupt)
+        sent = proxy.counts["POST"]
+        release.set()
+        result = run(store, path, doubtful="skip")
+
+    assert isinstance(caught.value.result, ImportResult)
+    assert caught.value.result.stopped is not None
+    assert caught.value.result.stopped.kind == "interrupted"
+    assert sent <= lost + 20
+    assert result.created == 40
+    assert existing(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(40)}
+
+
+def _command(box: Sandbox, path: Path, state: Path, base_url: str) -> subprocess.Popen[bytes]:
+    """Start the command in a process of its own."""
+    told = {
+        "PETSTORE_BASE_URL": base_url,
+        "PETSTORE_API_KEY": box.api_key,
+        "PETSTORE_STATE_DIR": str(state),
+        "PETSTORE_PLAN": "100000/1000000",
+        "PETSTORE_RECONCILE_AFTER_S": "0.3",
+    }
+    return subprocess.Popen(
+        [sys.executable, "-m", "petstore_tools", "import", str(path), "--yes", "--no-progress"],
+        env={**os.environ, **told},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _killed(tmp_path: Path, box: Sandbox, number: int, kills: list[int]) -> None:
+    """Kill the command when so many rows were sent, then run it to its end, and look."""
+    rows = [f"Rex {number} {n},3,sold" for n in range(80)]
+    path, state = write(tmp_path / f"{number}.csv", *rows), tmp_path / "state"
+
+    def fate(method: str, request: int) -> Fate:
+        if method != "POST" or request % 9:
+            return "pass"
+        return "drop before" if request % 2 else "drop after"
+
+    before = existing(box)
+    with FaultProxy(box.base_url, fate) as proxy:
+        for limit in kills:
+            process = _command(box, path, state, proxy.base_url)
+            while process.poll() is None and proxy.counts.get("POST", 0) < limit:
+                time.sleep(0.002)
+            process.kill()
+            process.wait(60)
+            for beside in (state / "imports").glob("*.db-journal"):
+                beside.unlink()  # as in a copy of the database alone
+        codes = [_command(box, path, state, proxy.base_url).wait(120) for _ in range(3)]
+
+    assert codes[-1] == 0
+    assert existing(box) - before == {(f"Rex {number} {n}", 3, "sold"): 1 for n in range(80)}
+
+
+@pytest.mark.case("P32", "P75", "P78")
+@pytest.mark.parametrize("old", [0, 1_200], ids=["small inventory", "large inventory"])
+def test_kill_9_of_the_command_doubles_and_loses_nothing(tmp_path: Path, old: int) -> None:
+    """At 10, 30, 50 and 70 of 80 rows, and the file beside the database is gone each time."""
+    with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
+        box.add([(f"Old {n}", 1, None) for n in range(old)])
+        _killed(tmp_path, box, 1, [10, 30, 50, 70])
+
+
+@pytest.mark.soak
+def test_kill_9_two_hundred_times(tmp_path: Path) -> None:
+    """At two random instants each."""
+    rng = random.Random(1)
+    with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
+        for number in range(200):
+            _killed(tmp_path, box, number, sorted(rng.sample(range(1, 80), 2)))
