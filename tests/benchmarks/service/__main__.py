@@ -13,8 +13,6 @@ distance`: nothing else is). What is missing prints `not run`.
 from __future__ import annotations
 
 import argparse
-import base64
-import hashlib
 import importlib.util
 import json
 import multiprocessing
@@ -35,6 +33,7 @@ from pathlib import Path
 from petstore_tools.plans import Plan
 from petstore_tools.service.app import OPENAPI
 from petstore_tools.service.database import Database
+from petstore_tools.service.messages import write_cursor
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
@@ -222,12 +221,6 @@ def beside_peers(node: Path, seconds: int) -> None:
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-def cursor(after: int) -> str:
-    """Return the cursor of the page behind an id."""
-    seal = hashlib.sha256(f"{after} None".encode()).hexdigest()[:8]
-    return base64.urlsafe_b64encode(f"{after}.{seal}".encode()).decode().rstrip("=")
-
-
 def growth(animals: int, seconds: int) -> None:
     """Print what a page costs at the head and at the end of small and large inventories."""
     print(
@@ -243,11 +236,13 @@ def growth(animals: int, seconds: int) -> None:
             command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
             with running([*command, "--database", f"{folder}/service.db"], port):
                 base = f"http://127.0.0.1:{port}/v1/pets"
-                last = f"{base}?limit=100&cursor={cursor(count - 100)}"
+                last = f"{base}?limit=100&cursor={write_cursor(count - 100, None)}"
                 first_us = 1e6 / wrk(f"{base}?limit=100", key, connections=1, seconds=seconds)[0]
                 last_us = 1e6 / wrk(last, key, connections=1, seconds=seconds)[0]
                 behind = range(0, count - 200, max(1, count // 20_000))
-                paths = ",".join(f"'/v1/pets?limit=100&cursor={cursor(n)}'" for n in behind)
+                paths = ",".join(
+                    f"'/v1/pets?limit=100&cursor={write_cursor(n, None)}'" for n in behind
+                )
                 script = f"local paths = {{{paths}}}\n{deep}"
                 deep_us = 1e6 / wrk(base, key, script, connections=1, seconds=seconds)[0]
                 posts = wrk(base, key, POST, seconds=seconds)[0]
