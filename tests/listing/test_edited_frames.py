@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import permutations
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,7 +14,6 @@ from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.listing.frames import Columns, text_dtype
 from petstore_tools.models import PetRow
 
-OLD = Path(__file__).parents[1] / "fixtures" / "0.1"
 URL = "https://petstore.example/v1"
 AS_LISTED = Listing(
     completeness="complete",

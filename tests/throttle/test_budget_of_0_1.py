@@ -12,7 +12,7 @@ import pytest
 import responses
 from pydantic import SecretStr
 
-from petstore_tools import PetStore, Plan, settings
+from petstore_tools import PetStore, Plan
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import KeyBannedError, QuotaError
 from petstore_tools.settings import Settings
@@ -135,23 +135,3 @@ def test_version_0_1_refuses_what_this_version_wrote(
         states = [json.loads(state) for (state,) in db.execute("SELECT state FROM key_budget")]
     db.close()
     assert sorted(type(state["spent"]) is str for state in states) == [False] * 4 + [True]
-
-
-def test_the_settings_that_configure_of_0_1_wrote_are_read(tmp_path: Path) -> None:
-    """The three entries it asked for."""
-    found = settings.load(environ={"PETSTORE_CONFIG": str(OLD / "settings" / "config.toml")})
-
-    assert (found.base_url, found.environment) == (BASE, "production")
-    assert found.api_key.get_secret_value() == "used"
-    assert found.plan == Plan(300, 10_000, "pro")
-
-
-def test_every_entry_that_0_1_knew_is_read() -> None:
-    """Those that people added by hand."""
-    found = settings.load(environ={"PETSTORE_CONFIG": str(OLD / "settings" / "all.toml")})
-
-    assert (found.base_url, found.environment) == ("https://staging.pets.example/v1", "staging")
-    assert found.ledger_url is not None
-    assert found.ledger_url.get_secret_value() == "postgresql://me:invented@budgets.example/team"
-    assert (found.state_dir, found.pagination) == (Path("kept here"), "offset")
-    assert found.reconcile_after_s == 45
