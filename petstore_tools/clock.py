@@ -8,10 +8,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, Protocol
+from uuid import uuid4
 
 from petstore_tools.errors import ArgumentError
 
+_BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+# elsewhere processes do not know whether they share a start of the machine, so each has its own
+_MACHINE: Final = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() else uuid4().hex
 SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
 
 
@@ -30,6 +35,11 @@ class Clock(Protocol):
     def poke(self) -> None:
         """Wake all sleepers, since something they wait for may have come."""
 
+    def steady(self) -> tuple[str, float] | None:
+        """
+        Return the name of a machine since its start, and seconds of its clock that nobody sets.
+        """
+
     @contextmanager
     def working(self) -> Iterator[None]:
         """Mark this thread as one that works: a manual clock does not move while it does."""
@@ -37,9 +47,6 @@ class Clock(Protocol):
 
 class SystemClock:
     """The machine's clock; no sleep lasts longer than half a second (§8.4 waits are re-asked)."""
-
-    def __init__(self) -> None:
-        self._woken = threading.Condition()
 
     def now(self) -> float:
         """Return Unix seconds."""
@@ -50,14 +57,16 @@ class SystemClock:
         return time.monotonic()
 
     def sleep_until(self, at: float) -> None:
-        """Sleep until `at`, a poke, or half a second."""
-        with self._woken:
-            self._woken.wait(max(0.0, min(SLICE_S, at - self.now())))
+        """Sleep until `at`, or half a second."""
+        time.sleep(max(0.0, min(SLICE_S, at - self.now())))
 
     def poke(self) -> None:
-        """Wake all sleepers."""
-        with self._woken:
-            self._woken.notify_all()
+        """Do nothing: who waits for an answer of another thread asks again soon."""
+
+    def steady(self) -> tuple[str, float] | None:
+        """Return a clock that also counts while the machine sleeps, on Linux and macOS."""
+        kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+        return _MACHINE, time.monotonic() if kind is None else time.clock_gettime(kind)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -108,6 +117,10 @@ class ManualClock:
             if me in self._sleeping:
                 self._changed.wait_for(lambda: me not in self._sleeping, timeout=SLICE_S)
                 self._sleeping.pop(me, None)
+
+    def steady(self) -> tuple[str, float] | None:
+        """Return None: it is advanced, never set."""
+        return None
 
     def poke(self) -> None:
         """Wake all sleepers."""

@@ -190,7 +190,7 @@ class Client:
         Wait for the throttle and send once; the answer is returned whatever its status, 429
         included.
         """
-        token = self.gate.acquire(call_options)
+        go = self.gate.acquire(call_options)
         may_have_left = False
         try:
             before()
@@ -200,12 +200,13 @@ class Client:
             may_have_left = getattr(error, "may_have_left", may_have_left)
             if may_have_left:
                 self._count(call_options)
-            self.gate.failed(token, may_have_left=may_have_left)
+            self.gate.failed(go, may_have_left=may_have_left)
             raise
         self._count(call_options)
         _log.debug("%s: the service answered %d.", reply.request_line, reply.status)
         code = error_body(reply).code if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
-        self.gate.answered(token, reply.status, reply.headers, code)
+        more = call_options.more_follow
+        self.gate.answered(go, reply.status, reply.headers, code, more_follow=more)
         return reply
 
     def _count(self, call_options: CallOptions) -> None:

@@ -26,7 +26,7 @@ from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
 from petstore_tools.tabular.cells import first_of
 from petstore_tools.text import option, pluralize
-from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast, reserve_per_day
+from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast
 
 SHOWN: Final = 5  # rows named of each kind
 _BREAKS: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
@@ -206,7 +206,6 @@ def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:
         plan,
         minute=minute,
         day=day,
-        reserve=reserve_per_day(plan, None),
         now=client.clock.now(),
         baseline=baseline,
         latency_s=client.transport.fastest_s or LIKELY_S,

@@ -6,10 +6,7 @@ back.
 from __future__ import annotations
 
 import logging
-import os
-import socket
-import threading
-import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
@@ -19,22 +16,22 @@ from math import inf
 from numbers import Real
 from typing import Final, TypeVar
 
-from petstore_tools.clock import Clock, SystemClock
+from petstore_tools.clock import Clock
 from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, SettingsError
 from petstore_tools.plans import Plan
 from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger
-from petstore_tools.throttle.throttle import Go, Requester, Stop, Throttle, Wait
+from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
 
 LOGGED_FROM_S: Final = 1.0  # shorter waits are not logged: the next answer ends them
-_HOST: Final = socket.gethostname()
 _log = logging.getLogger(__name__)
 _REFUSALS: Final[dict[int, str]] = {
     401: "it does not know the key",
     429: "there were too many requests",
 }
+_URGENT: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 T = TypeVar("T")
 
 
@@ -48,17 +45,16 @@ class CallOptions:
     How a call behaves while it has to wait.
 
     Attributes:
-        bulk: People on the same key go first.
-        reserve_per_day: Requests of the day that a bulk run leaves for others.
+        bulk: It leaves the last tenth of each window to people.
         wait: Wait as long as the plan requires; else no longer than the client's `max_wait_s`.
         cancelled: Asked before each attempt; True ends the call.
         on_wait: Called with each wait, and with None when it is over.
         on_sent: Called with each request that may have reached the service.
-        more_follow: Another call follows soon, so the answer may be recorded with it.
+        more_follow: Another call follows soon, so the answer may be recorded with it; who sets it
+            calls `Gate.flush` behind the last one.
     """
 
     bulk: bool = False
-    reserve_per_day: int = 0
     wait: bool = False
     cancelled: Callable[[], bool] = lambda: False
     on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
@@ -92,17 +88,13 @@ class Gate:
                 f"max_wait_s must be a number of seconds, 0 or more, not {given!r:.60}"
             )
         self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
-        self._logged_until, self._logging = 0.0, threading.Lock()
+        self._ahead_s = 0.0  # of the ledger's time to this machine's
+        self._logged_until = 0.0
+        self._unrecorded: deque[Callable[[Throttle], None]] = deque()
 
-    @property
-    def name(self) -> str:
-        """What the ledger calls this process."""
-        return f"{_HOST} {os.getpid()}"
-
-    def acquire(self, call_options: CallOptions = ALONE) -> str:
+    def acquire(self, call_options: CallOptions = ALONE) -> Go:
         """
-        Ask until the throttle allows a request, and return its token; the one loop that waits for a
-        limit.
+        Ask until the throttle allows a request; the one loop that waits for a limit.
 
         Raises:
             QuotaError: The wait is longer than allowed.
@@ -110,19 +102,16 @@ class Gate:
             CallCancelled: The caller withdrew.
         """
         patience_s = inf if call_options.wait else self._max_wait_s
-        requester = Requester(
-            self.name, call_options.bulk, call_options.reserve_per_day, patience_s
-        )
         waited = False
         while True:
             if call_options.cancelled():
                 raise CallCancelled
-            decision = self._update(lambda throttle, now: throttle.ask(now, requester), late=True)
+            decision = self._update(lambda throttle, now: throttle.ask(now, bulk=call_options.bulk))
             match decision:
-                case Go(token):
+                case Go():
                     if waited:
                         call_options.on_wait(None)
-                    return token
+                    return decision
                 case Stop(resumes_at, why):
                     retry_at = self.local_time(resumes_at)
                     status = HTTPStatus.TOO_MANY_REQUESTS
@@ -138,42 +127,61 @@ class Gate:
 
     def log_wait(self, wait: Wait) -> None:
         """Log a wait of a second or more; calls that wait for the same moment share one line."""
-        with self._logging:
-            is_new = wait.until >= max(self._logged_until, self._clock.now()) + LOGGED_FROM_S
-            if is_new:
-                self._logged_until = wait.until
-        if is_new:
+        if wait.until >= max(self._logged_until, self._clock.now()) + LOGGED_FROM_S:
+            self._logged_until = wait.until
             _log.info("Waiting until %s: %s.", utc_text(wait.until), wait.why)
 
-    def answered(self, token: str, status: int, headers: Mapping[str, str], code: str) -> None:
+    def answered(
+        self,
+        go: Go,
+        status: int,
+        headers: Mapping[str, str],
+        code: str,
+        *,
+        more_follow: bool = False,
+    ) -> None:
         """
         Record an answer: status, headers, and the code of an Error body, which may name a ban.
+
+        An answer that others need, a probe's, a 429 or a 503, is recorded at once.
         """
         banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in code.casefold()
         if status in _REFUSALS:
             why = "it has banned the key" if banned else _REFUSALS[status]
             _log.warning("The service refused a request (%d): %s.", status, why)
+        now = self.now()
 
-        def record(throttle: Throttle, now: float) -> None:
+        def record(throttle: Throttle) -> None:
             service_now = throttle.budget.service_time(now)
             answer = rate_headers.read(status, headers, now=service_now, banned=banned)
-            throttle.answered(token, now, answer)
+            was_lowered = set(throttle.budget.lowered)
+            throttle.answered(go.token, now, answer)
+            if throttle.budget.lowered.keys() - was_lowered:
+                _log.warning("The plan is lowered for this day to %s.", throttle.plan)
 
-        self._record(record)
+        self._record(record, at_once=go.probe or not more_follow or status in _URGENT)
 
-    def failed(self, token: str, *, may_have_left: bool) -> None:
+    def failed(self, go: Go, *, may_have_left: bool) -> None:
         """
         Record that no answer came: the request is spent, unless it is proven that nothing left.
         """
-        self._record(lambda t, now: t.lost(token, now) if may_have_left else t.unsent(token, now))
+        now = self.now()
+        self._record(
+            lambda t: t.lost(go.token, now) if may_have_left else t.unsent(go.token), at_once=True
+        )
+
+    def flush(self) -> None:
+        """Record the answers that waited for another call."""
+        if self._unrecorded:
+            self._record(lambda throttle: None, at_once=True)  # noqa: ARG005
 
     def now(self) -> float:
         """Return the ledger's Unix seconds."""
-        return self._clock.now() + self.ledger.ahead_s
+        return self._clock.now() + self._ahead_s
 
     def local_time(self, at: float) -> float:
         """Return what this machine's clock shows when the ledger's shows `at`."""
-        return at - self.ledger.ahead_s
+        return at - self._ahead_s
 
     def read(self) -> tuple[Plan, Throttle]:
         """Return the plan in force and a throttle over a copy of the budget; costs no request."""
@@ -183,9 +191,6 @@ class Gate:
             return throttle.plan, Throttle(self._plan, deepcopy(throttle.budget))
 
         return self._update(copied)
-
-    def flush(self) -> None:
-        """Record the answers that waited for another call."""
 
     def pause(self, seconds: float, call_options: CallOptions = ALONE) -> None:
         """
@@ -199,27 +204,30 @@ class Gate:
 
     def close(self) -> None:
         """Close the ledger."""
+        self.flush()
         self.ledger.close()
 
-    def _record(self, change: Callable[[Throttle, float], None]) -> None:
+    def _record(self, change: Callable[[Throttle], None], *, at_once: bool) -> None:
         # an error of the ledger must not cost the answer that is in hand: the next `acquire` meets
         # the error, and until then the request counts as in flight
-        def work(budget: Budget) -> None:
-            self._change(budget, change)
+        self._unrecorded.append(change)
+        if at_once:
+            with suppress(LedgerError):
+                self._update(lambda throttle, now: None)  # noqa: ARG005
             self._clock.poke()
 
-        with suppress(LedgerError):
-            self.ledger.post(work)
-
-    def _update(self, change: Callable[[Throttle, float], T], *, late: bool = False) -> T:
-        return self.ledger.update(lambda budget: self._change(budget, change), late=late)
+    def _update(self, change: Callable[[Throttle, float], T]) -> T:
+        return self.ledger.update(lambda budget: self._change(budget, change))
 
     def _change(self, budget: Budget, change: Callable[[Throttle, float], T]) -> T:
         """
         Let `change` work on the budget; the time is read while the budget is held, not before.
         """
-        now = self.now()
-        budget.follow(
-            now, (_HOST, time.monotonic()) if isinstance(self._clock, SystemClock) else None
-        )
-        return change(Throttle(self._plan, budget), now)
+        clock_s = self._clock.now()
+        now = budget.follow(clock_s + self.ledger.ahead_s, self._clock.steady())
+        self._ahead_s = now - clock_s
+        throttle = Throttle(self._plan, budget)
+        with suppress(IndexError):
+            while True:
+                self._unrecorded.popleft()(throttle)
+        return change(throttle, now)

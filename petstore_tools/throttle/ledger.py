@@ -1,34 +1,36 @@
 """
 The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database.
 
-Each of the three gives one caller at a time the budget (`update`, or `post` for what needs no
-answer), keeps what the caller made of it, says in words who shares it (`shared`), how far its clock
-is ahead of this machine's (`ahead_s`: the times in a budget are the ledger's), and what an update
-takes where that is felt (`takes_s`).
+Each of the three gives one caller at a time the budget (`update`), keeps what the caller made of
+it, says in words who shares it (`shared`), how far its clock is ahead of this machine's
+(`ahead_s`), and what an update takes where that is felt (`takes_s`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
+from weakref import WeakSet
 
-from pydantic import SecretStr
+from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
-from petstore_tools.errors import MissingExtraError, SettingsError, without_frames
+from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError, without_frames
 from petstore_tools.throttle.budget import Budget
-from petstore_tools.throttle.turns import DatabaseLedger, Job
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
+_BUDGET: Final = TypeAdapter(Budget)
 
 # the second: how long the database waits for a machine that vanished inside a transaction
 _BEGIN: Final = (
@@ -78,15 +80,12 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self._budget, self._lock = Budget(), threading.Lock()
+        _LEDGERS.add(self)
 
-    def update(self, change: Callable[[Budget], T], *, late: bool = False) -> T:  # noqa: ARG002
+    def update(self, change: Callable[[Budget], T]) -> T:
         """Let `change` work on the budget alone."""
         with self._lock:
             return change(self._budget)
-
-    def post(self, change: Callable[[Budget], None]) -> None:
-        """Do as `update` does."""
-        self.update(change)
 
     def close(self) -> None:
         """Do nothing."""
@@ -94,6 +93,94 @@ class MemoryLedger:
 
 def _reason(error: BaseException, otherwise: str) -> str:
     return "its content is damaged" if isinstance(error, ValueError) else otherwise
+
+
+class DatabaseLedger(ABC):
+    """
+    What the ledgers that processes share have in common.
+
+    Args:
+        subject: Which budget (`subject`).
+        connect: Returns a connection; the table is there.
+        error: What the database raises.
+    """
+
+    ahead_s = takes_s = 0.0
+
+    def __init__(self, subject: str, connect: Callable[[], Any], error: type[Exception]) -> None:
+        self._subject, self._unusable = subject, (error, OSError, ValueError)
+        self._lock = threading.Lock()
+        self._known = b"", Budget()  # a state, and what it says
+        self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(connect)
+        _LEDGERS.add(self)
+
+    def update(self, change: Callable[[Budget], T]) -> T:
+        """
+        Let `change` work on the budget alone, in one transaction.
+
+        Raises:
+            LedgerError: The budget cannot be used.
+        """
+        results: list[T] = []
+
+        def changed(state: bytes) -> bytes:
+            known, budget = self._known
+            if state != known:
+                budget = _BUDGET.validate_json(state) if state else Budget()
+            self._known = b"", Budget()  # until nothing can fail any more
+            results.append(change(budget))
+            self._known = _BUDGET.dump_json(budget), budget
+            return self._known[0]
+
+        with self._lock:
+            try:
+                self._transact(changed)
+            except BaseException as failure:
+                self._connection.close()
+                self._known = b"", Budget()
+                if isinstance(failure, self._unusable):
+                    raise LedgerError(self._message(failure)) from failure
+                raise
+        return results[-1]
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._connection.close()
+
+    @abstractmethod
+    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+        """
+        Replace the budget by what `changed` makes of it, in one transaction; nobody else can have
+        it.
+        """
+
+    @abstractmethod
+    def _message(self, error: BaseException) -> str:
+        """Say why the budget cannot be used, and what helps."""
+
+
+_LEDGERS: WeakSet[MemoryLedger | DatabaseLedger] = WeakSet()
+
+
+_held: list[MemoryLedger | DatabaseLedger] = []
+
+
+def _hold_all() -> None:
+    """Before a fork: wait until nobody is inside a transaction, which SQLite would never end."""
+    _held[:] = _LEDGERS
+    for ledger in _held:
+        ledger._lock.acquire()
+
+
+def _let_go() -> None:
+    for ledger in _held:
+        ledger._lock.release()
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold_all, after_in_parent=_let_go, after_in_child=_let_go)
 
 
 class SqliteLedger(DatabaseLedger):
@@ -105,7 +192,8 @@ class SqliteLedger(DatabaseLedger):
         subject: Which budget in it (`subject`).
 
     Raises:
-        LedgerError: On use, where the file cannot be read or written. That request was not sent.
+        LedgerError: On use, where the file cannot be read or written, or was removed or replaced
+            since it was used first. That request was not sent.
     """
 
     shared = "with all processes of this user on this machine"
@@ -113,25 +201,42 @@ class SqliteLedger(DatabaseLedger):
     def __init__(self, path: Path, subject: str) -> None:
         super().__init__(subject, self._open, sqlite3.Error)
         self.path = path
+        self._file: tuple[int, int] | None = None
+        self._is_gone = False
 
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
         with sqlite.transaction(self._connection.get()) as db:
+            self._check_file()
             query = "SELECT CAST(state AS BLOB) FROM key_budget WHERE subject = ?"
             (state,) = db.execute(query, (self._subject,)).fetchone() or (b"",)
             db.execute(
                 "INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, changed(state))
             )
 
+    def _check_file(self) -> None:
+        """Check that it is the file of before: another one would be a second budget."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            found = None
+        identity = found and (found.st_dev, found.st_ino)
+        self._is_gone |= identity is None or self._file not in (None, identity)
+        if self._is_gone:
+            raise sqlite3.OperationalError("it was removed while it was in use")
+        self._file = identity
+
     def _message(self, error: BaseException) -> str:
         return (
             f"The budget file {self.path.name} in the state folder cannot be used "
             f"({_reason(error, str(error))}). This request was not sent. Make the folder "
-            "writable, set "
-            "PETSTORE_STATE_DIR to a folder that is, move the file away if it is damaged, or pass "
-            'ledger="memory" to count the requests of this process only.'
+            "writable, set PETSTORE_STATE_DIR to a folder that is, move the file away if it is "
+            'damaged and start again, or pass ledger="memory" to count the requests of this '
+            "process only."
         )
 
     def _open(self) -> sqlite3.Connection:
+        if self._file is not None:
+            self._check_file()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite.connect(self.path, durability="OFF")
         with sqlite.transaction(connection):
@@ -178,20 +283,6 @@ class PostgresLedger(DatabaseLedger):
         super().__init__(subject, self._open, psycopg.Error)
         self._wall, self._url, self._psycopg = wall, url, psycopg
 
-    def post(self, change: Callable[[Budget], None]) -> None:
-        """
-        Do as `update` does, but do not wait for it: the caller need not know that a far database
-            has it.
-
-        The next request of this process shares the transaction. A process that ends waits for it.
-        """
-        job = Job(change, late=False)
-        self._queue.append(job)
-        try:
-            threading.Thread(target=self._wait_for, args=(job,), name="ledger").start()
-        except RuntimeError:  # the process is ending already
-            self._wait_for(job)
-
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
         began_at = time.monotonic()
         db: psycopg.Connection = self._connection.get()
@@ -205,9 +296,7 @@ class PostgresLedger(DatabaseLedger):
             state = self._take_row(db)
         query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
         db.execute(query, (changed(state).decode(), self._subject))
-        self.takes_s = 2 * (
-            time.monotonic() - began_at
-        )  # an update may have to wait for the one under way
+        self.takes_s = time.monotonic() - began_at
 
     def _take_row(self, db: psycopg.Connection) -> bytes:
         """Begin a transaction that holds the budget, and read the database's clock."""

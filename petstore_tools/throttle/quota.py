@@ -7,11 +7,10 @@ from math import ceil, inf
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.errors import SettingsError
 from petstore_tools.plans import PERIODS, Plan, Window, WindowName
 from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.throttle import WindowState
+from petstore_tools.throttle.throttle import WindowState, reserved
 
 
 @dataclass(frozen=True)
@@ -23,29 +22,18 @@ class WindowQuota:
         window: `minute` or `day`.
         limit: Requests, None where the number is not known.
         left: Requests that may go now, None where the number is not known.
-        here: Requests of this whole window that this process sent.
-        others: Those that other processes on the same ledger sent.
-        other_programs: Those that the service counted beyond: sent by programs without this
-            toolkit; None while it did not say.
         frees_at: Unix seconds at which more is left, None while nothing is used or known.
-        source: `headers`: the service's last answer; `ledger`: our own count.
     """
 
     window: str
     limit: int | None
     left: int | None
-    here: int
-    others: int
-    other_programs: int | None
     frees_at: float | None
-    source: str
 
     @property
     def _row(self) -> tuple[object, ...]:
         frees_at = None if self.frees_at is None else utc_text(self.frees_at)
-        source = "the service" if self.source == "headers" else "our own count"
-        counts = self.limit, self.left, self.here, self.others, self.other_programs
-        return self.window, *counts, frees_at, source
+        return self.window, self.limit, self.left, frees_at
 
 
 @dataclass(frozen=True)
@@ -60,6 +48,8 @@ class Quota:
             nothing is blocked.
         blocked_reason: Why, or "".
         in_flight: Requests without an answer yet; they count as spent.
+        lowered_until: Unix seconds until which the plan is lowered, since the service refused more;
+            None where it is not.
         shared: Who shares the count, in words.
         as_of: Unix seconds.
     """
@@ -70,6 +60,7 @@ class Quota:
     blocked_until: float | None
     blocked_reason: str
     in_flight: int
+    lowered_until: float | None
     shared: str
     as_of: float
 
@@ -81,7 +72,10 @@ class Quota:
             notes.append(f"Blocked until {utc_text(self.blocked_until)}: {self.blocked_reason}.")
         if self.in_flight:
             notes.append(f"{pluralize(self.in_flight, 'request')} waiting for an answer.")
-        notes.append(f"Counted {self.shared}; other programs are those without this toolkit.")
+        if self.lowered_until is not None:
+            until = utc_text(self.lowered_until)
+            notes.append(f"The plan is lowered until {until}, since the service refused more.")
+        notes.append(f"Counted {self.shared}.")
         return " ".join(notes)
 
     def to_text(self) -> str:
@@ -103,50 +97,34 @@ class Quota:
         return html_table(self.plan, _HEADER, [self.minute._row, self.day._row], note=self.note)
 
 
-_HEADER = (
-    "window",
-    "limit",
-    "left",
-    "this process",
-    "other processes",
-    "other programs",
-    "more is free at",
-    "source",
-)
+_HEADER = ("window", "limit", "left", "more is free at")
 
 
 def read_quota(gate: Gate) -> Quota:
     """Return what a key has left, as its gate counts; costs no request."""
     plan, throttle = gate.read()
     now, budget = gate.now(), throttle.budget
-    in_flight = len(budget.in_flight)
 
     def window(name: WindowName) -> WindowQuota:
-        state, known = throttle.state(name, now), budget.windows[name]
-        ours, here = sum(known.spent_by.values()), known.spent_by.get(gate.name, 0)
-        by_service = (
-            None if known.reading is None else known.reading.limit - known.reading.remaining
-        )
+        state = throttle.state(name, now)
         return WindowQuota(
             window=name,
             limit=state.limit,
             left=None if state.left == inf else max(0, int(state.left)),
-            here=here,
-            others=ours - here,
-            other_programs=None if by_service is None else max(0, by_service + in_flight - ours),
             frees_at=gate.local_time(state.frees_at) if now < state.frees_at < inf else None,
-            source="headers" if state.by_headers else "ledger",
         )
 
     minute, day = (window(name) for name in PERIODS)
     blocked = now < budget.blocked_until
+    lowered = max((lowered.until for lowered in budget.lowered.values()), default=None)
     return Quota(
         plan=str(plan),
         minute=minute,
         day=day,
         blocked_until=gate.local_time(budget.blocked_until) if blocked else None,
         blocked_reason=budget.reason if blocked else "",
-        in_flight=in_flight,
+        in_flight=len(budget.in_flight),
+        lowered_until=gate.local_time(lowered) if lowered else None,
         shared=gate.ledger.shared,
         as_of=gate.local_time(now),
     )
@@ -156,7 +134,6 @@ MOST_CONNECTIONS: Final = 16
 WITHOUT_A_PLAN: Final = 8  # connections where no number is known
 LIKELY_S: Final = 0.1  # what an answer takes, before the first one shows it
 SLOW_S: Final = 0.005  # a faster answer than this is not worth a second connection
-LEAST_RESERVE: Final = 20  # requests of a day that a bulk run leaves for others
 
 
 @dataclass(frozen=True)
@@ -168,7 +145,7 @@ class Forecast:
         requests: Requests it spends at most, if no answer is lost: then one listing more.
         baseline: Of these, at most so many to list the animals that exist before the first create.
         left_today: Requests of the day that are left now; None where the number is not known.
-        reserve: Requests of each day that it leaves for others.
+        reserve: Requests of each day that it leaves to people; of each minute it leaves a tenth.
         days: Days it touches, from 1; 0 where there is nothing to send.
         ends_at: Unix seconds, None where it can never end.
         plan: The plan in force, in words.
@@ -204,25 +181,8 @@ class Forecast:
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
         return (
             f"{pluralize(self.requests, 'request')}{baseline}, on {self.plan}; {left} left today, "
-            f"{self.reserve:,} a day reserved for others; {when}"
+            f"the last tenth of each minute and {self.reserve:,} a day are left to people; {when}"
         )
-
-
-def reserve_per_day(plan: Plan, wanted: int | None) -> int:
-    """
-    Return how much of a day a bulk run leaves; by default 20, or a tenth of a smaller day.
-
-    Raises:
-        SettingsError: It would leave the whole day.
-    """
-    if wanted is None:
-        return LEAST_RESERVE if plan.per_day is None else min(LEAST_RESERVE, plan.per_day // 10)
-    if not 0 <= wanted < (plan.per_day or inf):
-        most = "" if plan.per_day is None else f" and {plan.per_day - 1:,}"
-        raise SettingsError(
-            f"reserve must be between 0{most}, not {wanted:,}: else no request is left to send"
-        )
-    return wanted
 
 
 def forecast(
@@ -231,7 +191,6 @@ def forecast(
     *,
     minute: WindowState,
     day: WindowState,
-    reserve: int,
     now: float,
     baseline: int = 0,
     latency_s: float = 0.0,
@@ -244,20 +203,20 @@ def forecast(
         plan: The plan in force.
         minute: What the throttle says is left of the minute.
         day: What it says is left of the day.
-        reserve: Requests of each day reserved for others.
         now: Unix seconds.
         baseline: Requests before the first create.
         latency_s: What an answer takes.
     """
-    requests = creates + baseline
-    per_minute = minute.limit or inf
+    requests, reserve = creates + baseline, reserved("day", day.limit)
+    kept = reserved("minute", minute.limit)
+    per_minute = (minute.limit or inf) - kept
     usable_a_day = max(0.0, (day.limit or inf) - reserve)
     today = min(float(requests), max(0.0, day.left - reserve))
     rest = requests - today
     days, ends_at = int(today > 0), None
     each_s = latency_s / connections(minute.limit, latency_s)
     if not rest:
-        ends_at = now + max(_sending_s(today, minute.left, per_minute), today * each_s)
+        ends_at = now + max(_sending_s(today, minute.left - kept, per_minute), today * each_s)
     elif usable_a_day:
         whole_days = ceil(rest / usable_a_day)
         last = rest - (whole_days - 1) * usable_a_day

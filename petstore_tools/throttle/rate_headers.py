@@ -15,6 +15,7 @@ from petstore_tools.plans import MOST_REQUESTS, Plan, WindowName
 from petstore_tools.throttle.budget import GUARD_S, Budget
 
 LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # after a 429; more is taken for nonsense: our choice
+MOST_BELIEVED: Final = 10**9  # requests of a window that a header may name
 LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say how long
 
 
@@ -58,10 +59,17 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
     Spec: §8.3, §8.4.
     """
     date = _http_date(headers.get("Date"))
+    limit, remaining = (
+        _whole(headers.get(name)) for name in (spec.HEADER_LIMIT, spec.HEADER_REMAINING)
+    )
+    if limit is not None and not 1 <= limit <= MOST_BELIEVED:
+        limit = None  # a limit of 0, or beyond reason, is no plan
+    if limit is not None and remaining is not None:
+        remaining = min(limit, remaining)
     return Answer(
         status,
-        _whole(headers.get(spec.HEADER_LIMIT)),
-        _whole(headers.get(spec.HEADER_REMAINING)),
+        limit,
+        remaining,
         _number(headers.get(spec.HEADER_RESET)),
         _retry_after_s(status, headers.get(spec.HEADER_RETRY_AFTER), now if date is None else date),
         date,

@@ -2,11 +2,8 @@
 
 from math import inf
 
-import pytest
-
-from petstore_tools.errors import SettingsError
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.quota import connections, forecast, reserve_per_day
+from petstore_tools.throttle.quota import connections, forecast
 from petstore_tools.throttle.throttle import WindowState
 
 FREE = Plan(60, 1_000, "free")
@@ -23,58 +20,30 @@ def rooms(minute_left: float, day_left: float) -> dict[str, WindowState]:
 
 def test_one_minute_is_enough_for_what_is_left_of_it() -> None:
     """50 requests with 60 left take no wait."""
-    expected = forecast(50, FREE, **rooms(60, 1_000), reserve=20, now=NINE)
+    expected = forecast(50, FREE, **rooms(60, 1_000), now=NINE)
 
     assert (expected.days, expected.ends_at) == (1, NINE)
 
 
 def test_days_are_counted_with_what_each_leaves_for_others() -> None:
     """2,000 on Free with 20 a day left: 980, 980 and 40 on the third day."""
-    expected = forecast(2_000, FREE, **rooms(60, 1_000), reserve=20, now=NINE)
+    expected = forecast(2_000, FREE, **rooms(60, 1_000), now=NINE)
 
     assert (expected.days, expected.ends_at) == (3, MIDNIGHT + 86_400)
 
 
 def test_a_day_that_is_used_up_starts_tomorrow() -> None:
     """Nothing left today: the first request goes at midnight."""
-    expected = forecast(60, FREE, **rooms(60, 5), reserve=20, now=NINE)
+    expected = forecast(54, FREE, **rooms(60, 5), now=NINE)
 
     assert (expected.days, expected.ends_at) == (1, MIDNIGHT)
-
-
-def test_a_plan_that_leaves_nothing_never_ends() -> None:
-    """Leaving more than the day has is said, not computed."""
-    expected = forecast(
-        10,
-        Plan(60, 10),
-        minute=WindowState(60, 60, NINE, False),
-        day=WindowState(10, 10, NINE, False),
-        reserve=10,
-        now=NINE,
-    )
-
-    assert expected.ends_at is None
-    assert "can never end" in str(expected)
 
 
 def test_without_numbers_the_headers_will_tell() -> None:
     """Enterprise without numbers: one day, as far as anyone knows."""
     unknown = WindowState(None, inf, NINE, False)
 
-    assert forecast(10_000, Plan(), minute=unknown, day=unknown, reserve=20, now=NINE).days == 1
-
-
-def test_leaving_the_whole_day_is_refused() -> None:
-    """It would wait for ever."""
-    with pytest.raises(SettingsError, match="reserve must be between 0 and 999, not 1,000"):
-        reserve_per_day(FREE, 1_000)
-
-
-def test_a_small_day_leaves_a_tenth() -> None:
-    """20 by default, but never most of a small plan."""
-    assert reserve_per_day(FREE, None) == 20
-    assert reserve_per_day(Plan(1, 50), None) == 5
-    assert reserve_per_day(FREE, 0) == 0
+    assert forecast(10_000, Plan(), minute=unknown, day=unknown, now=NINE).days == 1
 
 
 def test_connections_follow_the_plan_and_the_latency() -> None:
@@ -87,12 +56,12 @@ def test_connections_follow_the_plan_and_the_latency() -> None:
 
 def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
     """Days are told where there are more than one, or where it is not today."""
-    assert str(forecast(50, FREE, **rooms(60, 1_000), reserve=20, now=NINE)).endswith(
-        "20 a day reserved for others; done today at about 09:00 UTC"
+    assert str(forecast(50, FREE, **rooms(60, 1_000), now=NINE)).endswith(
+        "20 a day are left to people; done today at about 09:00 UTC"
     )
-    later = str(forecast(100, FREE, **rooms(60, 1_000), reserve=20, now=MIDNIGHT - 30))
+    later = str(forecast(100, FREE, **rooms(60, 1_000), now=MIDNIGHT - 30))
     assert later.endswith("; done about 2026-01-06 00:00:30 UTC")
-    assert str(forecast(60, FREE, **rooms(60, 5), reserve=20, now=NINE)).endswith(
+    assert str(forecast(54, FREE, **rooms(60, 5), now=NINE)).endswith(
         "; done about 2026-01-06 00:00:00 UTC"
     )
 
@@ -102,8 +71,8 @@ def test_latency_counts_where_the_plan_does_not_slow_down() -> None:
     plan = Plan(100_000, 1_000_000)
     minute = WindowState(100_000, 100_000, NINE + 60, True)
     day = WindowState(1_000_000, 1_000_000, MIDNIGHT, True)
-    slow = forecast(1_000, plan, minute=minute, day=day, reserve=20, now=NINE, latency_s=6.0)
-    quick = forecast(1_000, plan, minute=minute, day=day, reserve=20, now=NINE)
+    slow = forecast(1_000, plan, minute=minute, day=day, now=NINE, latency_s=6.0)
+    quick = forecast(1_000, plan, minute=minute, day=day, now=NINE)
     assert slow.ends_at is not None
     assert quick.ends_at is not None
     assert slow.ends_at - quick.ends_at == 375

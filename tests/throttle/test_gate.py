@@ -33,9 +33,9 @@ def test_an_answer_is_recorded_when_it_comes(gates: tuple[Gate, Gate]) -> None:
     """Everybody who shares the budget sees at once that the request is no longer in flight."""
     one, two = gates
 
-    token = one.acquire(CallOptions(bulk=True))
+    go = one.acquire(CallOptions(bulk=True))
     assert in_flight(two) == 1
-    one.answered(token, 200, {}, "")
+    one.answered(go, 200, {}, "")
 
     assert in_flight(two) == 0
     assert two.read()[1].state("minute", T0).left == 58
@@ -71,12 +71,29 @@ def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
     assert in_flight(two) == 1
 
 
-def test_who_gives_up_keeps_no_turn(gates: tuple[Gate, Gate]) -> None:
-    """Its wait would be too long, so it raises an error: the others need not let it go first."""
-    one, _ = gates
-    one.answered(one.acquire(), 429, {"Retry-After": "30"}, "")
+def test_an_answer_may_be_recorded_with_the_next_question(gates: tuple[Gate, Gate]) -> None:
+    """Where the caller says that one follows; behind the last one it flushes."""
+    one, two = gates
+
+    one.answered(one.acquire(), 200, {}, "", more_follow=True)
+    assert in_flight(two) == 1
+    one.answered(one.acquire(), 200, {}, "", more_follow=True)
+    assert in_flight(two) == 1
+    one.flush()
+
+    assert in_flight(two) == 0
+    assert two.read()[1].state("minute", T0).left == 57
+
+
+@pytest.mark.case("P14")
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_refusal_is_recorded_at_once_though_more_follow(
+    gates: tuple[Gate, Gate], status: int
+) -> None:
+    """Everybody has to know."""
+    one, two = gates
+
+    one.answered(one.acquire(), status, {"Retry-After": "30"}, "", more_follow=True)
 
     with pytest.raises(QuotaError):
-        one.acquire()
-
-    assert one.read()[1].budget.waiting == {}
+        two.acquire()

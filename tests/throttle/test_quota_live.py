@@ -5,7 +5,6 @@ import threading
 from pathlib import Path
 
 import pytest
-import requests
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import LedgerError
@@ -135,26 +134,3 @@ def test_a_budget_of_this_process_alone_says_so() -> None:
     store = PetStore(base_url="https://a/v1", api_key="k", plan="free", ledger="memory")
 
     assert "this process only" in store.quota().to_text()
-
-
-def test_the_quota_tells_who_spent_it() -> None:
-    """
-    Here, another store on the same ledger by another name, and another program without a ledger.
-    """
-    with Sandbox(plan="60/1000", animals=1) as box:
-        url = f"{box.base_url}/pets"
-        for _ in range(3):
-            box.store.client.call("GET", url)
-        other_program = {"Authorization": f"Bearer {box.api_key}"}
-        for _ in range(5):
-            requests.get(url, headers=other_program, timeout=5)
-        box.store.client.ledger.update(
-            lambda budget: [
-                window.spend("process of another", 2) for window in budget.windows.values()
-            ]
-        )
-        box.store.client.call("GET", url)
-
-        minute = box.store.quota().minute
-
-    assert (minute.left, minute.here, minute.others, minute.other_programs) == (51, 4, 2, 3)

@@ -4,12 +4,11 @@ import pytest
 
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.budget import Budget
-from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.throttle import Decision, Go, Requester, Stop, Throttle, Wait
+from petstore_tools.throttle.rate_headers import Answer, read
+from petstore_tools.throttle.throttle import Decision, Go, Stop, Throttle, Wait, reserved
 
 T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")
-BULK = Requester("bulk", bulk=True)
 
 
 def minute(remaining: int, *, at: float = T0, status: int = 200, **more: float) -> Answer:
@@ -25,7 +24,7 @@ def go(decision: Decision) -> str:
 def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
     """Return a throttle whose probe has come back."""
     throttle = Throttle(plan, Budget())
-    throttle.answered(go(throttle.ask(T0, BULK)), T0, minute(remaining))
+    throttle.answered(go(throttle.ask(T0)), T0, minute(remaining))
     return throttle
 
 
@@ -45,8 +44,8 @@ def test_a_probe_that_is_never_answered_loses_its_lease() -> None:
     throttle = Throttle(FREE, Budget())
     go(throttle.ask(T0))
 
-    assert isinstance(throttle.ask(T0 + 4.9), Wait)
-    assert isinstance(throttle.ask(T0 + 5.0), Go)
+    assert isinstance(throttle.ask(T0 + 3.9), Wait)
+    assert isinstance(throttle.ask(T0 + 4.0), Go)
 
 
 def test_requests_in_flight_are_spent() -> None:
@@ -323,8 +322,8 @@ def test_units_of_a_dead_process_stay_spent_and_are_no_longer_in_flight() -> Non
     throttle.settle(T0 + 61)
 
     assert throttle.budget.in_flight == {}
-    assert throttle.budget.windows["minute"].used == 1  # the probe's has left the minute
-    assert throttle.budget.windows["day"].used == 2
+    assert throttle.budget.windows["minute"].used(T0 + 61) == 1  # the probe's has left the minute
+    assert throttle.budget.windows["day"].used(T0 + 61) == 2
 
 
 def test_an_answer_of_401_teaches_nothing_of_this_keys_windows() -> None:
@@ -340,7 +339,7 @@ def test_what_never_left_is_given_back() -> None:
     """A refused connection costs nothing."""
     throttle = warm(remaining=1)
 
-    throttle.unsent(go(throttle.ask(T0)), T0)
+    throttle.unsent(go(throttle.ask(T0)))
 
     assert isinstance(throttle.ask(T0), Go)
 
@@ -352,9 +351,131 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
     throttle = warm(remaining=50)
     token = go(throttle.ask(T0))
     throttle.settle(T0 + 61)
-    before = throttle.budget.windows["day"].used
+    before = throttle.budget.windows["day"].used(T0 + 61)
 
     throttle.answered(token, T0 + 62, minute(7, at=T0 + 62))
 
-    assert throttle.budget.windows["day"].used == before
+    assert throttle.budget.windows["day"].used(T0 + 62) == before
     assert throttle.state("minute", T0 + 62).left == 7
+
+
+@pytest.mark.case("P82")
+@pytest.mark.parametrize(
+    ("limit", "remaining"),
+    [("0", "0"), ("-1", "-1"), ("10000000000000000000", "5"), ("60", "10000"), ("0", "59")],
+)
+@pytest.mark.parametrize("plan", [FREE, None])
+def test_absurd_headers_are_no_plan(plan: Plan | None, limit: str, remaining: str) -> None:
+    """No error, no wait for ever, and never more than the plan."""
+    throttle = Throttle(plan, Budget())
+    said = {
+        "X-RateLimit-Limit": limit,
+        "X-RateLimit-Remaining": remaining,
+        "X-RateLimit-Reset": f"{T0 + 60:.0f}",
+    }
+    throttle.answered(go(throttle.ask(T0)), T0, read(200, said, now=T0))
+
+    granted = 1
+    while isinstance(throttle.ask(T0), Go):
+        granted += 1
+
+    assert granted == 60
+    assert isinstance(throttle.ask(T0 + 200), Go)
+    assert throttle.plan.per_minute == 60
+
+
+@pytest.mark.case("P82")
+def test_a_remaining_that_never_falls_does_not_raise_the_rate() -> None:
+    """Each answer says 59 of 60, with a reset that is always near: 60 go in each minute."""
+    throttle, sent = Throttle(FREE, Budget()), []
+    now = T0
+    while now < T0 + 300:
+        decision = throttle.ask(now)
+        if isinstance(decision, Go):
+            sent.append(now)
+            throttle.answered(
+                decision.token, now, Answer(200, 60, 59, T0 + 60 * (now // 60 - T0 // 60 + 1))
+            )
+        else:
+            assert isinstance(decision, Wait)
+            now = decision.until
+
+    whole = [sum(T0 + n * 60 <= at < T0 + n * 60 + 60 for at in sent) for n in range(5)]
+    assert max(whole) <= 60
+    assert sum(whole) >= 240
+
+
+@pytest.mark.case("P82")
+def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
+    """The service grants 60 a minute and says nothing; 300 are named: at most three 429s a day."""
+    throttle, refused, accepted = Throttle(Plan(300, 100_000), Budget()), [], [0] * 30
+    now = T0 + 7
+    while now < T0 + 1_200:
+        decision = throttle.ask(now)
+        if isinstance(decision, Wait):
+            now = decision.until
+            continue
+        minute_ = int((now - T0) // 60)
+        if accepted[minute_] < 60:
+            accepted[minute_] += 1
+            throttle.answered(go(decision), now, Answer(200))
+        else:
+            refused.append(now)
+            wait_s = T0 + 60 * (minute_ + 1) - now
+            throttle.answered(go(decision), now, Answer(429, retry_after_s=wait_s))
+        now += 0.05
+
+    assert 2 <= len(refused) <= 3
+    assert throttle.plan.per_minute == 60
+    assert sum(accepted[5:20]) >= 15 * 50
+    throttle.settle(T0 + 86_400)
+    assert throttle.plan.per_minute == 300
+
+
+def test_a_429_that_the_headers_explain_lowers_no_plan() -> None:
+    """Another program took the minute: Remaining is 0, and the plan stays."""
+    throttle = warm()
+    for n in range(4):
+        at = T0 + n * 61
+        throttle.answered(go(throttle.ask(at)), at, minute(0, at=at, status=429, retry_after_s=1.0))
+
+    assert throttle.plan == FREE
+
+
+@pytest.mark.case("P83")
+@pytest.mark.parametrize(("plan", "ahead_s"), [((30, 1_000), 10.0), ((1_000, 30), 40_123.0)])
+@pytest.mark.parametrize("speaks", ["reset", "429"])
+def test_a_lost_probe_is_followed_by_another_within_seconds(
+    plan: tuple[int, int], ahead_s: float, speaks: str
+) -> None:
+    """After a reset of the minute or the day, at midnight or not, and after a 429 without one."""
+    throttle, end = Throttle(Plan(*plan), Budget()), T0 + ahead_s
+    for n in range(30):
+        reading = (30, 29 - n, end) if speaks == "reset" else (None, None, None)
+        throttle.answered(go(throttle.ask(T0 - 1)), T0 - 1, Answer(200, *reading))
+    if speaks == "429":
+        throttle.budget.windows = Budget().windows
+        throttle.answered(go(throttle.ask(T0)), T0, Answer(429, retry_after_s=ahead_s))
+    assert isinstance(throttle.ask(T0 + 1), Wait)
+
+    now = end + 1
+    for _ in range(4):
+        throttle.lost(go(throttle.ask(now)), now + 0.1)
+        assert isinstance(throttle.ask(now + 1), Wait)
+        now += 5
+    fresh = (30, 29, now + ahead_s) if speaks == "reset" else (None, None, None)
+    throttle.answered(go(throttle.ask(now)), now, Answer(200, *fresh))
+    assert isinstance(throttle.ask(now), Go)
+
+
+def test_a_bulk_run_leaves_the_last_tenth_to_people() -> None:
+    """Of each minute, and of a day 20 requests or a tenth."""
+    throttle = warm()
+
+    granted = 0
+    while isinstance(throttle.ask(T0, bulk=True), Go):
+        granted += 1
+
+    assert granted == 59 - 6
+    assert isinstance(throttle.ask(T0), Go)
+    assert [reserved("day", limit) for limit in (1_000, 50, None)] == [20, 5, 20]

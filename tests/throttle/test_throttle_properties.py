@@ -13,7 +13,7 @@ from service_model import StrictService, StrictWindow, Timeline, WindowKind, lat
 
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.budget import Budget
-from petstore_tools.throttle.throttle import Go, Requester, Throttle, Wait
+from petstore_tools.throttle.throttle import Go, Throttle, Wait
 
 BUDGET = TypeAdapter(Budget)
 KINDS = st.sampled_from(["whole", "first use", "rolling"])
@@ -49,7 +49,7 @@ class Client:
             return
         now = self.timeline.now
         self.asks += 1
-        match self.throttle.ask(now, Requester(f"process {process}", bulk=True)):
+        match self.throttle.ask(now):
             case Go(token):
                 self.left -= 1
                 self.sent_while_closed += now < self.closed_until

@@ -1,0 +1,116 @@
+"""The budget: what counts in a window, and the ledger's time where clocks are set."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from petstore_tools.plans import Plan
+from petstore_tools.throttle.budget import STEP_S, Budget, WindowBudget
+from petstore_tools.throttle.rate_headers import Answer
+from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
+
+T0 = 1_800_000_000.0
+
+
+def window(*at: float, period_s: int = 60) -> WindowBudget:
+    made = WindowBudget(period_s)
+    for moment in at:
+        made.add(moment)
+    return made
+
+
+def test_a_request_counts_a_whole_period_after_its_bucket_ended() -> None:
+    """So any 60 s that the service may choose hold at most what is counted."""
+    counted = window(T0 + 0.9)
+
+    counted.settle(T0 + 60.9)
+    assert counted.used(T0 + 60.9) == 1
+    counted.settle(T0 + 61.0)
+    assert counted.used(T0 + 61.0) == 0
+
+
+def test_a_window_that_a_reset_opened_counts_from_there() -> None:
+    """What came before it in the same bucket does not count; it cannot open twice in a period."""
+    day = window(T0 + 1, T0 + 2, period_s=86_400)
+    day.open(T0 + 3, later=0)
+    day.add(T0 + 4)
+    day.open(T0 + 500, later=0)
+
+    assert day.used(T0 + 600) == 1
+    assert day.frees_at(T0 + 600) == T0 + 3 + 86_400 + 1
+    assert day.used(T0 + 3 + 86_400) == 3
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.floats(0, 900),  # seconds that pass
+        st.sampled_from([0.0, 0.0, 3_600.0, -3_600.0, 7_776_000.0, -7_776_000.0]),  # clock set
+        st.sampled_from(["a", "a", "b"]),  # the machine that asks
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@pytest.mark.case("P17", "P83")
+@given(STEPS)
+@settings(max_examples=200, deadline=None)
+def test_the_ledgers_time_passes_as_time_does(steps: list[tuple[float, float, str]]) -> None:
+    """Whatever step any clock makes, on one machine or two: no block is lifted or lengthened."""
+    budget, real, clock = Budget(), T0, T0
+    seen = {name: budget.follow(clock, (name, real)) for name in ("a", "b")}
+    began, last = seen["b"], T0
+    for passed_s, step_s, name in steps:
+        real += passed_s
+        clock += passed_s + step_s
+
+        now = budget.follow(clock, (name, real))
+
+        assert now - began == pytest.approx(real - last, abs=(STEP_S + 1) * len(steps))
+
+
+@pytest.mark.case("P83")
+@pytest.mark.parametrize("step_s", [3_600.0, -3_600.0, 1e8, -1e8])
+@pytest.mark.parametrize("banned", [False, True])
+def test_a_block_is_neither_lifted_nor_lengthened_by_a_clock(step_s: float, banned: bool) -> None:
+    """The wall clock is set in the middle of it: it ends when it was told to."""
+    budget = Budget()
+    throttle = Throttle(Plan(60, 1_000), budget)
+    now = budget.follow(T0, ("boot", 100.0))
+    go = throttle.ask(now)
+    assert isinstance(go, Go)
+    throttle.answered(go.token, now, Answer(429, retry_after_s=600, banned=banned))
+
+    for passed_s in (0.1, 300.0, 600.0):
+        now = budget.follow(T0 + step_s + passed_s, ("boot", 100.0 + passed_s))
+        assert isinstance(throttle.ask(now), Stop if banned else Wait)
+    now = budget.follow(T0 + step_s + 601, ("boot", 701.0))
+
+    assert isinstance(throttle.ask(now), Go)
+
+
+@pytest.mark.case("P17", "P83")
+def test_a_step_forward_frees_no_request() -> None:
+    """60 are used; an hour that did not pass gives none back."""
+    budget = Budget()
+    throttle = Throttle(Plan(60, 1_000), budget)
+    granted = 0
+    for clock in (T0, T0 + 3_600, T0 + 7_200):
+        now = budget.follow(clock, ("boot", 100.0))
+        while isinstance(decision := throttle.ask(now), Go):
+            granted += 1
+            throttle.answered(decision.token, now, Answer(200))
+
+    assert granted == 60
+
+
+@pytest.mark.case("P23")
+def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
+    """After a start of the machine its clock tells nothing of the time before."""
+    budget = Budget()
+    budget.follow(T0, ("one boot", 5_000.0))
+
+    assert budget.follow(T0 - 3_600, ("another boot", 7.0)) == T0
+    assert budget.follow(T0 - 3_590, ("another boot", 17.0)) == T0 + 10
