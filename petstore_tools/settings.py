@@ -23,6 +23,7 @@ from petstore_tools.plans import Plan
 APP: Final = "petstore_tools"
 ENVIRONMENTS: Final = ("production", "staging")
 RECONCILE_AFTER_S: Final = 60.0
+LONGEST_LABEL: Final = 63  # characters between two dots of a host name
 _A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
 _FAULTS: Final = {  # pydantic's kinds, in words for people
@@ -105,7 +106,14 @@ def state_folder(given: str | Path | None = None, *, environ: Variables = None) 
     """
     if given is not None and not isinstance(given, (str, Path)):
         raise SettingsError(f"state_dir must be the path of a folder, not {type(given).__name__}")
-    return Path(given or _stored(environ).state_dir or platformdirs.user_state_path(APP))
+    folder = Path(given or _stored(environ).state_dir or platformdirs.user_state_path(APP))
+    folder = folder.expanduser()
+    if not folder.is_absolute():
+        raise SettingsError(
+            f"the state folder must not depend on where a program starts: write "
+            f"{str(folder.absolute())!r} in place of {str(folder)!r}"
+        )
+    return folder
 
 
 def ledger_url(*, environ: Variables = None) -> SecretStr | None:
@@ -260,7 +268,7 @@ def check_base_url(address: str) -> str:
         host = parts.hostname if parts.port != 0 and parts.scheme in ("http", "https") else None
     except ValueError:
         host = None
-    if host is None:
+    if host is None or max(map(len, host.split("."))) > LONGEST_LABEL:
         raise SettingsError("the base address must look like https://HOST/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise SettingsError(
@@ -298,7 +306,7 @@ def read_file(path: Path) -> SettingsFile:
         SettingsError: It cannot be read, or holds what it should not.
     """
     try:
-        return SettingsFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return SettingsFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except FileNotFoundError:
         return SettingsFile()
     except ValidationError as error:

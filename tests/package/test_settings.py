@@ -201,3 +201,24 @@ def test_the_delay_before_reconciling_may_be_nothing(given: str, seconds: float)
     assert settings.load(environ=environ).reconcile_after_s == seconds
     with pytest.raises(SettingsError, match="seconds such as 60"):
         settings.load(environ=environ | {"PETSTORE_RECONCILE_AFTER_S": "-1"})
+
+
+@pytest.mark.case("P91")
+def test_a_state_folder_is_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The home folder is known by its sign; a relative folder is refused with the one to write."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+
+    assert settings.state_folder("~/x/", environ={}) == tmp_path / "x"
+    with pytest.raises(SettingsError, match="write .*here' in place of 'here'"):
+        settings.state_folder("here", environ={})
+
+
+def test_what_cannot_be_read_as_typed_is_one_sentence(tmp_path: Path) -> None:
+    """A label of 64 characters; a byte order mark is passed over."""
+    with pytest.raises(SettingsError, match="must look like https://HOST/v1"):
+        settings.check_base_url(f"https://{'a' * 64}.example/v1")
+
+    path = tmp_path / "config.toml"
+    path.write_text('plan = "pro"', encoding="utf-8-sig")
+    assert settings.read_file(path).plan == "pro"
