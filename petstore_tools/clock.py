@@ -35,7 +35,7 @@ class Clock(Protocol):
     def poke(self) -> None:
         """Wake all sleepers, since something they wait for may have come."""
 
-    def steady(self) -> tuple[str, float] | None:
+    def machine_time(self) -> tuple[str, float] | None:
         """
         Return the name of a machine since its start, and seconds of its clock that nobody sets.
         """
@@ -63,7 +63,7 @@ class SystemClock:
     def poke(self) -> None:
         """Do nothing: who waits for an answer of another thread asks again soon."""
 
-    def steady(self) -> tuple[str, float] | None:
+    def machine_time(self) -> tuple[str, float] | None:
         """Return a clock that also counts while the machine sleeps, on Linux and macOS."""
         kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
         return _MACHINE, time.monotonic() if kind is None else time.clock_gettime(kind)
@@ -118,7 +118,7 @@ class ManualClock:
                 self._changed.wait_for(lambda: me not in self._sleeping, timeout=SLICE_S)
                 self._sleeping.pop(me, None)
 
-    def steady(self) -> tuple[str, float] | None:
+    def machine_time(self) -> tuple[str, float] | None:
         """Return None: it is advanced, never set."""
         return None
 

@@ -38,7 +38,6 @@ from petstore_tools.listing.links import ListQuery
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallOptions
-from petstore_tools.throttle.quota import reserve_per_day
 from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
@@ -153,6 +152,7 @@ class _Run:
         self._sender = Sender(self._client, journal, progress, skip=skip)
         self._calls = CallOptions(
             bulk=True,
+            more_follow=True,
             wait=self._options.wait,
             on_wait=self._sender.show_wait,
             on_sent=self._count,
@@ -164,14 +164,6 @@ class _Run:
 
     def _count(self) -> None:
         self._requests = next(self._sent)
-
-    @property
-    def _reserving(self) -> CallOptions:
-        """
-        Options of calls that leave some requests of each day, as many as the plan in force says.
-        """
-        plan, _ = self._client.gate.read()
-        return replace(self._calls, reserve_per_day=reserve_per_day(plan, None))
 
     def prepare(self, announce: Announce) -> bool:
         """
@@ -279,7 +271,7 @@ class _Run:
         chosen: set[int] = set()
         usable, listed = 0, 0
         while True:
-            stopped = self._sender.run(self._unsent(chosen), self._reserving)
+            stopped = self._sender.run(self._unsent(chosen), self._calls)
             if stopped is not None and not stopped.may_recover:
                 return stopped
             if self._sender.usable > usable:

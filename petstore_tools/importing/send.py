@@ -167,7 +167,7 @@ class Sender:
             self.stop(Stopped.of(error))
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
-        self._client.gate.flush()
+        self.client.gate.flush()
         return self._stopped
 
     def _start(self, call_options: CallOptions) -> None:

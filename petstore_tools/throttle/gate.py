@@ -224,7 +224,7 @@ class Gate:
         Let `change` work on the budget; the time is read while the budget is held, not before.
         """
         clock_s = self._clock.now()
-        now = budget.follow(clock_s + self.ledger.ahead_s, self._clock.steady())
+        now = budget.follow(clock_s + self.ledger.ahead_s, self._clock.machine_time())
         self._ahead_s = now - clock_s
         throttle = Throttle(self._plan, budget)
         with suppress(IndexError):
