@@ -156,7 +156,9 @@ def find_doubtful(
     known, missing = match(entries, contents)
     open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
     doubts = {at: Doubt("equal", equal[at].what, equal[at].is_open) for at in open_ & equal.keys()}
-    gone = [entry for entry in missing if entry.state in SENT]
+    sent = {e.content: e for e in known if e is not None and e.state in SENT}
+    gone = [sent.get(e.content, e) for e in missing]  # of equal rows, nobody can tell which went
+    gone = [entry for entry in gone if entry.state in SENT]
     begun = any(entry.state in SENT for entry in entries)
     was_here = [(entries, [entry for entry in gone if entry.present])]
     for rows in others:

@@ -50,6 +50,11 @@ def lost(*rows: tuple[PetValues, int] | tuple[PetValues, int, bool]) -> list[Los
 NONE = REX._replace(status=None)
 CASES = {  # lost rows, animals (id, values, since), outcomes: an id, "absent", "ambiguous" or nothing
     "found": ([(REX, 1)], [(7, REX, 2)], [7]),
+    "the row that was sent last first": (
+        [(REX, 1), (REX, 2)],
+        [(7, REX, 3), (8, REX._replace(status=None), 2)],
+        ["ambiguous", 7],
+    ),
     "existed before": ([(REX, 1)], [(7, REX, 1)], ["absent"]),
     "no animal": ([(REX, 1)], [], ["absent"]),
     "two rows, one animal": ([(REX, 1), (REX, 1)], [(7, REX, 2)], [7, "absent"]),

@@ -25,6 +25,7 @@ from petstore_tools.errors import (
     JournalError,
     SheetError,
 )
+from petstore_tools.importing.journal import Target, read_journal
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.send import Progress
 from petstore_tools.plans import Plan
@@ -505,6 +506,10 @@ def test_a_wait_of_another_import_costs_this_one_nothing(file: Path, tmp_path: P
 
         threading.Thread(target=long, daemon=True).start()
         assert waiting.wait(60)
+        settings = box.store.settings
+        target = Target(settings.environment, settings.base_url, path)
+        with read_journal(box.store.journals, target) as journal:
+            assert journal.counts()["sending"] == 0  # what is known is recorded before a wait
         began = time.monotonic()
         result = run(store, file)
 
