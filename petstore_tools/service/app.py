@@ -8,12 +8,10 @@ commit for all of them (group commit), and one reading of each key and counter.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from importlib.resources import files
-from itertools import zip_longest
 from typing import Any, Final
 
 from petstore_tools import spec
@@ -76,7 +74,7 @@ class Service:
         self._batches = Batches(self._answer_batch, self._give_up, local=database.local)
         self._operations = Operations(database)
         self._valid_keys: set[str] = set()
-        self._connections: dict[str, float] = {}  # since when they are used
+        self._connections: dict[tuple[str, int], float] = {}  # since when they are used
         self._failures = 0
         self._quiet_until: dict[type[Exception], float] = {}
 
@@ -88,7 +86,7 @@ class Service:
     async def answer(self, request: Request, receive: Receive) -> Response:
         """Return the response to a request."""
         response = await self._respond(request, receive)
-        self._limit_age(request.connection, response)
+        self._limit_age(request.caller, response)
         self._on_response(self._clock.now(), request.method, request.path, response.status)
         return response
 
@@ -97,26 +95,25 @@ class Service:
         if request.path in (OPENAPI_PATH, HEALTH_PATH):
             request.patience_s = HEALTH_WAIT_S
             if request.method != "GET":
-                return self._finish(messages.wrong_method("GET"), self._clock.now(), None)
+                return self._finish(messages.wrong_method("GET"))
             if request.path == OPENAPI_PATH:
-                return self._finish(Response(200, OPENAPI), self._clock.now(), None)
+                return self._finish(Response(200, OPENAPI))
         if request.body is None:
             too_large = request.length > messages.MAX_BODY_BYTES
             if too_large or request.key not in self._valid_keys:  # the key comes first
                 response = await self._batches.respond(request)
                 if response is not None:
                     return response
-            try:
-                request.body = await messages.read_body(receive)
-            except messages.InvalidError as invalid:
-                response = messages.error(invalid.status, *invalid.args).add("Connection", "close")
-                return self._finish(response, self._clock.now(), None)
-            request.length = len(request.body)
+            body = await messages.read_body(receive)
+            if isinstance(body, Response):
+                return self._finish(body.add("Connection", "close"))
+            request.body = body
+            request.length = len(body)
         response = await self._batches.respond(request)
         assert response is not None
         return response
 
-    def _limit_age(self, connection: str, response: Response) -> None:
+    def _limit_age(self, caller: tuple[str, int], response: Response) -> None:
         """
         Close a connection that has been used for long.
 
@@ -126,8 +123,8 @@ class Service:
         now = elapsed()
         if len(self._connections) > MAX_REMEMBERED:
             self._connections.clear()
-        if now - self._connections.setdefault(connection, now) > CONNECTION_S:
-            del self._connections[connection]
+        if now - self._connections.setdefault(caller, now) > CONNECTION_S:
+            del self._connections[caller]
             response.add("Connection", "close")
 
     def _answer_batch(self, batch: Batch, here: bool) -> Sequence[Response | None] | None:
@@ -139,7 +136,7 @@ class Service:
         requests = batch.requests
         creates = any(request.body for request in requests)
         asked = [
-            (digest_of(one.key) if one.key else "", subject_of(one.address)) for one in requests
+            (digest_of(one.key) if one.key else "", subject_of(one.caller[0])) for one in requests
         ]
         responses: list[Response | None] = []
         try:
@@ -152,8 +149,7 @@ class Service:
                     responses.append(
                         self._count(request, standing.callers[pair], standing.usages, now)
                     )
-                new = [pet for pet, _ in self._operations.new]
-                self._operations.created(self._database.save(standing.usages, now, new))
+                self._operations.store(standing.usages, now)
                 if creates:
                     waited_s = elapsed() - min(request.since for request in requests)
                     if waited_s > self._latest_s or not batch.may_commit():
@@ -162,10 +158,7 @@ class Service:
             self._operations.begin(-1, -1)  # they may hold what was not committed
             if here and isinstance(failed, UnavailableError) and failed.reason == LOCKED:
                 return None
-            return [
-                self._fail(request, failed, made=response is not None and response.status == 201)
-                for request, response in zip_longest(requests, responses)
-            ]
+            return [self._fail(request, failed) for request in requests]
         return responses
 
     def _count(
@@ -177,7 +170,7 @@ class Service:
         """
         if request.path == HEALTH_PATH:  # counters can be written, as at the end of each batch
             response = Response(200, messages.dump({"status": "ok", "database": "ok"}))
-            return self._finish(response, now, None)
+            return self._finish(response, now)
         subject, key_id, *plan = caller
         allowed = windows(*plan) if key_id else self._without_key
         usage, decision = consume(usages[subject], *allowed, now)
@@ -201,28 +194,24 @@ class Service:
         return self._finish(response, now, decision)
 
     def _give_up(self, request: Request, unknown: bool) -> Response:
-        return self._fail(request, UnavailableError(SILENT, unknown=unknown), made=True)
+        return self._fail(request, UnavailableError(SILENT, unknown=unknown))
 
-    def _fail(self, request: Request, why: Exception, *, made: bool) -> Response:
+    def _fail(self, request: Request, why: Exception) -> Response:
         """
         Answer a request that failed: 503 where it is safe to send it again.
 
-        `made`: it would have made an animal, so that its outcome is unknown where that of the
-        commit is.
+        That of a create is unknown where the outcome of its commit is.
         """
         self._report(request, why)
-        if not isinstance(why, UnavailableError):
-            text = "the service failed; nothing was changed"
-            response = messages.error(500, "internal_error", text)
-        elif why.unknown and made:
-            text = "the service failed; it is not known whether the animal was created"
-            response = messages.error(500, "internal_error", text)
-        else:
+        if isinstance(why, UnavailableError) and not (why.unknown and request.body):
             wait = f"wait {RETRY_AFTER_S} s and try again"
             text = f"the database {why.reason}; nothing was changed; {wait}"
             response = messages.error(503, "unavailable", text)
-            response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
-        return self._finish(response, self._clock.now(), None)
+            return self._finish(response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S))
+        text = "nothing was changed"
+        if isinstance(why, UnavailableError):
+            text = "it is not known whether the animal was created"
+        return self._finish(messages.error(500, "internal_error", f"the service failed; {text}"))
 
     def _report(self, request: Request, why: Exception) -> None:
         """
@@ -230,18 +219,21 @@ class Service:
         ago.
         """
         self._failures += 1
-        if time.monotonic() < self._quiet_until.get(type(why), 0.0):
+        if elapsed() < self._quiet_until.get(type(why), 0.0):
             return
-        self._quiet_until[type(why)] = time.monotonic() + REPORT_EVERY_S
+        self._quiet_until[type(why)] = elapsed() + REPORT_EVERY_S
         path = ascii(request.path[:MAX_PATH_LOGGED])  # a line break in it begins no line of the log
         text = "%s %s failed (%d since the last such line): %s"
         ours = not isinstance(why, UnavailableError)
         _log.error(text, request.method, path, self._failures, why, exc_info=why if ours else None)
         self._failures = 0
 
-    def _finish(self, response: Response, now: float, decision: Decision | None) -> Response:
-        """Add what every response carries."""
-        response.headers.append((b"date", _date(int(now))))
+    def _finish(
+        self, response: Response, now: float | None = None, decision: Decision | None = None
+    ) -> Response:
+        """Add what every response carries; `now`: the database's time, where it was read."""
+        second = int(self._clock.now() if now is None else now)
+        response.headers.append((b"date", _date(second)))
         if decision is not None:
             response.headers += (
                 (_LIMIT, b"%d" % decision.limit),

@@ -270,7 +270,10 @@ class Database:
             "SELECT id, label, per_minute, per_day, plan, created_at, revoked_at FROM key"
             " ORDER BY created_at, id"
         )
-        return [Key(r[0], r[1], Plan(r[2], r[3], r[4]), r[5], r[6]) for r in rows]
+        return [
+            Key(key_id, label, Plan(*plan), created_at, revoked_at)
+            for key_id, label, *plan, created_at, revoked_at in rows
+        ]
 
     def revoke(self, key_id: str, now: float) -> bool:
         """Make a key invalid for good; say whether it was valid."""

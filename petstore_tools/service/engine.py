@@ -52,8 +52,7 @@ POSTGRES: Final = (
     f" AS 'BEGIN {_COUNT_ONE} RETURN NULL; END'",
     "CREATE TRIGGER pet_changed AFTER UPDATE OR DELETE OR TRUNCATE ON pet"
     " FOR EACH STATEMENT EXECUTE FUNCTION pet_changed()",
-    "CREATE TABLE schema_version (version BIGINT NOT NULL)",
-    f"INSERT INTO schema_version VALUES ({VERSION})",
+    f"COMMENT ON TABLE inventory IS '{VERSION}'",
 )
 
 Rows = list[tuple[Any, ...]]
@@ -61,7 +60,7 @@ NewPet = tuple[str, int, str | None]  # name, category id, status
 Statement = tuple[str, Sequence[object]]  # with `?` for each value
 
 
-def check(tables: AbstractSet[str], version: int, name: str) -> None:
+def check(tables: AbstractSet[str], version: object, name: str) -> None:
     """
     Make sure that a database is one of this service and this version.
 
@@ -74,7 +73,7 @@ def check(tables: AbstractSet[str], version: int, name: str) -> None:
             "may be lost. "
             "Put a copy of it back, or name another database"
         )
-    if version != VERSION:
+    if str(version) != str(VERSION):
         raise SettingsError(
             f"the service's database {name} has schema {version}, but this program knows only "
             f"{VERSION}: use the version of petstore-tools that made it, or name another database"

@@ -67,30 +67,27 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
         `now`.
     """
     usage = _roll(usage, minute, day, now)
-    left = (minute.limit - usage.minute_used, day.limit - usage.day_used)
-    if now >= usage.banned_until and min(left) > 0:
+    both = (
+        (minute.limit - usage.minute_used, -usage.minute_start - minute.period_s, minute.limit),
+        (day.limit - usage.day_used, -usage.day_start - day.period_s, day.limit),
+    )
+    left, negative_reset, limit = min(both)
+    if now >= usage.banned_until and left > 0:
         minute_used, day_used = usage.minute_used + 1, usage.day_used + 1
         usage = usage._replace(minute_used=minute_used, day_used=day_used, retries_during_block=0)
-        return usage, _decide(usage, minute, day)
-    ends = (usage.minute_start + minute.period_s, usage.day_start + day.period_s)
-    closed_until = max(
-        (end for end, requests in zip(ends, left, strict=True) if requests <= 0), default=0
-    )
+        return usage, Decision(True, limit, left - 1, -negative_reset)
+    closed_until = max((-end for requests, end, _ in both if requests <= 0), default=0)
     if now >= usage.banned_until:
         usage = _retry_during_block(usage, closed_until, now)
     wait_s = max(1, ceil(max(usage.banned_until, closed_until) - now))
-    decision = _decide(usage, minute, day)
-    return usage, decision._replace(
-        allowed=False, retry_after_s=wait_s, banned=now < usage.banned_until
-    )
+    banned = now < usage.banned_until
+    return usage, Decision(False, limit, max(0, left), -negative_reset, wait_s, banned)
 
 
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
     """Return what was used of the windows that hold `now`."""
-    minute_start, day_start = (
-        _start(usage.minute_start, minute, now),
-        _start(usage.day_start, day, now),
-    )
+    minute_start = _start(usage.minute_start, minute, now)
+    day_start = _start(usage.day_start, day, now)
     return usage._replace(
         minute_start=minute_start,
         minute_used=usage.minute_used if minute_start <= usage.minute_start else 0,
@@ -120,17 +117,6 @@ def _retry_during_block(usage: Usage, closed_until: float, now: float) -> Usage:
     if usage.retries_during_block + 1 < RETRIES_BEFORE_BAN:
         return usage._replace(retries_during_block=usage.retries_during_block + 1)
     return usage._replace(retries_during_block=0, banned_until=now + BAN_S)
-
-
-def _decide(usage: Usage, minute: Window, day: Window) -> Decision:
-    of_minute = (
-        minute.limit - usage.minute_used,
-        -usage.minute_start - minute.period_s,
-        minute.limit,
-    )
-    of_day = (day.limit - usage.day_used, -usage.day_start - day.period_s, day.limit)
-    remaining, negative_reset, limit = min(of_minute, of_day)
-    return Decision(True, limit, max(0, remaining), -negative_reset)
 
 
 def windows(per_minute: int, per_day: int) -> tuple[Window, Window]:

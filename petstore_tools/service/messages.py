@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import math
 import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from json.encoder import encode_basestring as _quoted
 from typing import Annotated, Any, Final
 
@@ -28,7 +26,7 @@ LIST_PATH: Final = spec.PATH_PREFIX + spec.PETS_PATH
 MAX_BODY_BYTES: Final = 1 << 20
 BODY_WITHIN_S: Final = 10.0  # a body is complete within this time
 MAX_NAME: Final = 10_000  # characters; §2.6 shows no limit: our choice
-FIELDS_NAMED, FIELD_SHOWN = 3, 60  # of what is wrong, in a message; and characters of each name
+MAX_SHOWN: Final = 200  # characters of the names of unknown fields, in a message
 PART_BYTES: Final = 64 << 10  # an answer that is longer goes out in parts
 STALLED_S: Final = 10.0  # a caller that takes no part of an answer for so long is cut off
 
@@ -44,8 +42,7 @@ class Request:
         key: The bearer token, "" where there is none, or more than one.
         content_type: As it came.
         body: Up to one byte more than is allowed; None: needed, and not read yet.
-        address: Of the caller.
-        connection: Address and port of the caller.
+        caller: Its address and port.
         length: Of the body as its head announces it; 1 where it announces a body without a length.
         since: No later than it was sent, in seconds of `batches.elapsed`.
         patience_s: It is refused when it has waited for the database so long.
@@ -58,8 +55,7 @@ class Request:
     key: str = ""
     content_type: str = ""
     body: bytes | None = b""
-    address: str = "unknown"
-    connection: str = ""
+    caller: tuple[str, int] = ("unknown", 0)
     length: int = 0
     since: float = math.inf
     patience_s: float = math.inf
@@ -139,14 +135,12 @@ def read_head(scope: Scope) -> Request:
     """Read all of a request but its body, which only a create needs."""
     credentials = [value for name, value in scope["headers"] if name == b"authorization"]
     scheme, _, token = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
-    host, port = scope["client"]
     request = Request(
         method=scope["method"],
         path=scope["path"],
         query=scope["query_string"],
         key=token.strip().decode("latin-1") if scheme.lower() == b"bearer" else "",
-        address=host,
-        connection=f"{host} {port}",
+        caller=scope["client"],
     )
     if request.method == "POST" and request.path == LIST_PATH:
         headers: dict[bytes, bytes] = dict(scope["headers"])
@@ -158,36 +152,23 @@ def read_head(scope: Scope) -> Request:
 
 
 class InvalidError(ValueError):
-    """A request that is refused: the code of its Error, what is wrong with it, and the status."""
-
-    status = 400
+    """A request that is refused: the code of its Error, and what is wrong with it."""
 
 
-class LateError(InvalidError):
-    """A request that did not come to its end."""
-
-    status = 408
-
-
-async def read_body(receive: Receive) -> bytes:
-    """
-    Read a body, up to one byte more than is allowed.
-
-    Raises:
-        InvalidError: It did not come to its end.
-    """
+async def read_body(receive: Receive) -> bytes | Response:
+    """Read a body, up to one byte more than is allowed; an Error: it did not come to its end."""
     body, more = bytearray(), True
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
             while more and len(body) <= MAX_BODY_BYTES:
                 message = await receive()
                 if message["type"] == "http.disconnect":  # or what came is no HTTP
-                    raise InvalidError("invalid_body", "the body has no end")
+                    return error(400, "invalid_body", "the body has no end")
                 body += message.get("body", b"")
                 more = message.get("more_body", False)
-    except TimeoutError as error:
+    except TimeoutError:
         text = f"a request has to be complete within {BODY_WITHIN_S:.0f} s"
-        raise LateError("request_timeout", text) from error
+        return error(408, "request_timeout", text)
     return bytes(body[: MAX_BODY_BYTES + 1])
 
 
@@ -229,21 +210,16 @@ def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
         raise InvalidError("invalid_body", "the content type must be application/json")
     try:
         pet = NewPet.model_validate_json(body)
-    except ValidationError as error:
+    except ValidationError as invalid:
         faults = [
             f"{fault['loc'][0] if fault['loc'] else 'body'}: {fault_text(fault)}"
-            for fault in error.errors(include_url=False, include_input=False)
+            for fault in invalid.errors(include_url=False, include_input=False)
         ]
-        raise InvalidError("invalid_body", "; ".join(faults)) from error
+        raise InvalidError("invalid_body", "; ".join(faults)) from invalid
     if unknown := pet.model_extra:
-        named = ", ".join(_shown(name) for name in islice(unknown, FIELDS_NAMED))
-        more = f" and {len(unknown) - FIELDS_NAMED:,} more" if len(unknown) > FIELDS_NAMED else ""
-        raise InvalidError("invalid_body", f"fields that an animal does not have: {named}{more}")
+        names = ", ".join(unknown)[:MAX_SHOWN]
+        raise InvalidError("invalid_body", f"fields that an animal does not have: {names}")
     return pet.name, pet.categoryId, pet.status if "status" in pet.model_fields_set else None
-
-
-def _shown(name: str) -> str:
-    return name if len(name) <= FIELD_SHOWN else name[: FIELD_SHOWN - 1] + "…"
 
 
 def read_limit(text: str | None) -> int:
@@ -255,8 +231,9 @@ def read_limit(text: str | None) -> int:
     """
     if text is None:
         return spec.LIMIT_DEFAULT
-    if re.fullmatch(r"[0-9]{1,9}", text) and spec.LIMIT_MIN <= int(text) <= spec.LIMIT_MAX:
-        return int(text)
+    limit = read_int64(text)
+    if limit is not None and spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
+        return limit
     raise InvalidError(
         "invalid_parameter",
         f"limit must be a whole number between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}",
@@ -282,9 +259,8 @@ def read_int64(text: str) -> int | None:
 
 
 def write_cursor(after: int, status: str | None) -> str:
-    """Return a cursor: the last id seen, which clients may read, bound to the filter."""
-    seal = hashlib.sha256(f"{after} {status}".encode()).hexdigest()[:8]
-    return f"id{after}.{seal}"
+    """Return a cursor: the last id seen, which clients may read, and the filter."""
+    return f"id{after}.{status or 'all'}"
 
 
 def read_cursor(text: str | None, status: str | None) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
@@ -13,6 +13,7 @@ from petstore_tools import spec
 from petstore_tools.service import messages
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import NewPet
+from petstore_tools.service.limiter import Usage
 from petstore_tools.service.messages import LIST_PATH, Request, Response, error, wrong_method
 
 DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
@@ -37,7 +38,7 @@ class Operations:
         self._large = WeakSet[Response]()
         self._state = (-1, -1)  # of the database, when the pages were read
         # not added yet: all of a transaction are, in one go
-        self.new: list[tuple[NewPet, Response]] = []
+        self._new: list[tuple[NewPet, Response]] = []
 
     def begin(self, changes: int, newest: int) -> None:
         """
@@ -49,13 +50,14 @@ class Operations:
         if (changes, newest) != self._state:
             self._last_pages.clear()
         self._state = changes, newest
-        self.new = []
+        self._new = []
 
-    def created(self, ids: Iterable[int]) -> None:
-        """Put into the responses which ids the new animals have."""
-        for (pet, response), pet_id in zip(self.new, ids, strict=True):
+    def store(self, usages: Mapping[str, Usage], now: float) -> None:
+        """Add the new animals, put their ids into the responses, and store what was used."""
+        ids = self._database.save(usages, now, [pet for pet, _ in self._new])
+        for (pet, response), pet_id in zip(self._new, ids, strict=True):
             response.body = messages.pet_json((pet_id, *pet)).encode()
-        self.new = []
+        self._new = []
 
     def respond(self, request: Request, now: float) -> Response:
         """Answer a request that has a valid key, is within its quota, and has been read."""
@@ -63,7 +65,7 @@ class Operations:
         try:
             if path == LIST_PATH:
                 if method == "GET":
-                    return self._list(request.query)
+                    return self._list(request.query, now)
                 if method == "POST":
                     return self._create(request)
                 return wrong_method("GET, POST")
@@ -76,7 +78,7 @@ class Operations:
             return error(501, "not_implemented", text)
         return error(404, "not_found", f"there is no such path below {spec.PATH_PREFIX}")
 
-    def _list(self, raw: bytes) -> Response:
+    def _list(self, raw: bytes, now: float) -> Response:
         kept = self._pages.get(raw) or self._last_pages.get(raw)
         if kept is not None:
             return Response(200, kept.body, kept.headers.copy())
@@ -84,7 +86,7 @@ class Operations:
         limit = messages.read_limit(query.get("limit"))
         status = messages.read_status(query.get("status"))
         after = messages.read_cursor(query.get("cursor"), status)
-        self._add_new()
+        self.store({}, now)
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
         pages = self._last_pages
@@ -110,16 +112,12 @@ class Operations:
     def _create(self, request: Request) -> Response:
         pet = messages.read_new_pet(request.body or b"", request.content_type)
         response = Response(201, b"")  # its body comes with the id
-        self.new.append((pet, response))
+        self._new.append((pet, response))
         self._last_pages.clear()
         return response
 
-    def _add_new(self) -> None:
-        """Add the animals that what is read now must show."""
-        self.created(self._database.add([pet for pet, _ in self.new]))
-
     def _get(self, pet_id: str, now: float) -> Response:
-        self._add_new()
+        self.store({}, now)
         number = messages.read_int64(pet_id)
         pet = None if number is None else self._database.pet(number)
         if now >= spec.REMOVAL_OF_GET_PET_AT:

@@ -35,6 +35,10 @@ SCHEMA_LOCK_S: Final = 60.0
 _BEGIN: Final[list[Statement]] = [("BEGIN", ())]  # sent with what runs first
 _BEGIN_LOOSELY: Final[list[Statement]] = [*_BEGIN, ("SET LOCAL synchronous_commit = off", ())]
 _LOCKS: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
+_TABLES: Final = (
+    "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class"
+    " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
+)
 # nobody else assigns an id until this commit is made, and each name has its own: ids become visible
 # in order
 _ADD: Final = (
@@ -196,18 +200,13 @@ class PostgresEngine(Engine):
             ("SET LOCAL statement_timeout = 0", ()),
             (f"SET LOCAL lock_timeout = '{SCHEMA_LOCK_S}s'", ()),
             (f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)", ()),  # many workers start at once
-            ("SELECT relname FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)", ()),
+            (_TABLES, ()),
         )
-        tables = {name for (name,) in found} & (TABLES | {"schema_version"})
-        if not tables:
+        comments = {name: comment for name, comment in found if name in TABLES}
+        if comments:
+            check(comments.keys(), comments.get("inventory"), "on PostgreSQL")
+        else:
             self.execute(*((statement, ()) for statement in POSTGRES))
-            return
-        version = 0
-        if "schema_version" in tables:
-            version = self.execute(("SELECT coalesce(max(version), 0) FROM schema_version", ()))[0][
-                0
-            ][0]
-        check(tables, version, "on PostgreSQL")
 
 
 def _percent(statement: str) -> str:

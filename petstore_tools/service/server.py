@@ -33,14 +33,14 @@ from petstore_tools.service.database import Database
 STARTS_WITHIN_S: Final = 10.0
 DRAIN_S: Final = 9  # at its end a service answers what is under way for so long
 MAX_CONNECTIONS: Final = 900  # of a process: below the 1,024 files that many systems allow
-HEAD_WITHIN_S: Final = 10.0  # a head is complete, and an idle connection used again, within this
+HEAD_WITHIN_MS: Final = 10_000  # a head is complete, and an idle connection used again, within this
 MAX_HEAD_BYTES: Final = 64 << 10
 _KEY: Final = re.compile(r"psk_[\w-]+")
 _HTTP: Final[Any] = {
     "interface": Interfaces.ASGINL,
     "http": HTTPModes.http1,
     "http1_settings": HTTP1Settings(
-        header_read_timeout=int(HEAD_WITHIN_S * 1000), max_buffer_size=MAX_HEAD_BYTES
+        header_read_timeout=HEAD_WITHIN_MS, max_buffer_size=MAX_HEAD_BYTES
     ),
     "websockets": False,
 }

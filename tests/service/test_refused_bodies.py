@@ -103,28 +103,15 @@ def create(served: Serving, body: bytes) -> Answer:
     return served.ask(served.head("POST /v1/pets", kind, length) + body)
 
 
-def test_a_message_names_three_unknown_fields_and_not_a_hundred_thousand(served: Serving) -> None:
-    """Nor is the list of them made: it would hold everybody up."""
-    body = json.dumps(
-        {"name": "Rex", "categoryId": 1, **{f"f{n}": 1 for n in range(80_000)}}
-    ).encode()
+def test_a_message_about_unknown_fields_is_short_however_many_there_are(served: Serving) -> None:
+    """Nor is a list of their errors made: it would hold everybody up."""
+    fields = {"name": "Rex", "categoryId": 1} | {f"{n:0100}": 1 for n in range(8_000)}
 
-    answer = create(served, body)
+    answer = create(served, json.dumps(fields).encode())
 
     assert (answer.status, answer.body["code"]) == (400, "invalid_body")
-    assert (
-        answer.body["message"] == "fields that an animal does not have: f0, f1, f2 and 79,997 more"
-    )
-
-
-def test_a_message_shows_sixty_characters_of_a_name(served: Serving) -> None:
-    """An Error does not send back what came."""
-    answer = create(
-        served, json.dumps({"name": "Rex", "categoryId": 1, "x" * 1_000_000: 1}).encode()
-    )
-
-    assert answer.status == 400
-    assert answer.body["message"].endswith(": " + "x" * 59 + "…")
+    assert answer.body["message"].startswith("fields that an animal does not have: 000")
+    assert len(answer.body["message"]) < 300
 
 
 @pytest.mark.parametrize(
