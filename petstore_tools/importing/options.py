@@ -192,9 +192,6 @@ class ImportOptions:
         if self.first is not None and self.first < 1:
             raise ArgumentError(f"first must be at least 1, not {self.first}")
         self._check_name()
-        self._check_path()
-
-    def _check_path(self) -> None:
         try:
             str(self.path).encode()
         except UnicodeEncodeError as error:

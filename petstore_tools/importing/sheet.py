@@ -174,12 +174,9 @@ class Table:
                 if problem and problem.rule in words and cell != title:
                     words[problem.rule].append(cell.strip())
         categories, statuses = (found[:MOST_WORDS] for found in words.values())
-        meant = {**(options.statuses or {}), **{word: _status(word) for word in statuses}}
+        meant = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
+        meant = {**(options.statuses or {}), **meant}
         return _call(options, [*columns.items(), *blanks], categories, meant)
-
-
-def _status(word: str) -> str:
-    return STATUS_WORDS.get(fold(word), "…")
 
 
 def _call(
@@ -245,7 +242,7 @@ def read_table(options: ImportOptions) -> Table:
     tables = [table for table in found if isinstance(table, Table)]
     if not tables:
         refused = [refusal for refusal in found if isinstance(refusal, _Refusal)]
-        best = max(refused, key=_likelihood)
+        best = max(refused, key=lambda refusal: refusal[:2])
         tables = [r.table for r in refused if r.table and r.fields == best.fields > 0]
         if len(tables) < 2:
             raise SheetError(f"{name}: {best.why}")
@@ -282,20 +279,12 @@ class _Refusal(NamedTuple):
             for cell in table.columns.header:
                 other = cell.encode("cp1252").decode(encoding, errors="replace")
                 if other != cell and is_known(other):
-                    again = _understand(*_reopened(options, encoding))
+                    told = replace(options, encoding=encoding)
+                    again = _understand(_open(told)[0], told)
                     table = again if isinstance(again, Table) else again.table or table
                     said += f". The title {cell!r} is {other!r} in the encoding {encoding}"
                     return f"{said}. To read it: {table.questions()}"
         return f"{said}. To read it: {table.questions()}"
-
-
-def _likelihood(refusal: _Refusal) -> tuple[int, int]:
-    return refusal.fields, refusal.cells
-
-
-def _reopened(options: ImportOptions, encoding: str) -> tuple[Sheet, ImportOptions]:
-    told = replace(options, encoding=encoding)
-    return _open(told)[0], told
 
 
 def _understand(source: Sheet, options: ImportOptions) -> Table | _Refusal:
@@ -321,7 +310,7 @@ def _understand(source: Sheet, options: ImportOptions) -> Table | _Refusal:
             refused = _Refusal(fields, len(filled), table if fields else _data(table))
         except SheetError as wrong:
             refused = _Refusal(1, len(filled), None, str(wrong))
-        if _likelihood(refused) > _likelihood(best):
+        if refused[:2] > best[:2]:  # fields, cells
             best = refused
         above.append(number)
     return best
