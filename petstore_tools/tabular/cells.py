@@ -153,16 +153,15 @@ def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> s
 @cache
 def column_position(letters: str) -> int:
     """Return the position of a column from 0: A is 0, AA is 26."""
-    position = 0
-    for letter in letters:
-        position = 26 * position + ord(letter) - ord("A") + 1
-    return position - 1
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    position: int = xl_cell_to_rowcol(f"{letters}1")[1]
+    return position
 
 
 def column_letter(position: int) -> str:
     """Return a column's letters as spreadsheets show them: 0 is A, 26 is AA."""
-    text, rest = "", position + 1
-    while rest:
-        rest, digit = divmod(rest - 1, 26)
-        text = chr(ord("A") + digit) + text
-    return text
+    from xlsxwriter.utility import xl_col_to_name
+
+    letters: str = xl_col_to_name(position)
+    return letters

@@ -5,7 +5,7 @@ DataFrames as sheets: row 2 is the first, as in the file that the frame would be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from decimal import Decimal
@@ -19,11 +19,9 @@ from petstore_tools.tabular.cells import (
     NonTextCell,
     Record,
     Sheet,
-    escape_formula,
     label_of,
 )
 from petstore_tools.tabular.template import LONGEST_CELL, WRITER_OPTIONS
-from petstore_tools.tabular.text_files import csv_bytes
 from petstore_tools.tabular.workbooks import text_of
 
 if TYPE_CHECKING:
@@ -75,14 +73,6 @@ class FrameSource(Sheet):
         labels = self.frame.index.tolist()
         for number, (label, *cells) in enumerate(zip(labels, *columns, strict=True), start=2):
             yield FrameRow(number, label), cells
-
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:  # noqa: ARG002
-        """Return a CSV file in UTF-8."""
-        return csv_bytes(header, rows)
-
-    def escape(self, cell: str) -> str:
-        """Leave out what was not text, since as text it would look corrected."""
-        return "" if getattr(cell, "kind", "a number") != "a number" else escape_formula(cell)
 
 
 def _texts(column: pd.Series[Any]) -> list[str]:

@@ -6,7 +6,6 @@ import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, Final
 
 from petstore_tools import spec
@@ -22,7 +21,6 @@ WRITER_OPTIONS: Final = {  # text is never a formula or a link
     "strings_to_formulas": False,
     "strings_to_urls": False,
 }
-_NOTHING: Final[Mapping[Any, Any]] = MappingProxyType({})
 _CUT: Final = -2  # XlsxWriter's answer where a text is longer than Excel keeps
 _EXAMPLES: Final = {
     "name": "The animal's name; it must not be empty.\nExample: Rex",
@@ -51,9 +49,9 @@ def rejects_bytes(
     rows: Iterable[Sequence[str]],
     *,
     bad: Collection[tuple[int, int]] = (),
-    fields: Mapping[str, int] = _NOTHING,
+    fields: Mapping[str, int] = {},
     categories: Mapping[int, str] | None = None,
-    examples: Mapping[str, str] = _NOTHING,
+    examples: Mapping[str, str] = {},
     note: str = "",
 ) -> bytes:
     """

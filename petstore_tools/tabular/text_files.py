@@ -65,7 +65,7 @@ class CsvSource(Sheet):
         )
 
 
-def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list[CsvSource]:
+def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> CsvSource:
     """
     Return the one sheet of a text, split by the delimiter that gives most rows the same number of
     cells.
@@ -100,7 +100,7 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> list
     named = _NAMED.match(text)
     delimiter = named[1] if named else max(_DELIMITERS, key=lambda sign: _stability(sample, sign))
     notes = () if delimiter == "," else (f"cells are separated by {delimiter!r}",)
-    return [replace(found, suffix=path.suffix, delimiter=delimiter, notes=(*found.notes, *notes))]
+    return replace(found, delimiter=delimiter, notes=(*found.notes, *notes))
 
 
 def _stability(text: str, delimiter: str) -> tuple[float, int]:
@@ -117,32 +117,26 @@ def _stability(text: str, delimiter: str) -> tuple[float, int]:
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     """Decode a file: by its mark, as told, or as UTF-8; what is none of these is Windows-1252."""
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
-    encoding = mark or given or "utf-8"
-    try:
-        text = content.decode(encoding)
-    except LookupError as error:
-        raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
-    except ValueError as error:
-        if mark or given:
-            raise SheetError(f"{path.name} is not text in {encoding}") from error
-        return _guessed(content, path)
-    if mark == "utf-16":
-        return CsvSource(text=text, encoding=mark, notes=("read as UTF-16",))
-    # result files are marked where it was told, so that they are read alike without the option
-    return CsvSource(text=text, encoding="utf-8-sig" if mark or given else encoding)
-
-
-def _guessed(content: bytes, path: Path) -> CsvSource:
-    try:
-        text = content.decode("cp1252")
-    except UnicodeDecodeError as error:
-        name = option('encoding="…"', "--encoding NAME")
-        raise SheetError(
-            f"{path.name} is not text in UTF-8 or Windows-1252; "
-            f"save it as CSV (UTF-8), or name its encoding: {name}"
-        ) from error
-    notes = ("read as cp1252: it is not UTF-8",)
-    return CsvSource(text=text, encoding="cp1252", notes=notes, is_guessed=True)
+    told = mark or given
+    for encoding in [told] if told else ["utf-8", "cp1252"]:
+        try:
+            text = content.decode(encoding)
+        except LookupError as error:
+            raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
+        except ValueError:
+            continue
+        if mark == "utf-16":
+            return CsvSource(text=text, encoding=mark, notes=("read as UTF-16",))
+        if told:  # result files are marked, so that they are read alike without the option
+            encoding = "utf-8-sig"
+        is_guessed = encoding == "cp1252"
+        notes = ("read as cp1252: it is not UTF-8",) if is_guessed else ()
+        return CsvSource(text=text, encoding=encoding, notes=notes, is_guessed=is_guessed)
+    name = option('encoding="…"', "--encoding NAME")
+    raise SheetError(
+        f"{path.name} is not text in {told or 'UTF-8 or Windows-1252'}; "
+        f"save it as CSV (UTF-8), or name its encoding: {name}"
+    )
 
 
 def records(text: str, delimiter: str) -> Iterator[Record]:

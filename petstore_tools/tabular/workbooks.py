@@ -12,7 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
@@ -436,13 +436,10 @@ def _plain(text: str) -> str:
 
 def _range(reference: str) -> tuple[int, int, int, int]:
     """Return the corners of a range, rows and columns from 0: `A1:B2` is (0, 0, 1, 1)."""
-    first, _, last = reference.replace("$", "").partition(":")
-    corners = []
-    for place in (first, last or first):
-        letters = place.rstrip("0123456789")
-        corners += [int(place[len(letters) :]) - 1, column_position(letters)]
-    top, left, bottom, right = corners
-    return top, left, bottom, right
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    first, _, last = reference.partition(":")
+    return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last or first))
 
 
 def write_xlsx(
@@ -452,18 +449,8 @@ def write_xlsx(
     replace_file(path, rejects_bytes(header, rows, note=note))
 
 
-# by ending: a function of the path, and the sheet and the encoding that are asked for, which gives
-# each sheet that may be meant
-FORMATS: Final[Mapping[str, Callable[[Path, str | None, str | None], Sequence[Sheet]]]] = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".txt": read_csv,
-    ".xlsx": read_workbook,
-    ".xlsm": read_workbook,
-    ".xlsb": read_workbook,
-    ".xls": read_workbook,
-    ".ods": read_workbook,
-}
+_TEXTS: Final = (".csv", ".tsv", ".txt")
+FORMATS: Final = (*_TEXTS, ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _WORKBOOKS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what their files begin with
 
 
@@ -484,8 +471,7 @@ def open_sheets(
     Raises:
         SheetError: It is not there, has another format, or cannot be read.
     """
-    read = FORMATS.get(path.suffix.casefold())
-    if read is None:
+    if path.suffix.casefold() not in FORMATS:
         endings = ", ".join(FORMATS)
         raise SheetError(
             f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}"
@@ -493,9 +479,10 @@ def open_sheets(
     try:
         with path.open("rb") as file:  # programs call texts .xls, and people rename files
             is_workbook = file.read(4).startswith(_WORKBOOKS)
-        if read is read_workbook and not is_workbook:
-            return [replace(found, suffix=".csv") for found in read_csv(path, sheet, encoding)]
-        return (read_workbook if is_workbook and read is read_csv else read)(path, sheet, encoding)
+        if is_workbook:
+            return read_workbook(path, sheet, encoding)
+        suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
+        return [replace(read_csv(path, sheet, encoding), suffix=suffix)]
     except FileNotFoundError as error:
         raise SheetError(
             f"there is no file {path.name} in the folder {path.absolute().parent}"

@@ -33,7 +33,7 @@ def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
     """No title is known, so the number of cells alone tells."""
     (tmp_path / name).write_text(text)
 
-    assert read_csv(tmp_path / name, None)[0].delimiter == delimiter
+    assert read_csv(tmp_path / name, None).delimiter == delimiter
 
 
 def test_a_line_that_cannot_be_split_costs_one_row() -> None:
