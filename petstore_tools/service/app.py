@@ -30,7 +30,6 @@ OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
-MAX_WAIT_S: Final = 8.0  # a request waits at most so long for the database, and two ticks more
 HEALTH_WAIT_S: Final = 0.5
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 CONNECTION_S: Final = 5.0  # what is sent ahead on an older connection is not read
@@ -75,7 +74,6 @@ class Service:
         self._operations = Operations(database)
         self._valid_keys: set[str] = set()
         self._connections: dict[tuple[str, int], float] = {}  # since when they are used
-        self._failures = 0
         self._quiet_until: dict[type[Exception], float] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,7 +89,6 @@ class Service:
         return response
 
     async def _respond(self, request: Request, receive: Receive) -> Response:
-        request.patience_s = MAX_WAIT_S
         if request.path in (OPENAPI_PATH, HEALTH_PATH):
             request.patience_s = HEALTH_WAIT_S
             if request.method != "GET":
@@ -183,9 +180,11 @@ class Service:
         if not decision.allowed:
             response = messages.too_many(decision.banned, decision.retry_after_s)
         elif key_id is None:
-            response = messages.unauthorized()
+            response = messages.error(401, "unauthorized", "the API key is missing or invalid")
+            response.add("WWW-Authenticate", "Bearer")
         elif request.length > messages.MAX_BODY_BYTES:
-            response = messages.too_large()
+            text = f"a body has at most {messages.MAX_BODY_BYTES:,} bytes"
+            response = messages.error(413, "body_too_large", text)
         elif request.body is None:
             return None
         else:
@@ -218,15 +217,13 @@ class Service:
         Log a failure, one of ours with its traceback, unless one of its kind was logged a moment
         ago.
         """
-        self._failures += 1
         if elapsed() < self._quiet_until.get(type(why), 0.0):
             return
         self._quiet_until[type(why)] = elapsed() + REPORT_EVERY_S
         path = ascii(request.path[:MAX_PATH_LOGGED])  # a line break in it begins no line of the log
-        text = "%s %s failed (%d since the last such line): %s"
         ours = not isinstance(why, UnavailableError)
-        _log.error(text, request.method, path, self._failures, why, exc_info=why if ours else None)
-        self._failures = 0
+        exc_info = why if ours else None
+        _log.error("%s %s failed: %s", request.method, path, why, exc_info=exc_info)
 
     def _finish(
         self, response: Response, now: float | None = None, decision: Decision | None = None

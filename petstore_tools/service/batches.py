@@ -21,6 +21,7 @@ MAX_AT_ONCE: Final = 256  # requests in one commit
 TICK_S: Final = 0.25
 QUICK_S: Final = 0.05
 GATHER_S: Final = 0.005
+Answers = Sequence[Response | None]
 
 
 def elapsed() -> float:
@@ -60,7 +61,7 @@ class Batches:
 
     def __init__(
         self,
-        work: Callable[[Batch, bool], Sequence[Response | None] | None],
+        work: Callable[[Batch, bool], Answers | None],
         refuse: Callable[[Request, bool], Response],
         *,
         local: bool,
@@ -121,13 +122,13 @@ class Batches:
         with suppress(RuntimeError):  # the loop has ended meanwhile
             self._loop.call_soon_threadsafe(self._end, responses)
 
-    def _attempt(self, *, here: bool) -> Sequence[Response | None] | None:
+    def _attempt(self, *, here: bool) -> Answers | None:
         begun_at = time.monotonic()
         responses = self._work(self._batch, here)
         self._took_s = time.monotonic() - begun_at
         return responses
 
-    def _end(self, responses: Sequence[Response | None] | None) -> None:
+    def _end(self, responses: Answers | None) -> None:
         assert responses is not None
         for request, response in zip(self._batch.requests, responses, strict=True):
             if not request.response.done():

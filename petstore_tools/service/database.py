@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -109,13 +109,11 @@ def subject_of(address: str) -> str:
     """
     Return under what name a caller without a key is counted: its address, of IPv6 the network.
     """
+    bits = 64 if ":" in address else 32
     try:
-        parsed = ip_address(address)
+        return f"address {ip_network((address, bits), strict=False)}"
     except ValueError:
         return f"address {address[:60]}"
-    if isinstance(parsed, IPv6Address):
-        return f"address {IPv6Address(int(parsed) >> 64 << 64)}/64"
-    return f"address {parsed}"
 
 
 def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: bool) -> Engine:

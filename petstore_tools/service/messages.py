@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from petstore_tools import spec
-from petstore_tools.models import NOT_BLANK, Int64, fault_text
+from petstore_tools.models import NOT_BLANK, Int64, first_fault
 from petstore_tools.service.database import StoredPet
 
 Scope = MutableMapping[str, Any]
@@ -28,6 +28,7 @@ BODY_WITHIN_S: Final = 10.0  # a body is complete within this time
 MAX_NAME: Final = 10_000  # characters; §2.6 shows no limit: our choice
 MAX_SHOWN: Final = 200  # characters of the names of unknown fields, in a message
 PART_BYTES: Final = 64 << 10  # an answer that is longer goes out in parts
+MAX_WAIT_S: Final = 8.0  # a request waits at most so long for the database, and two ticks more
 STALLED_S: Final = 10.0  # a caller that takes no part of an answer for so long is cut off
 
 
@@ -58,7 +59,7 @@ class Request:
     caller: tuple[str, int] = ("unknown", 0)
     length: int = 0
     since: float = math.inf
-    patience_s: float = math.inf
+    patience_s: float = MAX_WAIT_S
     response: asyncio.Future[Response | None] = field(init=False)
 
 
@@ -111,17 +112,6 @@ def too_many(banned: bool, wait_s: int) -> Response:
         ("key_banned", "this key is banned") if banned else ("rate_limited", "too many requests")
     )
     return error(429, code, f"{what}; wait {wait_s} s").add(spec.HEADER_RETRY_AFTER, wait_s)
-
-
-def unauthorized() -> Response:
-    """Return a 401 (§5)."""
-    refused = error(401, "unauthorized", "the API key is missing or invalid")
-    return refused.add("WWW-Authenticate", "Bearer")
-
-
-def too_large() -> Response:
-    """Return a 413."""
-    return error(413, "body_too_large", f"a body has at most {MAX_BODY_BYTES:,} bytes")
 
 
 def wrong_method(allowed: str) -> Response:
@@ -211,11 +201,7 @@ def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
     try:
         pet = NewPet.model_validate_json(body)
     except ValidationError as invalid:
-        faults = [
-            f"{fault['loc'][0] if fault['loc'] else 'body'}: {fault_text(fault)}"
-            for fault in invalid.errors(include_url=False, include_input=False)
-        ]
-        raise InvalidError("invalid_body", "; ".join(faults)) from invalid
+        raise InvalidError("invalid_body", first_fault(invalid)) from invalid
     if unknown := pet.model_extra:
         names = ", ".join(unknown)[:MAX_SHOWN]
         raise InvalidError("invalid_body", f"fields that an animal does not have: {names}")

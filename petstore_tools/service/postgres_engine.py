@@ -144,13 +144,9 @@ class PostgresEngine(Engine):
                 db.queue.sync()
             raise
         db.queue.sync()
-        rows = [
+        return [
             cursor.fetchall() if cursor.description else [] for cursor in cursors[len(opening) :]
         ]
-        reported = (b"default_transaction_read_only", b"in_hot_standby")
-        if opening and any(db.pgconn.parameter_status(name) == b"on" for name in reported):
-            raise errors.ReadOnlySqlTransaction  # as its first write would
-        return rows
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
         until = math.inf if within_s is None else time.monotonic() + within_s

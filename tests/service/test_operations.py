@@ -69,26 +69,6 @@ def test_staff_changes_show_at_once(where: str) -> None:
     assert removed[5]["id"] == 7
 
 
-def test_the_admin_connection_and_a_busy_service_do_not_lock_each_other_out(tmp_path: Path) -> None:
-    """A second connection waits its turn."""
-    admin = Database(tmp_path / "service.db")
-    with served(str(tmp_path / "service.db")) as (database, base_url):
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        post(client(key), base_url)
-        with ThreadPoolExecutor(4) as pool:
-            busy = [
-                pool.submit(lambda: [post(client(key), base_url) for _ in range(15)])
-                for _ in range(2)
-            ]
-            made = [admin.create_key(WIDE, label="", now=NOON) for _ in range(30)]
-            changed = [admin.change(1, "sold") for _ in range(30)]
-            assert all(answer.status_code == 201 for future in busy for answer in future.result())
-    admin.close()
-
-    assert len(made) == 30
-    assert all(changed)
-
-
 def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     """While a lower id is not committed no higher one is: a reader that pages on misses none."""
     url = postgres.database()

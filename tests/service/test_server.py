@@ -145,6 +145,7 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Sign
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+@pytest.mark.case("P57")
 @pytest.mark.parametrize("workers", [1, 4])
 def test_kill_9_of_workers_loses_nothing_acknowledged(
     request: pytest.FixtureRequest, tmp_path: Path, workers: int
