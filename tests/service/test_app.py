@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -270,6 +271,22 @@ def test_a_revoked_key_is_401_at_once(tmp_path: Path) -> None:
 
             assert is_error(session.get(f"{base_url}/pets", timeout=5), 401)
         assert not database.revoke(key_id, 2.0)
+
+
+def test_bytes_that_are_no_http_leave_it_up(box: Sandbox) -> None:
+    """It answers or hangs up, and the next request is answered."""
+    port = int(box.base_url.rpartition(":")[2].partition("/")[0])
+    for junk in (
+        b"\x00\xff\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"POST /v1/pets HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(junk)
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(1_000)
+
+    assert ask(box, "GET", "/pets").status_code == 200
 
 
 def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(
