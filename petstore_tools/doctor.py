@@ -16,7 +16,6 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
-from petstore_tools.plans import Plan
 from petstore_tools.settings import Settings
 from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.throttle import rate_headers
@@ -76,20 +75,14 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         yield Finding(subject, str(error), _ADVICE.get(type(error), ""), error)
         return
     answer = rate_headers.read(reply.status, reply.headers, now=asked_at)
-    yield _clock(answer.date, asked_at)
-    yield _plan(answer.limit, settings.plan)
-
-
-def _clock(date: float | None, now: float) -> Finding:
-    if date is None:
-        return Finding("clock", "the service does not send its time")
-    text = f"the service's clock is {date - now:+,.0f} s from this machine's"
-    advice = "Set this machine's clock by a time server." if abs(date - now) > SKEW_S else ""
-    return Finding("clock", text, advice)
-
-
-def _plan(limit: int | None, plan: Plan | None) -> Finding:
+    if answer.date is None:
+        yield Finding("clock", "the service does not send its time")
+    else:
+        skew_s = answer.date - asked_at
+        text = f"the service's clock is {skew_s:+,.0f} s from this machine's"
+        advice = "Set this machine's clock by a time server." if abs(skew_s) > SKEW_S else ""
+        yield Finding("clock", text, advice)
+    plan, limit = settings.plan, answer.limit
     text = f"{plan or 'none is named'}; the service reports a limit of {limit}"
-    if plan is not None and limit in (plan.per_minute, plan.per_day):
-        return Finding("plan", text)
-    return Finding("plan", text, "Is PETSTORE_PLAN the plan of this key?")
+    fits = plan is not None and limit in (plan.per_minute, plan.per_day)
+    yield Finding("plan", text, "" if fits else "Is PETSTORE_PLAN the plan of this key?")

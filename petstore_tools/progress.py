@@ -89,7 +89,10 @@ class _Display:
         if not self._wanted:
             return
         if self._bar is None:
-            self._bar = self._begin(done, total)
+            from tqdm.auto import tqdm
+
+            form: dict[str, Any] = {} if self._as_bar else LINES
+            self._bar = tqdm(total=total, initial=done, unit=self._unit, desc=self._title, **form)
         self._bar.total = total
         if self._as_bar:
             self._bar.bar_format = WAITING if until else None
@@ -105,12 +108,6 @@ class _Display:
         self._bar.update(done - self._bar.n)
         if until and self._as_bar:
             self._bar.refresh()
-
-    def _begin(self, done: int, total: int | None) -> Any:
-        from tqdm.auto import tqdm
-
-        options: dict[str, Any] = {} if self._as_bar else LINES
-        return tqdm(total=total, initial=done, unit=self._unit, desc=self._title, **options)
 
     def close(self) -> None:
         """Leave the bar as it is."""

@@ -10,7 +10,6 @@ import click
 from pydantic import SecretStr
 
 from petstore_tools import settings
-from petstore_tools.cli import exits
 from petstore_tools.cli.quota import show
 from petstore_tools.errors import PetstoreError
 from petstore_tools.importing.options import read_categories
@@ -27,7 +26,7 @@ QUESTIONS = {
 
 
 @click.command("configure")
-def configure_() -> int:
+def configure_() -> None:
     """
     Ask for the settings once and keep them.
 
@@ -64,7 +63,6 @@ def configure_() -> int:
     lines = [f"{name} = {json.dumps(value, default=_plain)}\n" for name, value in entries.items()]
     replace_file(path, "".join(lines).encode())
     click.echo(f"The settings are in {path}. Try them: petstore-tools list --first 5", err=True)
-    return exits.DONE
 
 
 def _ask(name: str, question: str, kept: object) -> str | SecretStr:

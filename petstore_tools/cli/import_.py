@@ -84,11 +84,18 @@ COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 @click.option(
     "--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one."
 )
-@options.DOUBTFUL
+@click.option(
+    "--doubtful",
+    type=click.Choice(("ask", "skip", "send")),
+    default="ask",
+    show_default=True,
+    help="What happens to rows that may exist already: skip leaves them out, send creates them, "
+    "ask asks on a terminal and sends nothing elsewhere.",
+)
 @options.WAIT
 @options.YES
-@options.JSON
-@options.NO_PROGRESS
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@click.option("--no-progress", is_flag=True, help="Show no progress.")
 @options.ENVIRONMENT
 def import_(
     file: Path,
@@ -142,23 +149,36 @@ def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool)
         result = cast(ImportResult, interrupt.result)
     except PetstoreError as error:
         if as_json:
-            click.echo(json.dumps(_facts(error)))
+            shown = error.preview if isinstance(error, DoubtfulRowsError) else error.result
+            known = cast("ImportPreview | ImportResult | None", shown)
+            facts = {} if known is None else known.to_dict()
+            facts |= {"error": type(error).__name__, "message": str(error)}
+            click.echo(json.dumps(facts))
         raise
     if result is None:
         return exits.DONE
-    _show(result, as_json=as_json)
+    click.echo(json.dumps(result.to_dict()) if as_json else str(result))
+    for path in result.files:
+        click.echo(f"  {path.name}", err=True)
+    if result.unknown:
+        click.echo(
+            f"{pluralize(result.unknown, 'row')} may have been created or not. No run sends "
+            "them again until that is clear. See them: petstore-tools imports show "
+            f"{result.journal}",
+            err=True,
+        )
+    if result.skipped_now:
+        click.echo(
+            f"{pluralize(result.skipped_now, 'row')} may exist already and were left out; their "
+            f"reasons: petstore-tools imports show {result.journal}",
+            err=True,
+        )
+    if result.stopped is not None and result.stopped.kind != "first rows":
+        at = result.stopped.resumes_at
+        when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
+        command = shlex.join(["petstore-tools", *sys.argv[1:]])
+        click.echo(f"Continue with: {command}{when}", err=True)
     return exits.of_result(result)
-
-
-def _facts(error: PetstoreError) -> dict[str, Any]:
-    """Return what is known of an import that an error ended."""
-    shown = error.preview if isinstance(error, DoubtfulRowsError) else error.result
-    known = cast("ImportPreview | ImportResult | None", shown)
-    return {
-        **({} if known is None else known.to_dict()),
-        "error": type(error).__name__,
-        "message": str(error),
-    }
 
 
 def _ask(shown: ImportPreview) -> Doubtful:
@@ -184,30 +204,6 @@ def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
     if shown.table.source.is_unseen:
         asked = f"Rows that are hidden are sent, too. {asked}"
     return options.confirmed(asked, yes=yes)
-
-
-def _show(result: ImportResult, *, as_json: bool) -> None:
-    click.echo(json.dumps(result.to_dict()) if as_json else str(result))
-    for path in result.files:
-        click.echo(f"  {path.name}", err=True)
-    if result.unknown:
-        click.echo(
-            f"{pluralize(result.unknown, 'row')} may have been created or not. No run sends "
-            "them again until that is clear. See them: petstore-tools imports show "
-            f"{result.journal}",
-            err=True,
-        )
-    if result.skipped_now:
-        click.echo(
-            f"{pluralize(result.skipped_now, 'row')} may exist already and were left out; their "
-            f"reasons: petstore-tools imports show {result.journal}",
-            err=True,
-        )
-    if result.stopped is not None and result.stopped.kind != "first rows":
-        at = result.stopped.resumes_at
-        when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
-        command = shlex.join(["petstore-tools", *sys.argv[1:]])
-        click.echo(f"Continue with: {command}{when}", err=True)
 
 
 @click.group("imports", invoke_without_command=True)
@@ -274,7 +270,7 @@ def _opened(import_id: str) -> Iterator[tuple[PetStore, Journal]]:
     is_flag=True,
     help=f"Show all of these rows, not only the first {options.SHOWN_ROWS}.",
 )
-def show(import_id: str, *, every: bool) -> int:
+def show(import_id: str, *, every: bool) -> None:
     """Show the rows of import ID that were not created, and why."""
     info = journal.find_import(_folder(), import_id)
     click.echo(_table([info]))
@@ -300,7 +296,6 @@ def show(import_id: str, *, every: bool) -> int:
         click.echo(
             f"\nTo find out about them: petstore-tools imports reconcile {info.id}", err=True
         )
-    return exits.DONE
 
 
 @imports_.command("reconcile")
@@ -347,7 +342,7 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
 @imports_.command("forget")
 @ID
 @options.YES
-def forget(import_id: str, *, yes: bool) -> int:
+def forget(import_id: str, *, yes: bool) -> None:
     """
     Delete what is known of import ID: its file counts as new.
 
@@ -360,4 +355,3 @@ def forget(import_id: str, *, yes: bool) -> int:
         with journal.open_journal(_folder(), info.target) as opened:
             opened.forget()
         click.echo(f"import {info.id} is forgotten")
-    return exits.DONE

@@ -19,16 +19,6 @@ ENVIRONMENTS = click.Choice(("production", "staging"))
 ENVIRONMENT = click.option(
     "--environment", type=ENVIRONMENTS, help="Which service to use.  [default: as the settings say]"
 )
-DOUBTFUL = click.option(
-    "--doubtful",
-    type=click.Choice(("ask", "skip", "send")),
-    default="ask",
-    show_default=True,
-    help="What happens to rows that may exist already: skip leaves them out, send creates them, "
-    "ask asks on a terminal and sends nothing elsewhere.",
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-NO_PROGRESS = click.option("--no-progress", is_flag=True, help="Show no progress.")
 STATUS = click.option(
     "--status",
     type=click.Choice(spec.STATUSES, case_sensitive=False),

@@ -12,7 +12,7 @@ from petstore_tools.store import PetStore
 
 @click.command("quota")
 @ENVIRONMENT
-def quota_(environment: str | None) -> int:
+def quota_(environment: str | None) -> None:
     """
     Show how many requests are left.
 
@@ -26,7 +26,6 @@ def quota_(environment: str | None) -> int:
     with PetStore(environment=environment) as store:
         quota = store.quota()
     click.echo(quota.to_text())
-    return exits.DONE
 
 
 @click.command("doctor")

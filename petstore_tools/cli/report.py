@@ -122,7 +122,7 @@ def history_(
     since: str | None,
     output: Path | None,
     environment: str | None,
-) -> int:
+) -> None:
     """
     Show what became of the animals: when each was seen in which status, and when that ended.
 
@@ -137,7 +137,7 @@ def history_(
     """
     context.obj = environment
     if context.invoked_subcommand is not None:
-        return exits.DONE
+        return
     with PetStore(environment=environment) as store:
         history = store.history(id=pet_id, since=since)
         names = category_names(None, store.settings.categories)
@@ -147,7 +147,7 @@ def history_(
     if output is not None:
         frames.write(_flat(history), output, for_excel=True)
         click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
-        return exits.DONE
+        return
     shown = history.head(options.SHOWN_ROWS).drop(columns="last_seen").astype("object")
     rows = [
         (
@@ -161,7 +161,6 @@ def history_(
     click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
     options.say_more(len(history), "-o FILE writes all of them")
     click.echo(str(kept), err=True)
-    return exits.DONE
 
 
 @history_.command("forget")
@@ -173,14 +172,13 @@ def history_(
 )
 @options.YES
 @click.pass_obj
-def forget(environment: str | None, before: str, *, yes: bool) -> int:
+def forget(environment: str | None, before: str, *, yes: bool) -> None:
     """Delete the listings that ended before a date; animals that are there since then stay."""
     question = f"Forget the listings that ended before {before}?"
     if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
             forgotten = store.kept.forget(before, now=time.time())
             click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}")
-    return exits.DONE
 
 
 def _flat(history: pd.DataFrame) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petstore_tools import plans, spec
-from petstore_tools.cli import exits
 from petstore_tools.cli.options import ENVIRONMENTS
 from petstore_tools.errors import SettingsError
 from petstore_tools.settings import state_folder
@@ -120,7 +119,7 @@ def serve_(
     *,
     metrics_port: int | None,
     **options: Any,
-) -> int:
+) -> None:
     """
     Run the Animal Store Service on this machine.
 
@@ -153,7 +152,6 @@ def serve_(
                 err=True,
             )
         server.serve(database, host, port, workers=workers, **options)
-    return exits.DONE
 
 
 @click.group("keys")
@@ -171,7 +169,7 @@ def keys_() -> None:
 @click.option("--label", default="", help="A note that says whose key it is.")
 @DATABASE
 @ENVIRONMENT
-def create(plan: str, label: str, database: str, environment: str) -> int:
+def create(plan: str, label: str, database: str, environment: str) -> None:
     """
     Create a key and print it; it cannot be shown again.
 
@@ -200,13 +198,12 @@ def create(plan: str, label: str, database: str, environment: str) -> int:
     )
     for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
         click.echo("\n".join([f"# {shell}", *(line.format(*pair) for pair in variables.items())]))
-    return exits.DONE
 
 
 @keys_.command("list")
 @DATABASE
 @ENVIRONMENT
-def list_keys(database: str, environment: str) -> int:  # noqa: ARG001 - names the file
+def list_keys(database: str, environment: str) -> None:  # noqa: ARG001 - names the file
     """
     List the keys by their ids; the keys themselves are not stored.
 
@@ -222,7 +219,6 @@ def list_keys(database: str, environment: str) -> int:  # noqa: ARG001 - names t
     ]
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")
-    return exits.DONE
 
 
 def _time(at: float | None) -> str:
@@ -233,7 +229,7 @@ def _time(at: float | None) -> str:
 @click.argument("key_id")
 @DATABASE
 @ENVIRONMENT
-def revoke(key_id: str, database: str, environment: str) -> int:  # noqa: ARG001 - names the file
+def revoke(key_id: str, database: str, environment: str) -> None:  # noqa: ARG001 - names the file
     """Make a key invalid for good; KEY_ID is its id in `keys list`."""
     with _open(database) as service:
         done = service.revoke(key_id, time.time())
@@ -242,4 +238,3 @@ def revoke(key_id: str, database: str, environment: str) -> int:  # noqa: ARG001
             f"there is no valid key with the id {key_id!r}; petstore-tools keys list shows them"
         )
     click.echo(f"Key {key_id} is revoked.", err=True)
-    return exits.DONE

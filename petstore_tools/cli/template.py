@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from petstore_tools import settings
-from petstore_tools.cli import exits
 from petstore_tools.importing.options import read_categories
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.template import template_bytes
@@ -22,7 +21,7 @@ from petstore_tools.tabular.template import template_bytes
     help="A file with the columns id and name: a cell offers their names.  [default: as the "
     "settings say]",
 )
-def template_(file: Path, categories: Path | None) -> int:
+def template_(file: Path, categories: Path | None) -> None:
     """
     Write an empty workbook for the animals of an import.
 
@@ -41,4 +40,3 @@ def template_(file: Path, categories: Path | None) -> int:
     click.echo(
         f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}"
     )
-    return exits.DONE
