@@ -82,7 +82,8 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         text = f"the service's clock is {skew_s:+,.0f} s from this machine's"
         advice = "Set this machine's clock by a time server." if abs(skew_s) > SKEW_S else ""
         yield Finding("clock", text, advice)
-    plan, limit = settings.plan, answer.limit
+    plan = settings.plan
+    limit = answer.limit
     text = f"{plan or 'none is named'}; the service reports a limit of {limit}"
     fits = plan is not None and limit in (plan.per_minute, plan.per_day)
     yield Finding("plan", text, "" if fits else "Is PETSTORE_PLAN the plan of this key?")

@@ -131,7 +131,9 @@ class ApiError(PetstoreError):
     def __init__(self, status: int, code: str, message: str, request_line: str) -> None:
         label = f"{status} {code}".rstrip()
         super().__init__(f"{request_line}: {label}: {message}")
-        self.status, self.code, self.message = status, code, message
+        self.status = status
+        self.code = code
+        self.message = message
         self.request_line = request_line
 
 
@@ -185,7 +187,9 @@ class QuotaError(PetstoreError):
             f"Quota reached: {why} until {utc_text(resumes_at)}. "
             f"Run the same call again then, or pass {option('wait=True')}."
         )
-        self.why, self.plan, self.resumes_at = why, plan, resumes_at
+        self.why = why
+        self.plan = plan
+        self.resumes_at = resumes_at
 
 
 class IncompleteListingError(PetstoreError):

@@ -71,7 +71,9 @@ class _Display:
 
     def __init__(self, title: str, unit: str, progress: bool | None) -> None:
         wanted = os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
-        self._title, self._unit, self._wanted = title, unit, wanted
+        self._title = title
+        self._unit = unit
+        self._wanted = wanted
         self._on_a_terminal = sys.stderr.isatty()
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
         self._reasons = set[str]()

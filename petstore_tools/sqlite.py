@@ -134,7 +134,8 @@ class PerProcess(Generic[C]):
             _INHERITED.append(self._connection)
             self._connection = None
         if self._connection is None:
-            self._connection, self._pid = self._connect(), os.getpid()
+            self._connection = self._connect()
+            self._pid = os.getpid()
         return self._connection
 
     def close(self) -> None:

@@ -107,7 +107,9 @@ class PetStore:
         from petstore_tools.listing.fetch import Fetcher
         from petstore_tools.listing.pages import Inventory, RememberedServices
 
-        self.settings, self.progress, self._prints_previews = settings, progress, True
+        self.settings = settings
+        self.progress = progress
+        self._prints_previews = True
         self.client = Client(settings, **options)
         remembered = RememberedServices(settings.state_dir / "services.json")
         self.inventory = Inventory(self.client, remembered, settings.pagination)
@@ -147,7 +149,8 @@ class PetStore:
                     `last_partial`.
         """
         query = ListQuery(status, first=first, require=require)
-        age, now = None if max_age is None else parse_age(max_age, query), self.client.clock.now()
+        age = None if max_age is None else parse_age(max_age, query)
+        now = self.client.clock.now()
         if age is not None and (kept := self.kept.younger(age, status=status, now=now)) is not None:
             return kept
         with page_progress(self.progress) as show:
@@ -329,7 +332,8 @@ class PetStore:
         """
         from petstore_tools.importing.run import run
 
-        named, wanted = options.with_categories(self.settings.categories), options.progress
+        named = options.with_categories(self.settings.categories)
+        wanted = options.progress
         prints = self._prints_previews if wanted is None else wanted is not False
         announce = show_text if prints else lambda _: None
         with import_progress(self.progress if wanted is None else wanted) as show:

@@ -73,7 +73,8 @@ class Reader(ast.NodeVisitor):
         self._kind = "text"
 
     def _inside(self, kind: str, node: ast.AST) -> None:
-        before, self._kind = self._kind, kind
+        before = self._kind
+        self._kind = kind
         self.generic_visit(node)
         self._kind = before
 

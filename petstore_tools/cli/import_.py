@@ -240,7 +240,8 @@ def _folder() -> Path:
 def _table(found: list[ImportInfo]) -> str:
     rows = []
     for info in found:
-        target, counts = info.target, info.states + Counter(unknown=info.states["sending"])
+        target = info.target
+        counts = info.states + Counter(unknown=info.states["sending"])
         name = target.path.name + (f" ({target.sheet})" if target.sheet else "")
         numbers = [counts[state] for state in COUNTS]
         rows.append((info.id, name, target.environment, *numbers, utc_text(info.changed_at)))

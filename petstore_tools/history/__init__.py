@@ -159,7 +159,8 @@ class Snapshots(tuple[Snapshot, ...]):
     def __repr__(self) -> str:
         if not self:
             return "no snapshots yet"
-        first, last = self[0].listing, self[-1].listing
+        first = self[0].listing
+        last = self[-1].listing
         span = f"from {utc_text(first.ended_at)} to {utc_text(last.ended_at)}"
         animals = pluralize(last.rows, "animal")
         return f"{pluralize(len(self), 'snapshot')} {span}, the newest of {animals}"

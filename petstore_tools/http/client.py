@@ -49,15 +49,20 @@ class Client:
         ledger: Literal["shared", "memory"] = "shared",
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
-        self.base_url, self.environment, self.clock = settings.base_url, settings.environment, clock
-        self.max_wait_s, self.reconcile_after_s = max_wait_s, settings.reconcile_after_s
-        key, self._plan = settings.api_key, settings.plan
+        self.base_url = settings.base_url
+        self.environment = settings.environment
+        self.clock = clock
+        self.max_wait_s = max_wait_s
+        self.reconcile_after_s = settings.reconcile_after_s
+        key = settings.api_key
+        self._plan = settings.plan
         self.transport = Transport(settings.base_url, key, session=session)
         self.ledger = open_ledger(
             ledger, settings.state_dir, settings.base_url, key, url=settings.ledger_url
         )
         self.gate = Gate(self.ledger, settings.plan, clock, max_wait_s=max_wait_s)
-        self.sent, self._counting = 0, threading.Lock()
+        self.sent = 0
+        self._counting = threading.Lock()
         self.rng = random.Random()
         self.needs: object = (
             None  # what lives as long as this client: the sandbox whose service it asks

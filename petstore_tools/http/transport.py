@@ -123,7 +123,8 @@ class Transport:
     ) -> None:
         if session is not None and not isinstance(session, requests.Session):
             raise SettingsError(f"session must be a requests.Session, not {type(session).__name__}")
-        self._auth, self._session = KeyAuth(key), session or requests.Session()
+        self._auth = KeyAuth(key)
+        self._session = session or requests.Session()
         self.timeout_s = TIMEOUT_S
         self.fastest_s: float | None = None  # from a request's first byte to its answer's last
         self._mounted = self._of_the_caller(base_url)

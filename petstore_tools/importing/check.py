@@ -126,7 +126,8 @@ def check(
         journal: The imports to its place.
         notes: What else should be known.
     """
-    options, entries = source.options, journal.entries()
+    options = source.options
+    entries = journal.entries()
     known, _ = match(entries, [row.content for row in source.good])
     duplicates = _duplicates(source.good)
     good = source.good

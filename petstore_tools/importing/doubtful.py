@@ -210,7 +210,8 @@ def _edits(
     if not lost or not fresh:
         return
     before = [e.content for e in sorted(rows, key=lambda e: e.number) if e.present]
-    had, has = Counter(before), Counter(contents)
+    had = Counter(before)
+    has = Counter(contents)
     then = [at for at, content in enumerate(before) if had[content] == has[content]]
     now = [at for at, content in enumerate(contents) if had[content] == has[content]]
     moved = [before[at] for at in then] != [contents[at] for at in now]

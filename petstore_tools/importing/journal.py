@@ -117,7 +117,9 @@ class Journal:
     """
 
     def __init__(self, path: Path | None, target: Target) -> None:
-        self.id, self.target, self._path = target.id, target, path
+        self.id = target.id
+        self.target = target
+        self._path = path
         self._threads = threading.Lock()
         self._db: sqlite3.Connection | None = _open(path, target)
 
@@ -228,10 +230,12 @@ class Journal:
             bad_rows: Rows of the file that have problems.
             now: Unix seconds.
         """
-        old, new = [], []
+        old = []
+        new = []
         for at, (number, content, entry) in enumerate(zip(numbers, contents, known, strict=True)):
             doubt = doubts.get(at)
-            state, why = "unsent", ""
+            state = "unsent"
+            why = ""
             answered = entry is not None and entry.answered
             if doubt is not None:
                 state = "unsent" if send else "skipped"
@@ -241,7 +245,8 @@ class Journal:
                 new.append((self.id, *content, number, state, answered, compared, why, now))
                 continue
             if not entry.waits:
-                state, why = entry.state, entry.detail
+                state = entry.state
+                why = entry.detail
             old.append((number, state, answered, compared or entry.compared, why, entry.key))
         facts = (self.id, str(self.target.path), self.target.sheet, bad_rows, now)
         with self._transaction() as db:
@@ -334,7 +339,8 @@ class Journal:
         self, db: sqlite3.Connection, entry: Entry, outcome: Outcome, now: float, steady: float
     ) -> None:
         """Give a row on its way its outcome; an id that is not its own is noted alone."""
-        pet_id, detail = outcome.pet_id, outcome.detail
+        pet_id = outcome.pet_id
+        detail = outcome.detail
         if pet_id is not None:
             foreign = db.execute(
                 "SELECT EXISTS (SELECT 1 FROM row WHERE pet_id = ?) OR EXISTS (SELECT 1 FROM shown"

@@ -180,7 +180,8 @@ class Source:
     @property
     def file(self) -> str:
         """Name of the file, and of the sheet where there are several."""
-        name, sheet = self.target.path.name, self.table.source
+        name = self.target.path.name
+        sheet = self.table.source
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
 
     @property

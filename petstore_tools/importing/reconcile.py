@@ -198,7 +198,8 @@ def _why_ambiguous(
     if not min(row.sent_after for row in rows):
         return "no earlier listing tells whether this animal existed already"
     if len(equal) > len(rows):
-        animals, rows_ = pluralize(len(equal), "new animal"), pluralize(len(rows), "row")
+        animals = pluralize(len(equal), "new animal")
+        rows_ = pluralize(len(rows), "row")
         return f"there are {animals} with its values, and {rows_} without one"
     if content in unclear:
         return "the animal may be that of a created row with values near it"

@@ -225,7 +225,8 @@ def check_folder(path: Path) -> Path:
 
 def _stem(preview: ImportPreview) -> str:
     """Return how the names of the result files begin; those of a sandbox or of staging say so."""
-    options, source = preview.options, preview.table.source
+    options = preview.options
+    source = preview.table.source
     stem = options.path.stem if options.name is None else options.name
     if len(source.names) > 1:
         stem += f".{source.name}"
@@ -252,7 +253,8 @@ def write_files(
     """
     if not preview.options.is_file:
         return (), ()
-    path, source = preview.options.path, preview.table.source
+    path = preview.options.path
+    source = preview.table.source
     titles = preview.table.titles
     created = [
         [*row.cells, _id(entry)]
@@ -270,7 +272,8 @@ def write_files(
         "created": ([*titles, id_title], created, {}),
         "rejected": ([*titles, ROW_COLUMN, PROBLEM_COLUMN], rejected, _marks(preview, rejected)),
     }
-    written, failed = [], []
+    written = []
+    failed = []
     for outcome, (header, rows, marks) in contents.items():
         name = f"{_stem(preview)}.{outcome}{source.suffix}"
         try:
@@ -327,7 +330,8 @@ def _digest(content: bytes) -> str:
 
 def _rejects(preview: ImportPreview, entries: Sequence[Entry]) -> list[list[str]]:
     """Return the rows of the rejects file: no spreadsheet runs their cells as formulas."""
-    width, source = len(preview.table.titles), preview.table.source
+    width = len(preview.table.titles)
+    source = preview.table.source
     refused: list[tuple[int, Sequence[str], str]] = [
         (row.number, row.cells, entry.detail)
         for row, entry in zip(preview.good, entries, strict=True)
@@ -347,7 +351,8 @@ def _rejects(preview: ImportPreview, entries: Sequence[Entry]) -> list[list[str]
 
 def _marks(preview: ImportPreview, rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Return which cells of the rejects file are bad, and why, and what its drop-downs offer."""
-    columns, width = preview.table.columns, len(preview.table.titles)
+    columns = preview.table.columns
+    width = len(preview.table.titles)
     places = {column_letter(at): at for at in range(width)}
     problems = {str(int(bad.number)): bad.problems for bad in preview.bad}
     marks: dict[tuple[int, int], str] = {}

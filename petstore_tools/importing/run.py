@@ -143,8 +143,11 @@ class _Run:
         source: Source,
         progress: Callable[[Progress], None],
     ) -> None:
-        self._inventory, self._client = inventory, inventory.client
-        self._folder, self._journal, self._source = folder, journal, source
+        self._inventory = inventory
+        self._client = inventory.client
+        self._folder = folder
+        self._journal = journal
+        self._source = source
         self._options = source.options
         self._requests = 0
         self._sent = itertools.count(1)
@@ -209,7 +212,8 @@ class _Run:
             stopped = Stopped.of(error)
         if self._added:
             clock = self._client.clock
-            now, steady = clock.now(), clock.steady()
+            now = clock.now()
+            steady = clock.steady()
             self._journal.mark_lost(self._journal.id, now=now, steady=steady)
         return self._result(stopped)
 
@@ -245,7 +249,8 @@ class _Run:
         Raises:
             DoubtfulRowsError: There are such rows, and nobody said what happens to them.
         """
-        preview, answer = self._preview, self._options.doubtful
+        preview = self._preview
+        answer = self._options.doubtful
         if preview.doubts and answer == "ask":
             answer = ask(preview)
             if answer == "ask":
@@ -269,13 +274,15 @@ class _Run:
         Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist.
         """
         chosen: set[int] = set()
-        usable, listed = 0, 0
+        usable = 0
+        listed = 0
         while True:
             stopped = self._sender.run(self._unsent(chosen), self._calls)
             if stopped is not None and not stopped.may_recover:
                 return stopped
             if self._sender.usable > usable:
-                usable, listed = self._sender.usable, 0
+                usable = self._sender.usable
+                listed = 0
             lost = self._lost()
             if lost and listed < MOST_LISTINGS:
                 at = self._settled_at([at for _, at in lost])
@@ -328,7 +335,8 @@ class _Run:
 
     def _settled_at(self, lost: list[float]) -> float:
         """Return from when on a listing settles rows that were lost then (Unix seconds)."""
-        clock, after_s = self._client.clock, self._client.reconcile_after_s
+        clock = self._client.clock
+        after_s = self._client.reconcile_after_s
         left_s = max((after_s - elapsed(at, clock.steady()) for at in lost), default=0.0)
         return clock.now() + max(0.0, left_s)
 
@@ -360,7 +368,8 @@ class _Run:
 
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
-        preview, known = self._preview, self._preview.known
+        preview = self._preview
+        known = self._preview.known
         if self._added:
             contents = [row.content for row in preview.good]
             present = [entry for entry in self._journal.entries() if entry.present]

@@ -131,7 +131,9 @@ class Sender:
         *,
         skip: bool,
     ) -> None:
-        self.client, self.journal, self.usable = client, journal, 0
+        self.client = client
+        self.journal = journal
+        self.usable = 0
         self.skip = skip
         self._progress = progress
         self._changed = threading.Condition()
@@ -150,7 +152,8 @@ class Sender:
 
     def run(self, entries: Sequence[Entry], call_options: CallOptions) -> Stopped | None:
         """Send rows; return why it ended early, None where all were sent."""
-        self._queue, self._stopped = deque(entries), None
+        self._queue = deque(entries)
+        self._stopped = None
         self._counts = self.journal.counts()
         self._unknown_in_a_row = 0
         try:
@@ -257,7 +260,9 @@ class _Connection:
     """
 
     def __init__(self, sender: Sender, call_options: CallOptions) -> None:
-        self._sender, self._client, self._journal = sender, sender.client, sender.journal
+        self._sender = sender
+        self._client = sender.client
+        self._journal = sender.journal
         self._url = self._client.base_url + spec.PETS_PATH
         self._outcomes: list[tuple[Entry, Outcome]] = []  # not recorded yet
         self._left_at = 0.0

@@ -105,7 +105,8 @@ class Table:
 
     def _unescaped(self) -> Iterator[AnyRow]:
         """Yield rows of a rejects file with their cells as they were, and without our columns."""
-        width, unescape = len(self.titles), self.source.unescape
+        width = len(self.titles)
+        unescape = self.source.unescape
         plain = ((number, cells and [*map(unescape, cells)]) for number, cells in self._below())
         for row in self._read(plain):
             if isinstance(row, Row | BadRow):
@@ -162,7 +163,8 @@ class Table:
         which needs an answer; what is proposed stands there, the rest is left open.
         """
         read = self.answered()
-        options, columns = read.options, dict(read.options.columns or {})
+        options = read.options
+        columns = dict(read.options.columns or {})
         blanks = [("…", field) for field in read.columns.missing]
         words: dict[str, list[str]] = {"is a name, not an id": [], "is not a status": []}
         for of in ("categoryId", "status"):
@@ -273,7 +275,8 @@ class _Refusal(NamedTuple):
         """What is missing, and the call with everything that needs an answer."""
         if self.table is None:
             return self.wrong
-        table, options = self.table, self.table.options
+        table = self.table
+        options = self.table.options
         said = table.columns.refusal()
         for encoding in _ENCODINGS if table.source.is_guessed else ():
             for cell in table.columns.header:

@@ -260,7 +260,8 @@ class Matcher:
         return Decided(bare, "as typed" if bare == cell else "trimmed")
 
     def _category(self, cell: str) -> Decided:
-        text, categories = cell.strip(), self.rules.categories
+        text = cell.strip()
+        categories = self.rules.categories
         if not text:
             help_ = option('defaults={"categoryId": ID}', "--default categoryId=ID")
             empty = _problem("is empty", f"give the id of the category, or {help_}")
@@ -461,7 +462,9 @@ def read_rows(
         matcher: Decides the cells.
         hidden: Numbers of rows that nobody sees.
     """
-    width, last, is_text = len(titles.header), titles.last_required, matcher.rules.is_text
+    width = len(titles.header)
+    last = titles.last_required
+    is_text = matcher.rules.is_text
     header = [cell.strip() for cell in titles.header]
     places = [(of, at) for of, at in zip(FIELDS, titles.places, strict=True)]
     for number, cells in records:
@@ -496,7 +499,8 @@ def _decided(
     matcher: Matcher,
 ) -> Row | BadRow:
     """Decide each cell of a row that is not empty."""
-    values, problems = [], []
+    values = []
+    problems = []
     for (of, at), cell in zip(places, fields, strict=True):
         value, _, problem = matcher.decide(of, cell)
         values.append(value)
@@ -511,7 +515,8 @@ def _decided(
             problems = problems[:1]
         elif is_alone or _A_NOTE.fullmatch(name.strip()):
             rule = "stands alone in its row" if is_alone else "is a line about the table"
-            help_, letter = "complete the row, or delete it", column_letter(places[0][1] or 0)
+            help_ = "complete the row, or delete it"
+            letter = column_letter(places[0][1] or 0)
             problems = [RowProblem(number, letter, "name", name, rule, help_)]
     if problems:
         return BadRow(number, cells, problems)

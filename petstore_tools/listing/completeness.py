@@ -25,7 +25,8 @@ def digest(*columns: Sequence[Any]) -> str:
     Raises:
         TypeError, OverflowError: An id or a category is no int64.
     """
-    ids, kinds = columns[0], spec.PET_FIELDS.values()
+    ids = columns[0]
+    kinds = spec.PET_FIELDS.values()
     if list(ids) != sorted(ids):
         order = sorted(range(len(ids)), key=ids.__getitem__)
         columns = tuple([column[n] for n in order] for column in columns)

@@ -101,10 +101,8 @@ def follow(asked: str, target: str) -> str | End:
     """
     path = asked.partition("?")[0]
     try:
-        here, there = (
-            urlsplit(path),
-            urlsplit(path + target if target[:1] == "?" else urljoin(asked, target)),
-        )
+        here = urlsplit(path)
+        there = urlsplit(path + target if target[:1] == "?" else urljoin(asked, target))
         same = _origin(here) == _origin(there)
     except ValueError:
         return End("cut", "the service gave an address of the next page that is not valid")

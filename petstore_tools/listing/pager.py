@@ -139,8 +139,11 @@ class Pager:
         proven: Proven | None = None,
         fixed: bool = False,
     ) -> None:
-        self._url, self._limit, self._first = url, limit, first or inf
-        self.proven, self._fixed = proven or Proven(), fixed
+        self._url = url
+        self._limit = limit
+        self._first = first or inf
+        self.proven = proven or Proven()
+        self._fixed = fixed
         self.received = Received()
         self._earlier = set[int]()  # ids that came before the listing began anew
         self._asked: set[str] = set()
@@ -232,7 +235,9 @@ class Pager:
             except Moved:
                 self._restarts += 1
                 self._earlier.update(self.received.ids)
-                self._asked, self.received, self._turned = set(), Received(), 0
+                self._asked = set()
+                self.received = Received()
+                self._turned = 0
                 self.proven = replace(self.proven, scheme=None)
 
     def _note_move(self) -> None:
@@ -458,12 +463,14 @@ class Pager:
 
     def _turn(self) -> Reading:
         """Read on by a way that is proven, or believed since an earlier listing."""
-        scheme, came = self.proven.scheme, self.received
+        scheme = self.proven.scheme
+        came = self.received
         assert scheme is not None
         while True:
             if self._counted:
                 return self._done("the service counts as many animals as came")
-            is_first, before = not self._turned, came.last
+            is_first = not self._turned
+            before = came.last
             page = self._page_at(self.rows, max(1, self._turned))
             answer = yield replace(page, trial=True)
             if answer is None:
@@ -526,7 +533,8 @@ class Pager:
 
     def _page_at(self, rows: int, turned: int) -> NextPage:
         """Return the page of the scheme behind so many rows and pages."""
-        scheme, last = self.proven.scheme, self.received.last
+        scheme = self.proven.scheme
+        last = self.received.last
         assert scheme is not None
         overlap = self._overlap
         value = scheme.value(rows=rows - overlap, pages=turned, last_id=last[-1] if last else 0)
@@ -541,7 +549,8 @@ class Pager:
         None behind a page that held nothing else; and of small pages only the first ones, since
         that would cost many requests.
         """
-        scheme, came = self.proven.scheme, self.received
+        scheme = self.proven.scheme
+        came = self.received
         counts_rows = scheme is not None and scheme.counts == "rows"
         was_alone = came.pages > 1 and not came.new and len(came.last) == 1
         is_cheap = came.full >= OVERLAPPED or came.pages < FIRST_PAGES

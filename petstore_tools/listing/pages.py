@@ -112,7 +112,8 @@ class Pages:
     """
 
     def __init__(self, begin: Callable[[], PageIterator]) -> None:
-        self._begin, self._current = begin, begin()
+        self._begin = begin
+        self._current = begin()
 
     @property
     def listing(self) -> Listing:
@@ -135,7 +136,9 @@ class PageIterator:
     """
 
     def __init__(self, inventory: Inventory, query: ListQuery, call_options: CallOptions) -> None:
-        self._inventory, self._client, self._query = inventory, inventory.client, query
+        self._inventory = inventory
+        self._client = inventory.client
+        self._query = query
         self._learnt = inventory.learnt  # before this listing
         self._closed = False
         self._sent = itertools.count(1)
@@ -173,7 +176,8 @@ class PageIterator:
     @property
     def listing(self) -> Listing:
         """What is known of the listing so far; it is cut until the last page is read."""
-        notes, received = list(self._notes), self._pager.received
+        notes = list(self._notes)
+        received = self._pager.received
         may_have_hole = received.may_have_hole or received.moved or received.doubles > 0
         if self._others:
             others = pluralize(self._others, "animal")
@@ -247,7 +251,8 @@ class PageIterator:
         """
         Return the addresses to fetch ahead, as many as plan, latency and the known rest call for.
         """
-        rows, end = self._pager.rows, self._query.first or self.size
+        rows = self._pager.rows
+        end = self._query.first or self.size
         latency_s = self._client.transport.fastest_s or 0.0
         if not rows or latency_s < SLOW_S:
             return []
@@ -268,7 +273,8 @@ class PageIterator:
             )
         for name in {name for row in rows for name in row} - set(spec.PET_FIELDS):
             self._notes[f"the interface document does not name the field {name[:40]!r}"] = None
-        new, by_id = self._pager.new, {row["id"]: row for row in reversed(rows)}
+        new = self._pager.new
+        by_id = {row["id"]: row for row in reversed(rows)}
         rows = [by_id[pet_id] for pet_id in new]
         if self._query.first is not None:
             rows = rows[: max(0, self._query.first - self._pager.came + len(new))]

@@ -62,13 +62,15 @@ def workbook(
             sheet, cells = _sheet(writer, name, table, top, zone)
             for at, line in enumerate([*lines, "", TITLES[name]]):
                 sheet.write_string(at, 0, line, None if 0 < at < top - 1 else bold)
-            rows, last = max(len(cells), 1), len(cells.columns) - 1
+            rows = max(len(cells), 1)
+            last = len(cells.columns) - 1
             sheet.autofilter(top, 0, top + max(rows - (name in WITH_TOTAL), 1), last)
             sheet.freeze_panes(top + 1, 1)
             sheet.repeat_rows(top)
             if name in CHARTS:
                 sheet.insert_chart(top, last + 2, _chart(writer.book, name, cells, top))
-                rows, last = max(rows, _CHART_ROWS), last + 1 + _CHART_COLUMNS
+                rows = max(rows, _CHART_ROWS)
+                last = last + 1 + _CHART_COLUMNS
             if is_first:
                 sentences = ["How this was made", *textwrap.wrap(" ".join(end), _LINE)]
                 for at, sentence in enumerate(sentences, top + rows + 2):
@@ -104,7 +106,8 @@ def _sheet(
 
 def _chart(book: Any, name: str, cells: pd.DataFrame, top: int) -> Any:
     """Return a chart of the numbers of a table, without its sums and shares."""
-    sheet, last = TITLES[name], top + len(cells) - (name in WITH_TOTAL)
+    sheet = TITLES[name]
+    last = top + len(cells) - (name in WITH_TOTAL)
     chart = book.add_chart(CHARTS[name])
     for at, (title, column) in enumerate(cells.items()):
         if pd.api.types.is_integer_dtype(column):

@@ -398,7 +398,8 @@ def _zone(name: str | None) -> tzinfo | None:
 def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with a listing that nothing proves, as of now."""
     frames.check(pets)
-    now, reason = time.time(), "nothing shows what this frame is a listing of"
+    now = time.time()
+    reason = "nothing shows what this frame is a listing of"
     listing = Listing("unproven", reason, None, len(pets), "", 0, 0, 0, now, now, "a file")
     return frames.Columns.of(pets).to_frame(listing)
 
@@ -413,7 +414,8 @@ def compared(report: StatusReport, since: pd.DataFrame, lately: Collection[int])
         lately: Ids that the complete listing before the newer one showed: who is missing from the
             newer one alone is not seen, where that may have a hole.
     """
-    listing, older = report.listing, frames.listing_of(since)
+    listing = report.listing
+    older = frames.listing_of(since)
     if not older.complete or (older.status, older.environment) != (
         listing.status,
         listing.environment,
@@ -430,7 +432,8 @@ def compared(report: StatusReport, since: pd.DataFrame, lately: Collection[int])
     if older.ended_at > listing.ended_at:
         raise FrameError(f"the listing to compare with is newer than this one: {older}")
     moved = tables.moved(since, report.animals, set(lately) if listing.may_have_hole else ())
-    before, now = tables.breakdown(since)["count"], report.breakdown["count"]
+    before = tables.breakdown(since)["count"]
+    now = report.breakdown["count"]
     if unseen := int((moved["to"] == tables.UNSEEN).sum()):
         now = pd.concat([now, pd.Series({tables.UNSEEN: unseen})]).rename_axis("status")
     totals = [tables.by_category(pets, {})["total"] for pets in (since, report.animals)]
@@ -464,7 +467,8 @@ def report_and_keep(
         partial: Report on one that is not complete.
     """
     report = _report(pets, looks, partial=partial)
-    listing, (older, notes) = report.listing, since or (None, ())
+    listing = report.listing
+    (older, notes) = since or (None, ())
     if not listing.complete:
         notes = ("this listing is not complete, so it is not compared with an earlier one",)
         return report if since is None else replace(report, notes=notes)

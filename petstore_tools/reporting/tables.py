@@ -134,7 +134,8 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
     Returns:
         Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1).
     """
-    came, went = moved["from"] == NEW, moved["to"] == GONE
+    came = moved["from"] == NEW
+    went = moved["to"] == GONE
     if status is None:
         between = {"new": came, "became sold": (moved["to"] == "sold") & ~came, "gone": went}
     else:

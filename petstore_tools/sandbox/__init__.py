@@ -102,7 +102,8 @@ class Sandbox:
             server = ThreadedServer(service)
             made.callback(server.stop)
             server.start()
-            self.base_url, self.state_dir = server.base_url, folder / "state"
+            self.base_url = server.base_url
+            self.state_dir = folder / "state"
             settings = Settings(
                 self.base_url, "sandbox", SecretStr(self.api_key), numbers, self.state_dir
             )

@@ -162,7 +162,9 @@ class Database:
         self, where: str | Path, *, durability: sqlite.Durability = "FULL", own_time: bool = True
     ) -> None:
         self._db = open_engine(where, durability=durability, own_time=own_time)
-        self.name, self.local, self._in_use = self._db.name, self._db.local, threading.Lock()
+        self.name = self._db.name
+        self.local = self._db.local
+        self._in_use = threading.Lock()
         self._addresses = 0
 
     @contextmanager
@@ -186,7 +188,8 @@ class Database:
             UnavailableError: The database cannot be used.
         """
         pairs = sorted(set(asked))
-        find, hold = _with_rows(_FIND, pairs), _with_rows(_HOLD, pairs, self._db.row_lock)
+        find = _with_rows(_FIND, pairs)
+        hold = _with_rows(_HOLD, pairs, self._db.row_lock)
         state = _STATE.format(clock=self._db.clock), ()
         with (
             self._in_use,
@@ -257,7 +260,8 @@ class Database:
         """Make a key; return its id and the key itself, which is stored as a digest only."""
         if plan.per_minute is None or plan.per_day is None:
             raise SettingsError("a key needs both numbers: requests a minute and a day")
-        key, key_id = "psk_" + secrets.token_urlsafe(32), secrets.token_hex(4)
+        key = "psk_" + secrets.token_urlsafe(32)
+        key_id = secrets.token_hex(4)
         values = (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now)
         self._changed("INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL) RETURNING id", *values)
         return key_id, key

@@ -92,7 +92,8 @@ class UnavailableError(PetstoreError):
     def __init__(self, reason: str, *, unknown: bool = False) -> None:
         done = "it is not known whether the change was made" if unknown else "nothing was changed"
         super().__init__(f"the service's database {reason}; {done}")
-        self.reason, self.unknown = reason, unknown
+        self.reason = reason
+        self.unknown = unknown
 
 
 class Engine(ABC):
@@ -108,7 +109,8 @@ class Engine(ABC):
     """
 
     name: str
-    row_lock, local = "", False
+    row_lock = ""
+    local = False
     clock = "NULL"
     _db_errors: tuple[type[Exception], ...]
     _db: Any = None
@@ -176,7 +178,8 @@ class Engine(ABC):
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""
-        db, self._db = self._db, None
+        db = self._db
+        self._db = None
         if db is not None:
             with suppress(*self._db_errors):
                 db.close()

@@ -73,7 +73,8 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
     )
     left, negative_reset, limit = min(both)
     if now >= usage.banned_until and left > 0:
-        minute_used, day_used = usage.minute_used + 1, usage.day_used + 1
+        minute_used = usage.minute_used + 1
+        day_used = usage.day_used + 1
         usage = usage._replace(minute_used=minute_used, day_used=day_used, retries_during_block=0)
         return usage, Decision(True, limit, left - 1, -negative_reset)
     closed_until = max((-end for requests, end, _ in both if requests <= 0), default=0)

@@ -147,7 +147,8 @@ class InvalidError(ValueError):
 
 async def read_body(receive: Receive) -> bytes | Response:
     """Read a body, up to one byte more than is allowed; an Error: it did not come to its end."""
-    body, more = bytearray(), True
+    body = bytearray()
+    more = True
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
             while more and len(body) <= MAX_BODY_BYTES:

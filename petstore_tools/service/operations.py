@@ -61,7 +61,8 @@ class Operations:
 
     def respond(self, request: Request, now: float) -> Response:
         """Answer a request that has a valid key, is within its quota, and has been read."""
-        path, method = request.path, request.method
+        path = request.path
+        method = request.method
         try:
             if path == LIST_PATH:
                 if method == "GET":

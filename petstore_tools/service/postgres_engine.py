@@ -29,7 +29,8 @@ from petstore_tools.service.engine import (
 
 # A session that was paused releases its rows before those who wait for them give up.
 IDLE_S: Final = 2.0
-LOCK_S, STATEMENT_S = 3.0, 3.5
+LOCK_S = 3.0
+STATEMENT_S = 3.5
 CONNECT_S: Final = 2
 SCHEMA_LOCK_S: Final = 60.0
 _BEGIN: Final[list[Statement]] = [("BEGIN", ())]  # sent with what runs first
@@ -117,7 +118,8 @@ class PostgresEngine(Engine):
     _opening: list[Statement] = []  # noqa: RUF012 - replaced, never changed
 
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
-        self._url, self.name = url, "PostgreSQL"
+        self._url = url
+        self.name = "PostgreSQL"
         if own_time:
             self.clock = "extract(epoch FROM clock_timestamp())::float8"
         advice = ". Check that it runs, and the host, port, name, user and password in its address"
@@ -130,7 +132,9 @@ class PostgresEngine(Engine):
         return [(_ADD, [list(column) for column in zip(*rows, strict=True)])] if rows else []
 
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
-        db, opening, self._opening = self._connection(), self._opening, []
+        db = self._connection()
+        opening = self._opening
+        self._opening = []
         if db.info.transaction_status == TransactionStatus.IDLE and not opening:
             db.until = math.inf  # that of the last transaction has passed
         try:

@@ -48,7 +48,9 @@ class SqliteEngine(Engine):
     _db: sqlite3.Connection | None
 
     def __init__(self, path: Path, *, durability: sqlite.Durability = "FULL") -> None:
-        self.name, self._path, self._durability = str(path), path, durability
+        self.name = str(path)
+        self._path = path
+        self._durability = durability
         self._real = path.resolve()
         self._file: tuple[int, ...] = ()
         self._now_durable = True

@@ -72,7 +72,8 @@ class MalformedLine(list[str]):
 
     def __init__(self, line: str, why: str) -> None:
         super().__init__()
-        self.line, self.why = line, why
+        self.line = line
+        self.why = why
 
 
 Record = tuple[int, list[str]]  # the number of a row, and its cells

@@ -74,7 +74,8 @@ def rejects_bytes(
     memory = io.BytesIO()
     with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
         book.set_properties({"comments": note})
-        sheet, red = book.add_worksheet("animals"), book.add_format(_BAD)
+        sheet = book.add_worksheet("animals")
+        red = book.add_format(_BAD)
         sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
         for row, cells in enumerate(rows):
             for at, cell in enumerate(cells):

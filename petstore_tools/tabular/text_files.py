@@ -83,7 +83,8 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> CsvS
     if sheet is not None:
         raise SheetError(f"{path.name} is not a workbook: it has no sheet {sheet!r}")
     found = _decoded(path.read_bytes(), path, encoding)
-    text, sample = found.text, found.text[:_SAMPLE]
+    text = found.text
+    sample = found.text[:_SAMPLE]
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
     if "\0" in text[:2]:
@@ -150,14 +151,17 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
     while True:
         try:
             for cells in csv.reader(file, delimiter=delimiter, strict=True):
-                end, number = file.tell(), number + 1
+                end = file.tell()
+                number = number + 1
                 yield number, cells
             return
         except csv.Error as error:
             is_open = "end of data" in str(error)
             why = "has a quotation mark that is never closed" if is_open else "cannot be split"
             file.seek(end)
-            line, end, number = file.readline(), file.tell(), number + 1
+            line = file.readline()
+            end = file.tell()
+            number = number + 1
             yield number, MalformedLine(line.rstrip("\r\n"), why)
 
 

@@ -352,7 +352,8 @@ class _Xlsx:
                 elif tag == "mergeCell":
                     merged.append(_range(element.get("ref", "")))
                 elif tag == "col" and element.get("hidden") in ("1", "true"):
-                    first, last = int(element.get("min", 1)), int(element.get("max", 1))
+                    first = int(element.get("min", 1))
+                    last = int(element.get("max", 1))
                     hidden_columns.update(range(first - 1, last))
                 elif tag != "col":
                     others.add(element.tag)
@@ -371,7 +372,8 @@ class _Xlsx:
 
     def _cells(self, row: ElementTree.Element, space: str, formulas: Counter[int]) -> list[str]:
         cells: list[str] = []
-        formula_tag, value_tag = f"{space}f", f"{space}v"
+        formula_tag = f"{space}f"
+        value_tag = f"{space}v"
         at = -1
         for cell in row:
             at += 1
@@ -379,7 +381,9 @@ class _Xlsx:
                 continue
             if place := cell.get("r"):
                 at = column_position(place.rstrip("0123456789"))
-            kind, value, has_formula = cell.get("t", "n"), "", False
+            kind = cell.get("t", "n")
+            value = ""
+            has_formula = False
             for part in cell:
                 if part.tag == value_tag:
                     value = part.text or ""

@@ -100,7 +100,8 @@ class WindowBudget:
         """Note that the service's window began anew, unless it cannot have; `later` came since."""
         if self.opened_at is None or at >= self.opened_at + self.period_s - GUARD_S:
             in_bucket = self.counts.get(floor(at / self.width_s), 0)
-            self.opened_at, self.counted_before = at, max(0, in_bucket - later)
+            self.opened_at = at
+            self.counted_before = max(0, in_bucket - later)
 
     def settle(self, now: float) -> None:
         """Drop what no longer counts."""
@@ -235,7 +236,8 @@ class Budget:
                 if abs(now - expected) > STEP_S + DRIFT * passed_s:
                     now = expected
         now = max(now, self.seen_at)
-        self.ahead_s, self.seen_at = now - clock_s, now
+        self.ahead_s = now - clock_s
+        self.seen_at = now
         if steady is not None:
             self.clocks[steady[0]] = steady[1], now
             self.clocks = dict(list(self.clocks.items())[-MOST_CLOCKS:])
@@ -260,5 +262,6 @@ class Budget:
             return
         low, high = new = date - now, date + 1 - sent_at
         if self.skew is not None:
-            low, high = max(low, self.skew[0]), min(high, self.skew[1])
+            low = max(low, self.skew[0])
+            high = min(high, self.skew[1])
         self.skew = (low, high) if low <= high else new

@@ -87,7 +87,10 @@ class Gate:
             raise SettingsError(
                 f"max_wait_s must be a number of seconds, 0 or more, not {given!r:.60}"
             )
-        self.ledger, self._plan, self._clock, self._max_wait_s = ledger, plan, clock, max_wait_s
+        self.ledger = ledger
+        self._plan = plan
+        self._clock = clock
+        self._max_wait_s = max_wait_s
         self._ahead_s = 0.0  # of the ledger's time to this machine's
         self._logged_until = 0.0
         self._unrecorded: deque[Callable[[Throttle], None]] = deque()

@@ -79,7 +79,8 @@ class MemoryLedger:
     ahead_s = takes_s = 0.0
 
     def __init__(self) -> None:
-        self._budget, self._lock = Budget(), threading.Lock()
+        self._budget = Budget()
+        self._lock = threading.Lock()
         _LEDGERS.add(self)
 
     def update(self, change: Callable[[Budget], T]) -> T:
@@ -108,7 +109,8 @@ class DatabaseLedger(ABC):
     ahead_s = takes_s = 0.0
 
     def __init__(self, subject: str, connect: Callable[[], Any], error: type[Exception]) -> None:
-        self._subject, self._unusable = subject, (error, OSError, ValueError)
+        self._subject = subject
+        self._unusable = (error, OSError, ValueError)
         self._lock = threading.Lock()
         self._known = b"", Budget()  # a state, and what it says
         self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(connect)
@@ -281,7 +283,9 @@ class PostgresLedger(DatabaseLedger):
         except ImportError as error:
             raise MissingExtraError("postgres", "a ledger on PostgreSQL") from error
         super().__init__(subject, self._open, psycopg.Error)
-        self._wall, self._url, self._psycopg = wall, url, psycopg
+        self._wall = wall
+        self._url = url
+        self._psycopg = psycopg
 
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
         began_at = time.monotonic()

@@ -103,7 +103,8 @@ _HEADER = ("window", "limit", "left", "more is free at")
 def read_quota(gate: Gate) -> Quota:
     """Return what a key has left, as its gate counts; costs no request."""
     plan, throttle = gate.read()
-    now, budget = gate.now(), throttle.budget
+    now = gate.now()
+    budget = throttle.budget
 
     def window(name: WindowName) -> WindowQuota:
         state = throttle.state(name, now)
@@ -174,7 +175,8 @@ class Forecast:
             if self.baseline
             else ""
         )
-        made, ends = utc_text(self.made_at), utc_text(self.ends_at)
+        made = utc_text(self.made_at)
+        ends = utc_text(self.ends_at)
         when = f"done about {ends}" if self.days < 2 else f"{self.days:,} days, done about {ends}"
         if made[:10] == ends[:10]:
             when = f"done today at about {ends[11:16]} UTC"
@@ -207,13 +209,15 @@ def forecast(
         baseline: Requests before the first create.
         latency_s: What an answer takes.
     """
-    requests, reserve = creates + baseline, reserved("day", day.limit)
+    requests = creates + baseline
+    reserve = reserved("day", day.limit)
     kept = reserved("minute", minute.limit)
     per_minute = (minute.limit or inf) - kept
     usable_a_day = max(0.0, (day.limit or inf) - reserve)
     today = min(float(requests), max(0.0, day.left - reserve))
     rest = requests - today
-    days, ends_at = int(today > 0), None
+    days = int(today > 0)
+    ends_at = None
     each_s = latency_s / connections(minute.limit, latency_s)
     if not rest:
         ends_at = now + max(_sending_s(today, minute.left - kept, per_minute), today * each_s)

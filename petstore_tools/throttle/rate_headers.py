@@ -153,9 +153,11 @@ def learn(budget: Budget, limit: int, reset: float, now: float) -> None:
         budget.learned = known
         return
     if (strict.per_minute or 0) < (known.per_minute or 0):
-        known, budget.hint = strict, None
+        known = strict
+        budget.hint = None
     if budget.hint is None or budget.hint[0] != limit:
         budget.hint = limit, now
     elif now - budget.hint[1] > _SHORT_S:
-        known, budget.hint = plans.strictest(limit, minute=short, day=not short), None
+        known = plans.strictest(limit, minute=short, day=not short)
+        budget.hint = None
     budget.learned = known

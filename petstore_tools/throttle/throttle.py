@@ -103,7 +103,8 @@ class Throttle:
     """
 
     def __init__(self, plan: Plan | None, budget: Budget) -> None:
-        self._named, self.budget = plan, budget
+        self._named = plan
+        self.budget = budget
 
     @property
     def plan(self) -> Plan:
@@ -184,8 +185,10 @@ class Throttle:
 
     def state(self, name: WindowName, now: float) -> WindowState:
         """Say what a window has left at `now`, without asking for it."""
-        b, in_flight = self.budget, len(self.budget.in_flight)
-        window, ceiling = b.windows[name], self._ceiling(name)
+        b = self.budget
+        in_flight = len(self.budget.in_flight)
+        window = b.windows[name]
+        ceiling = self._ceiling(name)
         counted = WindowState(None, inf, now, False)
         if ceiling is not None:
             left = ceiling - window.used(now) - in_flight
@@ -242,7 +245,8 @@ class Throttle:
                 continue
             ahead_s = reading.reset - service_now
             if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
-                window.reading, b.needs_probe = None, True
+                window.reading = None
+                b.needs_probe = True
                 if ahead_s <= 0 and not reading.assumed:
                     window.may_open_at = b.client_time(reading.reset)
 
@@ -262,7 +266,8 @@ class Throttle:
         self, number: int, answer: Answer, request: InFlight, now: float
     ) -> WindowName | None:
         """Take in the rate headers; return the window they reported on, None where they did not."""
-        b, reset = self.budget, answer.reset
+        b = self.budget
+        reset = answer.reset
         if answer.limit is None or answer.remaining is None:
             return None
         service_now = b.service_time(now)
@@ -291,15 +296,18 @@ class Throttle:
 
     def _hold(self, limit: int, remaining: int, now: float) -> None:
         """Keep to a Remaining that came without a believable time for a minute; it only lowers."""
-        b, window = self.budget, self.budget.windows["minute"]
+        b = self.budget
+        window = self.budget.windows["minute"]
         if (known := window.reading) is None:
-            state, reset = self.state("minute", now), b.service_time(now) + spec.MINUTE_S
+            state = self.state("minute", now)
+            reset = b.service_time(now) + spec.MINUTE_S
             remaining = int(min(remaining, state.left + len(b.in_flight) - 1))
             window.reading = Reading(
                 state.limit or limit, remaining, reset, b.granted, assumed=True
             )
         else:
-            known.remaining, known.as_of = min(known.remaining - 1, remaining), b.granted
+            known.remaining = min(known.remaining - 1, remaining)
+            known.as_of = b.granted
 
     def _refused(
         self, answer: Answer, request: InFlight, reported: WindowName | None, now: float
@@ -330,7 +338,8 @@ class Throttle:
     def _doubt_plan(self, name: WindowName, wait_s: float, now: float) -> None:
         """Lower the plan to what was granted where refusals go on that nothing explains."""
         b = self.budget
-        ceiling, window = self._ceiling(name), b.windows[name]
+        ceiling = self._ceiling(name)
+        window = b.windows[name]
         granted = window.since(now + wait_s - window.period_s) - (name == "minute")
         service_now = b.service_time(now)
         until = now + Window(1, spec.DAY_S).end(service_now) - service_now
@@ -343,7 +352,9 @@ class Throttle:
         b = self.budget
         b.needs_probe = True
         if until + BLOCK_MARGIN_S > b.blocked_until:
-            b.blocked_until, b.reason, b.banned = until + BLOCK_MARGIN_S, reason, banned
+            b.blocked_until = until + BLOCK_MARGIN_S
+            b.reason = reason
+            b.banned = banned
 
     def _requested_wait_s(self, answer: Answer, now: float) -> float | None:
         """

@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_TOKENS = {"petstore_tools": 111_100, "tests": 199_500}
-MOST_FILES = {"petstore_tools": 140}
+MOST_TOKENS = {"petstore_tools": 94_200, "tests": 136_000}
+MOST_FILES = {"petstore_tools": 88}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,

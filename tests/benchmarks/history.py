@@ -50,13 +50,15 @@ def inventories(animals: int, listings: int) -> Iterator[pd.DataFrame]:
     ]
     newest = animals
     for day in range(listings):
-        columns, at = Columns(), T0 + day * spec.DAY_S
+        columns = Columns()
+        at = T0 + day * spec.DAY_S
         columns.add(rows)  # type: ignore[arg-type]
         yield columns.to_frame(
             Listing("complete", "x", None, 0, "", 1, 1, 0, at - 60, at, "production")
         )
         for _ in range(int(animals * CHANGED_A_DAY)):
-            at_row, what = rng.randrange(len(rows)), rng.random()
+            at_row = rng.randrange(len(rows))
+            what = rng.random()
             if what < 0.1:
                 rows.pop(at_row)
             elif what < 0.2:
@@ -82,8 +84,10 @@ def main() -> None:
     parser.add_argument("--listings", type=int, default=1_000)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        history, copy = History(Path(folder, "history.db")), Path(folder, "copy.parquet")
-        ours, theirs = list[float](), list[float]()
+        history = History(Path(folder, "history.db"))
+        copy = Path(folder, "copy.parquet")
+        ours = list[float]()
+        theirs = list[float]()
         reports: dict[int, float] = {}
         for number, frame in enumerate(inventories(args.animals, args.listings), 1):
             if number in MEASURED:
@@ -119,7 +123,8 @@ def reported(history: History, frame: pd.DataFrame) -> None:
 
 def read(path: Path) -> None:
     """Print how much memory and time the whole history takes."""
-    before, began = peak_mb(), time.perf_counter()
+    before = peak_mb()
+    began = time.perf_counter()
     rows = len(History(path).history(now=time.time()))
     took = time.perf_counter() - began
     print(f"{peak_mb() - before:.0f} MB | {took:.1f} s | {rows:,} rows")

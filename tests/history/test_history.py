@@ -57,7 +57,9 @@ def listed(
 def simulated(rng: random.Random) -> Iterator[Shown]:
     """Yield listings, at any fraction of a second, of an inventory that changes; some have holes."""
     there = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, 9)}
-    at, newest, missed = T0 + rng.random(), 8, set[int]()
+    at = T0 + rng.random()
+    newest = 8
+    missed = set[int]()
     for _ in range(rng.randint(2, 14)):
         for _ in range(rng.randint(0, 4)):
             picked = rng.choice([*there, 0])
@@ -69,7 +71,8 @@ def simulated(rng: random.Random) -> Iterator[Shown]:
             else:
                 there[picked] = (rng.choice(["Rex", "=1+1"]), 1, rng.choice([*STATUSES, "from"]))
         at += rng.choice([0.0, 1e-6, rng.random() * 90_000])
-        started_at, at = at, at + rng.choice([0.0, rng.random() * 60])
+        started_at = at
+        at = at + rng.choice([0.0, rng.random() * 60])
         hole = rng.random() < 0.4
         seen = [n for n in there if n in missed or not hole or rng.random() < 0.8]
         missed = set(there) - set(seen)
@@ -174,9 +177,12 @@ def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
 
 def check_report(report: StatusReport, shown: Sequence[Shown], stays: Sequence[Stay]) -> None:
     """Compare a report on the last listing with the truth."""
-    last, since_ended_at = len(shown) - 1, report.since and report.since.ended_at
+    last = len(shown) - 1
+    since_ended_at = report.since and report.since.ended_at
     since = max(n for n in range(last) if shown[n].ended_at == since_ended_at)
-    old, now, there = there_in(shown, since), shown[last].animals, there_in(shown, last)
+    old = there_in(shown, since)
+    now = shown[last].animals
+    there = there_in(shown, last)
     sides = {
         pet: (
             status_of(old, pet, "new"),
@@ -274,7 +280,8 @@ def write(path: Path, first: int, step: int) -> None:
 
 def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
     """Two at once, killed at any instant, again and again: each kept listing is rebuilt exactly."""
-    path, spawn = tmp_path / "history.db", multiprocessing.get_context("spawn")
+    path = tmp_path / "history.db"
+    spawn = multiprocessing.get_context("spawn")
     kept = 0
     for _ in range(3):
         writers = [spawn.Process(target=write, args=(path, kept + n, 2)) for n in (0, 1)]
@@ -380,7 +387,8 @@ def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
     with Sandbox(animals=3) as box:
         before = box.store.history()
         box.store.snapshot()
-        full, of_nobody = box.store.history(), box.store.history(id=99)
+        full = box.store.history()
+        of_nobody = box.store.history(id=99)
 
     assert len(before) == len(of_nobody) == 0
     assert before.dtypes.astype(str).to_dict() == full.dtypes.astype(str).to_dict()

@@ -163,7 +163,7 @@ def test_a_reconciliation_is_logged_once(
     waits, reconciled = log.messages
     assert result.created == ROWS
     assert re.fullmatch(rf"Waiting until {TIME}: .* 2 rows whose answer was lost\.", waits)
-    assert reconciled == "Reconciled 2 unknown rows by a listing: 1 created, 1 unsent."
+    assert reconciled == "Reconciled 2 rows: 1 created, 1 unsent."
 
 
 def test_no_record_holds_the_key(caplog: pytest.LogCaptureFixture, file: Path) -> None:

@@ -304,7 +304,8 @@ def test_the_client_reads_the_literal_replies_written_from_the_document(
 ) -> None:
     """The same files that the service is held to."""
     case = json.loads(path.read_text())
-    sent, answer = case["request"], case["reply"]
+    sent = case["request"]
+    answer = case["reply"]
     url = BASE + sent["path"].partition("?")[0]
     wire.add(sent["method"], url, json=answer["body"], status=answer["status"], headers=rate())
     if sent["method"] == "POST":

@@ -26,7 +26,8 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
     """Read the rows of an import: created, `-` in front: not in the last run's file, `?`: unsent."""
     entries = []
     for at, word in enumerate(text.split(), start=2):
-        content, state = values(word.lstrip("-?")), "unsent" if word.startswith("?") else "created"
+        content = values(word.lstrip("-?"))
+        state = "unsent" if word.startswith("?") else "created"
         here = not word.startswith("-")
         entries.append(Entry(at, import_id, content, at, here, state))  # type: ignore[arg-type]
     return entries
@@ -79,7 +80,8 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(sent: str, now: str, doubtfu
 )
 def test_a_copy_of_another_import_is_compared_with_it(theirs: str, now: str, doubtful: str) -> None:
     """By name and place, until a row of it was sent."""
-    contents, other = file(now), journal(theirs, import_id="other")
+    contents = file(now)
+    other = journal(theirs, import_id="other")
     shares = {entry.content for entry in other} & set(contents)
     equal = {at: Equal("exists") for at, content in enumerate(contents) if content in shares}
 

@@ -114,7 +114,8 @@ class World:
 
     def values(self, without: Collection[object] = ()) -> PetValues:
         for _ in range(100):
-            name, status = self.rng.choice(NAMES), self.rng.choice(STATUSES)
+            name = self.rng.choice(NAMES)
+            status = self.rng.choice(STATUSES)
             values = PetValues(name, self.rng.randint(1, 2), status)
             if not {name, values} & set(without):
                 break
@@ -291,7 +292,8 @@ def send(
     world: World, journal: journals.Journal, entry: Entry, pending: list[tuple[Entry, Outcome]]
 ) -> Iterator[None]:
     """Send a row; whatever can get lost does."""
-    rng, who = world.rng, world.whose[entry.key]
+    rng = world.rng
+    who = world.whose[entry.key]
 
     def may_die() -> None:
         if world.faulty and rng.random() < 0.04:

@@ -78,7 +78,8 @@ def test_an_edited_row_of_a_frame_is_doubtful_by_its_label(sandbox: Sandbox) -> 
 
 def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
     """A surrogate on its own fits into no request: the other rows go, and the files are written."""
-    names, notes = ["Rex", "a\ud800b", "Zoë"], ["x\udc00", "", ""]
+    names = ["Rex", "a\ud800b", "Zoë"]
+    notes = ["x\udc00", "", ""]
     frame = pd.DataFrame({"name": names, "categoryId": [1, 2, 3], "note": notes}, dtype="object")
 
     result = sandbox.store.import_pets(frame, name="spring", progress=False)

@@ -25,7 +25,8 @@ from petstore_tools.importing.journal import (
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
-REX, MIA = PetValues("Rex", 3, "sold"), PetValues("Mia", 4, None)
+REX = PetValues("Rex", 3, "sold")
+MIA = PetValues("Mia", 4, None)
 TIMES = {"now": 1_000.0, "steady": 10.0}
 
 

@@ -77,7 +77,8 @@ def test_a_lost_answer_is_found_out(fast: Sandbox, file: Path, fate: Fate, again
 @pytest.mark.case("P33")
 def test_a_commit_seen_late_is_not_taken_for_absent(fast: Sandbox, tmp_path: Path) -> None:
     """A listing begins 60 s after a row was lost, in a clock that a step does not shorten."""
-    path, held = write(tmp_path / "a.csv", "Rex,3,sold"), list[bytes]()
+    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    held = list[bytes]()
 
     def fate(method: str, number: int) -> Fate:
         if (method, number) == ("POST", 1):
@@ -102,7 +103,8 @@ class Stepped:
     """A clock that is stepped forward by a minute where the test wants it."""
 
     def __init__(self, clock: object) -> None:
-        self._clock, self.ahead_s = clock, 0.0
+        self._clock = clock
+        self.ahead_s = 0.0
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._clock, name)
@@ -591,7 +593,8 @@ def _command(box: Sandbox, path: Path, state: Path, base_url: str) -> subprocess
 def _killed(tmp_path: Path, box: Sandbox, number: int, kills: list[int]) -> None:
     """Kill the command when so many rows were sent, then run it to its end, and look."""
     rows = [f"Rex {number} {n},3,sold" for n in range(80)]
-    path, state = write(tmp_path / f"{number}.csv", *rows), tmp_path / "state"
+    path = write(tmp_path / f"{number}.csv", *rows)
+    state = tmp_path / "state"
 
     def fate(method: str, request: int) -> Fate:
         if method != "POST" or request % 9:

@@ -30,7 +30,8 @@ CATEGORIES = {3: "Dogs", 4: " Cats", 7: "Vögel", 8: "Fish", 9: "fish"}
 KNOWN = {"categories": CATEGORIES}
 WORDS = {"statuses": {"Verkauft": "sold", "frei": "Available", "n/a": ""}}
 DEFAULTS = {"defaults": {"status": "SOLD", "categoryId": "dogs"}, **KNOWN}
-NUMBER, BIG = "is not a whole number; correct", "is too large; give a smaller number"
+NUMBER = "is not a whole number; correct"
+BIG = "is too large; give a smaller number"
 GROUPS = "has its digits in groups; type the number"
 ROUNDED = "may have been rounded; format the column as text"
 TITLES = read_titles(FIELDS)
@@ -264,7 +265,8 @@ def test_a_cell_has_one_meaning_in_any_order_and_its_value_is_read_as_itself(
     rules: ValueRules, cells: Sequence[str], of: str
 ) -> None:
     """Never two ids; a problem says what is wrong and what helps, and has no value."""
-    once, reversed_ = Matcher(rules), Matcher(rules)
+    once = Matcher(rules)
+    reversed_ = Matcher(rules)
     found = [once.decide(of, text) for text in cells]
     values = [reversed_.decide(of, text).value for text in reversed(cells)]
 

@@ -166,7 +166,8 @@ def test_only_the_order_may_differ(
 
 def test_a_digest_tells_where_one_text_ends() -> None:
     """`ab` and `c` are not `a` and `bc`; no status is not an empty one."""
-    ids, categories = [1, 2], [0, 0]
+    ids = [1, 2]
+    categories = [0, 0]
     told = [
         digest(ids, ["ab", "c"], categories, [None, None]),
         digest(ids, ["a", "bc"], categories, [None, None]),

@@ -88,10 +88,12 @@ class Changing:
     """Animals that come, go or change before each answer, as chance has it."""
 
     def __init__(self, kind: str, seed: str) -> None:
-        self.kind, self.rng = kind, Random(f"{seed} {kind}")
+        self.kind = kind
+        self.rng = Random(f"{seed} {kind}")
         self.start = animals(self.rng.choice((2, 5, 64, 101, 130)))
         self.touched: set[int] = set()
-        self._low, self._high = self.start[0][0], self.start[-1][0]
+        self._low = self.start[0][0]
+        self._high = self.start[-1][0]
 
     def __call__(self, service: Service) -> None:
         """Change the animals of a service, for its first answers."""
@@ -116,7 +118,8 @@ class Changing:
 def test_what_is_complete_while_animals_change_lacks_none_that_stood(kind: str) -> None:
     """Else it may have a hole and says so."""
     for name, way in WAYS.items():
-        changing, proven = Changing(kind, name), None
+        changing = Changing(kind, name)
+        proven = None
         for status in (None, None, "sold"):
             changing.touched.clear()
             service = Service(way, list(changing.start), changing)

@@ -206,7 +206,8 @@ def test_a_way_is_learnt_and_remembered_on_disk(speaks: str, tmp_path: Path) -> 
     service = PagingService(pets(1_050), speaks)
     with store_of(service, tmp_path) as store:
         first = store.list_pets()
-        asked, service.asked = len(service.asked), []
+        asked = len(service.asked)
+        service.asked = []
         base_url = store.settings.base_url
         told = {"plan": AMPLE, "state_dir": tmp_path, "progress": False}
         with PetStore(base_url=base_url, api_key="k", **told) as other:  # type: ignore[arg-type]
@@ -275,7 +276,8 @@ def test_a_slow_service_is_asked_side_by_side_and_not_past_its_end(
     service = PagingService(pets(2_050), speaks, latency_s=0.02, total=total)
     with store_of(service, tmp_path) as store:
         store.list_pets()
-        first_time, service.asked = len(service.asked), []
+        first_time = len(service.asked)
+        service.asked = []
         frame = store.list_pets()
 
     assert frame["id"].tolist() == list(range(1, 2_051))

@@ -74,7 +74,8 @@ def test_a_result_file_that_is_open_is_said_and_the_next_run_writes_it(
     box: Sandbox, tmp_path: Path
 ) -> None:
     """Nothing is raised after the sending; closed, the same call writes it."""
-    path, created = tmp_path / "pets.csv", tmp_path / "pets.sandbox.created.csv"
+    path = tmp_path / "pets.csv"
+    created = tmp_path / "pets.sandbox.created.csv"
     path.write_text(PETS)
     box.store.import_pets(path, progress=False)
     path.write_text(PETS + "Tom,4\n")
@@ -95,7 +96,8 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A scanner for viruses holds it: it is tried again for less than a second, and then said."""
-    path, real = tmp_path / "a.json", os.replace
+    path = tmp_path / "a.json"
+    real = os.replace
     refused = iter(range(3))
 
     def busy(*paths: Any) -> None:

@@ -35,7 +35,8 @@ def look(page: Path, folder: Path, *, dark: bool, width: int = 900) -> tuple[byt
     Open a page; return its screenshot as pixels, what it wrote to the console, and addresses it
     asked.
     """
-    shot, net = folder / f"{dark}.png", folder / "net.json"
+    shot = folder / f"{dark}.png"
+    net = folder / "net.json"
     done = subprocess.run(
         [
             *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
@@ -65,7 +66,8 @@ def look(page: Path, folder: Path, *, dark: bool, width: int = 900) -> tuple[byt
 
 def pixels(png: bytes) -> bytes:
     """Return the raw lines of a PNG, filter bytes included: enough to see colours come and go."""
-    at, data = 8, b""
+    at = 8
+    data = b""
     while at < len(png):
         (length,) = struct.unpack(">I", png[at : at + 4])
         if png[at + 4 : at + 8] == b"IDAT":

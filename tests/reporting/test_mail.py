@@ -48,7 +48,8 @@ def test_a_mail_has_the_headers_of_a_draft(report: StatusReport) -> None:
 def test_a_mail_has_text_tables_page_and_workbook(report: StatusReport) -> None:
     """Its tables need no style sheet and long names wrap; nothing from outside is markup."""
     mail = parsed(report.to_mail())
-    text, html = mail.get_body(("plain",)), mail.get_body(("html",))
+    text = mail.get_body(("plain",))
+    html = mail.get_body(("html",))
     assert text is not None
     assert html is not None
     page, book = mail.iter_attachments()

@@ -50,7 +50,8 @@ def animals(count: int, **more: Any) -> pd.DataFrame:
 @pytest.mark.case("P53")
 def test_the_breakdown_agrees_with_a_plain_count_and_sums_to_all() -> None:
     """The three values and `unset`, zero rows kept; the share says of what."""
-    pets, empty = animals(500), status_report(animals(0)).breakdown
+    pets = animals(500)
+    empty = status_report(animals(0)).breakdown
     report = status_report(pets)
 
     expected = pets["status"].astype("object").fillna("unset").value_counts()
@@ -286,7 +287,8 @@ def test_since_takes_the_listing_that_is_meant_or_names_the_oldest(since: str, n
 def test_other_things_are_not_compared() -> None:
     """A part with a whole, one filter with another, an old listing with a newer one."""
     with Sandbox(animals=250) as box:
-        whole, sold = box.store.list_pets(), box.store.list_pets(status="sold")
+        whole = box.store.list_pets()
+        sold = box.store.list_pets(status="sold")
         box.advance(days=1)
         newer = box.store.list_pets()
     with pytest.raises(FrameError, match="only a complete listing of the inventory"):
@@ -300,7 +302,8 @@ def test_other_things_are_not_compared() -> None:
 @pytest.mark.case("P77")
 def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() -> None:
     """Where that listing may have a hole; the sum has a line of its own for it."""
-    two, one = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")], [(1, "Rex", 1, "sold")]
+    two = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")]
+    one = [(1, "Rex", 1, "sold")]
 
     report = status_report(listed(one, 9.0, may_have_hole=True), since=listed(two))
     sure = status_report(listed(one, 9.0), since=listed(two))
@@ -351,7 +354,8 @@ def test_an_age_that_is_none_is_refused(age: Any) -> None:
 
 def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
     """No-break spaces, soft hyphens, joined emoji; two columns of one name are refused."""
-    pets, title = animals(3), "10\u00a0000 Tier\u00adarten 👩\u200d🔬"
+    pets = animals(3)
+    title = "10\u00a0000 Tier\u00adarten 👩\u200d🔬"
 
     assert title in status_report(pets, title=title, note=title).to_html()
     with pytest.raises(ArgumentError, match="two columns of one name"):

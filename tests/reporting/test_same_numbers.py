@@ -104,7 +104,8 @@ class Page(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.found: Tables = {}
-        self._heading, self._cell = "", ""
+        self._heading = ""
+        self._cell = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
@@ -128,7 +129,8 @@ class Page(HTMLParser):
 
 def markdown(text: str) -> Tables:
     """Return the tables of Markdown, by the heading above each."""
-    found, heading = Tables(), ""
+    found = Tables()
+    heading = ""
     for line in text.splitlines():
         if line.startswith("## "):
             heading = line[3:]
@@ -175,13 +177,15 @@ def check(rng: random.Random, folder: Path, rows: int, categories: int) -> None:
         *rng.sample(["total", "from", "lost", "share"], rng.choice([0, 2])),
     ]
     names = {n: f"{rng.choice(HOSTILE)} {n}" for n in range(1, rng.choice([1, categories]))}
-    history, since = History(folder / "history.db"), None
+    history = History(folder / "history.db")
+    since = None
     for frame in inventory(rng, rows, categories, statuses):
         looks = check_looks(names, "Title", "", "UTC", lists=True)
         report = report_and_keep(frame, history, since, looks, partial=False)
         now = report.listing.ended_at
         since = history.since(datetime.fromtimestamp(T0).astimezone(), status=None, now=now)
-    document, formats = json.loads(report.to_json()), told(report)
+    document = json.loads(report.to_json())
+    formats = told(report)
 
     assert report.breakdown["count"].sum() == report.by_category["total"].sum() == len(frame)
     for name, table in report.tables().items():

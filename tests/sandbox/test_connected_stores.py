@@ -24,7 +24,8 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     Sandbox(animals=0).close()  # what asyncio opens once for good
     gc.collect()
-    threads, files = set(threading.enumerate()), _open_files()
+    threads = set(threading.enumerate())
+    files = _open_files()
     yield
     gc.collect()
     wait_until(lambda: set(threading.enumerate()) <= threads, 10)
@@ -86,7 +87,8 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
     """In any order; then no further store can be connected."""
     files = _open_files()
     box = Sandbox(animals=3)
-    closed, kept = box.connect(), box.connect(plan="pro")
+    closed = box.connect()
+    kept = box.connect(plan="pro")
     for store in (closed, kept):
         store.list_pets()
     closed.close()

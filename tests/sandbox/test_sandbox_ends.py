@@ -69,7 +69,8 @@ def test_its_store_keeps_it_and_so_does_a_listing_under_way() -> None:
     gc.collect()
     assert store is not None
     assert len(store.list_pets()) == 250
-    base_url, pages = store.settings.base_url, iter(store.pages())
+    base_url = store.settings.base_url
+    pages = iter(store.pages())
     next(pages)
     store = None
     gc.collect()

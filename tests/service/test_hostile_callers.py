@@ -98,7 +98,8 @@ def test_trailers_are_no_headers(served: Serving) -> None:
     A key behind the body does not count, nor does it take the place of the one in front of it.
     """
     before = pets(served)
-    good, wrong = f"Authorization: Bearer {served.key}\r\n", f"Authorization: Bearer {WRONG}\r\n"
+    good = f"Authorization: Bearer {served.key}\r\n"
+    wrong = f"Authorization: Bearer {WRONG}\r\n"
 
     assert served.ask(chunked(served, good, key=WRONG)).status == 401
     assert served.ask(chunked(served, wrong)).status == 201
@@ -192,7 +193,9 @@ class Crowd:
     def __init__(
         self, served: Serving, do: Callable[[socket.socket], None], size: int = 20
     ) -> None:
-        self._served, self._do, self._end = served, do, threading.Event()
+        self._served = served
+        self._do = do
+        self._end = threading.Event()
         self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(size)]
 
     def _run(self) -> None:

@@ -5,12 +5,14 @@ import pytest
 from petstore_tools.plans import Window
 from petstore_tools.service.limiter import Decision, Usage, consume
 
-MINUTE, DAY = Window(3, 60), Window(5, 86_400)
+MINUTE = Window(3, 60)
+DAY = Window(5, 86_400)
 T0 = 1_800_000_000.0
 
 
 def send(times: list[float], usage: Usage | None = None) -> tuple[Usage, list[Decision]]:
-    usage, decisions = usage or Usage(), []
+    usage = usage or Usage()
+    decisions = []
     for at in times:
         usage, decision = consume(usage, MINUTE, DAY, at)
         decisions.append(decision)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from petstore_tools.plans import Window
 from petstore_tools.service.limiter import BAN_S, Usage, consume
 
-MINUTE, DAY = Window(3, 60), Window(7, 86_400)
+MINUTE = Window(3, 60)
+DAY = Window(7, 86_400)
 T0 = 1_800_000_000.0
 
 MONTH = 30 * 86_400.0
@@ -24,10 +25,13 @@ def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two
     steps: list[tuple[float, float]],
 ) -> None:
     """Two, since a border may lie in it; of real seconds, not of those that the clock showed."""
-    usage, real, clock = Usage(), 0.0, T0
+    usage = Usage()
+    real = 0.0
+    clock = T0
     accepted: list[float] = []
     for waited, back in steps:
-        real, clock = real + waited, clock + waited - back
+        real = real + waited
+        clock = clock + waited - back
         usage, decision = consume(usage, MINUTE, DAY, clock)
         accepted += [real] * decision.allowed
 
@@ -45,7 +49,8 @@ def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
     Also right after the clock was set; and the headers' reset is where the wait leads, or before
     it.
     """
-    usage, clock = Usage(), T0
+    usage = Usage()
+    clock = T0
     for waited, back in (
         step for w, b, count in bursts for step in [(w, b)] + [(0.3, 0.0)] * (count - 1)
     ):

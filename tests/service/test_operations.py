@@ -75,7 +75,8 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     with served(url) as (database, base_url), ThreadPoolExecutor(1) as pool:
         _, key = database.create_key(WIDE, label="", now=NOON)
         first = post(client(key), base_url).json()["id"]
-        other, reader = Database(url, own_time=False), Database(url, own_time=False)
+        other = Database(url, own_time=False)
+        reader = Database(url, own_time=False)
         with other.transaction([("", "h")]):
             (held,) = other.add([("held", 1, None)])
             later = pool.submit(post, client(key), base_url, "later")

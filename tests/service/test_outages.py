@@ -302,7 +302,8 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str, tmp_path: Pa
     """
     The service's process was paused when the request came; its caller may have looked for it since.
     """
-    database, clock = Database(where, own_time=False), FileClock(tmp_path / "clock", NOON)
+    database = Database(where, own_time=False)
+    clock = FileClock(tmp_path / "clock", NOON)
     _, key = database.create_key(WIDE, label="", now=NOON)
     with processes(where, clock, 1, "2") as ((pid, base_url),):
         made = post(client(key), base_url)

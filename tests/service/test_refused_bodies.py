@@ -90,7 +90,8 @@ def test_a_create_in_two_parts_is_counted_once(served: Serving) -> None:
 @pytest.mark.parametrize("first", [True, False], ids=["right, wrong", "wrong, right"])
 def test_two_keys_in_one_request_are_none(served: Serving, first: bool) -> None:
     """Nobody knows which is meant: 401 in either order, also where both are right."""
-    good, wrong = f"Authorization: Bearer {served.key}", f"Authorization: Bearer {WRONG}"
+    good = f"Authorization: Bearer {served.key}"
+    wrong = f"Authorization: Bearer {WRONG}"
     ordered = (good, wrong) if first else (wrong, good)
 
     for pair in (ordered, (good, good)):
@@ -99,7 +100,8 @@ def test_two_keys_in_one_request_are_none(served: Serving, first: bool) -> None:
 
 
 def create(served: Serving, body: bytes) -> Answer:
-    kind, length = "Content-Type: application/json", f"Content-Length: {len(body)}"
+    kind = "Content-Type: application/json"
+    length = f"Content-Length: {len(body)}"
     return served.ask(served.head("POST /v1/pets", kind, length) + body)
 
 

@@ -23,7 +23,8 @@ from serving import Serving, free_port, read_answer, serving
 from tcp_proxy import TcpProxy
 
 REX = b'{"name":"Rex","categoryId":1}'
-KIND, LENGTH = "Content-Type: application/json", f"Content-Length: {len(REX)}"
+KIND = "Content-Type: application/json"
+LENGTH = f"Content-Length: {len(REX)}"
 
 
 def begin_create(served: Serving) -> socket.socket:

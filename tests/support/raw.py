@@ -25,7 +25,8 @@ class RawServer:
     def __init__(
         self, serve: Callable[[socket.socket, bytes], None], *, tls: ssl.SSLContext | None = None
     ) -> None:
-        self._serve, self._tls = serve, tls
+        self._serve = serve
+        self._tls = tls
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.base_url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}/v1"
@@ -52,7 +53,8 @@ class RawServer:
 
 
 def _request(connection: socket.socket) -> bytes:
-    request, length = b"", 0
+    request = b""
+    length = 0
     while not request.startswith(b"\x16"):
         head, end, body = request.partition(b"\r\n\r\n")
         if end:

@@ -63,7 +63,8 @@ def write_workbook(path: Path) -> None:
     with xlsxwriter.Workbook(path, {"default_date_format": "yyyy-mm-dd"}) as book:
         book.set_properties({"created": datetime(2026, 1, 5, tzinfo=UTC)})
         bold = book.add_format({"bold": True})
-        sheet, lists = book.add_worksheet("Arrivals"), book.add_worksheet("Lists")
+        sheet = book.add_worksheet("Arrivals")
+        lists = book.add_worksheet("Lists")
         lists.write_column(0, 0, spec.STATUSES)
         lists.hide()
         sheet.write(0, 0, "Arrivals, spring 2026", bold)

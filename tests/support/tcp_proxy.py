@@ -26,7 +26,9 @@ class TcpProxy:
     """
 
     def __init__(self, port: int, *, delay_s: float = 0.0, cut_behind: bytes = b"") -> None:
-        self._upstream, self._delay_s, self.round_trips = port, delay_s, 0
+        self._upstream = port
+        self._delay_s = delay_s
+        self.round_trips = 0
         self._cut_behind = cut_behind
         self.cutting = threading.Event()
         self.flowing = threading.Event()

@@ -79,7 +79,8 @@ class Service:
 
     def answer(self, query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
         """Return status, headers and animals."""
-        way, status = self.way, query.get("status")
+        way = self.way
+        status = query.get("status")
         header, _, parameter = way.speaks.partition("=")
         scheme = _SCHEMES.get(way.speaks)
         takes = parameter or (scheme.parameter if scheme else "cursor" if header == "link" else "")
@@ -125,7 +126,8 @@ class Service:
         query: dict[str, str],
         takes: str,
     ) -> dict[str, str]:
-        way, more = self.way, stop < len(rows)
+        way = self.way
+        more = stop < len(rows)
         header, _, parameter = way.speaks.partition("=")
         headers = {"X-Has-More": str(more).lower()} if way.has_more else {}
         token = f"id{page[-1][0]}" if way.by_id and page else f"t{stop}"

@@ -59,9 +59,12 @@ STEPS = st.lists(
 @settings(max_examples=200, deadline=None)
 def test_the_ledgers_time_passes_as_time_does(steps: list[tuple[float, float, str]]) -> None:
     """Whatever step any clock makes, on one machine or two: no block is lifted or lengthened."""
-    budget, real, clock = Budget(), T0, T0
+    budget = Budget()
+    real = T0
+    clock = T0
     seen = {name: budget.follow(clock, (name, real)) for name in ("a", "b")}
-    began, last = seen["b"], T0
+    began = seen["b"]
+    last = T0
     for passed_s, step_s, name in steps:
         real += passed_s
         clock += passed_s + step_s

@@ -14,7 +14,8 @@ T0 = 1_800_000_000.0
 @pytest.fixture
 def gates() -> tuple[Gate, Gate]:
     """Two clients of one key, whose probe has come back with ample room."""
-    ledger, clock = MemoryLedger(), ManualClock(T0)
+    ledger = MemoryLedger()
+    clock = ManualClock(T0)
     one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
     said = {
         "X-RateLimit-Limit": "60",

@@ -125,7 +125,8 @@ def six_grab(where: str, method: str) -> list[int]:
     context = multiprocessing.get_context(method)
     ledger = opened(where)
     ledger.update(lambda budget: setattr(budget, "needs_probe", False))
-    barrier, results = context.Barrier(6), context.Queue()
+    barrier = context.Barrier(6)
+    results = context.Queue()
     processes = [context.Process(target=_grab, args=(where, barrier, results)) for _ in range(6)]
     for process in processes:
         process.start()
@@ -207,7 +208,8 @@ def test_a_machine_that_vanishes_inside_a_transaction_stops_the_others_for_secon
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGSTOP)
-    ledger, before = opened(where), time.monotonic()
+    ledger = opened(where)
+    before = time.monotonic()
 
     assert isinstance(ask(ledger), Wait)
     assert time.monotonic() - before < 9
@@ -272,7 +274,8 @@ def test_the_time_is_read_when_the_budget_is_ours(postgres: Postgres) -> None:
     old.
     """
     url = postgres.database()
-    one, two = opened(url), opened(url)
+    one = opened(url)
+    two = opened(url)
     two.update(lambda budget: None)
     held = threading.Event()
 
@@ -422,7 +425,8 @@ def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(tmp_path
 def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(where: str) -> None:
     """The thread is not in the child, so nothing waits for it there."""
     ledger = opened(where)
-    held, done = threading.Event(), threading.Event()
+    held = threading.Event()
+    done = threading.Event()
 
     def hold(_: Budget) -> None:
         held.set()

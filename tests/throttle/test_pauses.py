@@ -21,7 +21,9 @@ class Pausing:
     """A service that answers 503 to its first requests, and the times at which requests came."""
 
     def __init__(self, box: Sandbox) -> None:
-        self.box, self.answers, self.came_at = box, [], []
+        self.box = box
+        self.answers = []
+        self.came_at = []
         self.proxy = FaultProxy(box.base_url, self._fate)
 
     def _fate(self, method: str, number: int) -> Fate:
@@ -117,7 +119,8 @@ def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
 ) -> None:
     """By an hour: a Retry-After of 1 s is over in under three by a stopwatch."""
     answers = [reply(429, Retry_After="1"), reply(200, b"[]")]
-    real, back_s = time.time, [0.0]
+    real = time.time
+    back_s = [0.0]
     monkeypatch.setattr(time, "time", lambda: real() - back_s[0])
 
     def fate(method: str, number: int) -> Fate:

@@ -387,7 +387,8 @@ def test_absurd_headers_are_no_plan(plan: Plan | None, limit: str, remaining: st
 @pytest.mark.case("P82")
 def test_a_remaining_that_never_falls_does_not_raise_the_rate() -> None:
     """Each answer says 59 of 60, with a reset that is always near: 60 go in each minute."""
-    throttle, sent = Throttle(FREE, Budget()), []
+    throttle = Throttle(FREE, Budget())
+    sent = []
     now = T0
     while now < T0 + 300:
         decision = throttle.ask(now)
@@ -408,7 +409,9 @@ def test_a_remaining_that_never_falls_does_not_raise_the_rate() -> None:
 @pytest.mark.case("P82")
 def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
     """The service grants 60 a minute and says nothing; 300 are named: at most three 429s a day."""
-    throttle, refused, accepted = Throttle(Plan(300, 100_000), Budget()), [], [0] * 30
+    throttle = Throttle(Plan(300, 100_000), Budget())
+    refused = []
+    accepted = [0] * 30
     now = T0 + 7
     while now < T0 + 1_200:
         decision = throttle.ask(now)
@@ -449,7 +452,8 @@ def test_a_lost_probe_is_followed_by_another_within_seconds(
     plan: tuple[int, int], ahead_s: float, speaks: str
 ) -> None:
     """After a reset of the minute or the day, at midnight or not, and after a 429 without one."""
-    throttle, end = Throttle(Plan(*plan), Budget()), T0 + ahead_s
+    throttle = Throttle(Plan(*plan), Budget())
+    end = T0 + ahead_s
     for n in range(30):
         reading = (30, 29 - n, end) if speaks == "reset" else (None, None, None)
         throttle.answered(go(throttle.ask(T0 - 1)), T0 - 1, Answer(200, *reading))

@@ -35,9 +35,15 @@ class Client:
         processes: int = 1,
         deaths: float = 0.0,
     ) -> None:
-        self.service, self.throttle, self.timeline, self.rng = service, throttle, timeline, rng
-        self.latency_s, self.left = latency_s, requests
-        self.processes, self.deaths, self.died = processes, deaths, 0
+        self.service = service
+        self.throttle = throttle
+        self.timeline = timeline
+        self.rng = rng
+        self.latency_s = latency_s
+        self.left = requests
+        self.processes = processes
+        self.deaths = deaths
+        self.died = 0
         self.asks = self.flying = self.unfounded = 0
         self.told: dict[int | float | None, int] = {}  # least Remaining that was read, by its reset
         self.closed_until = 0.0

@@ -30,7 +30,9 @@ from urllib3.util import Retry
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
-ROWS, KILL_AFTER_S, LONGEST_S = 500, (1.2, 1.6, 1.4), 90
+ROWS = 500
+KILL_AFTER_S = (1.2, 1.6, 1.4)
+LONGEST_S = 90
 Row = dict[str, object]
 
 

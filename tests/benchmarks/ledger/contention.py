@@ -31,7 +31,9 @@ from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.ledger import SqliteLedger
 
 WIDE = Plan(10_000_000, 1_000_000_000)
-SECONDS, ROUNDS, CALLS = 3.0, 7, 400
+SECONDS = 3.0
+ROUNDS = 7
+CALLS = 400
 BASE_URL = "http://127.0.0.1:18766/v1"
 URL = f"{BASE_URL}/pets"
 Acquire = Callable[[], object]
@@ -114,7 +116,8 @@ def contention(name: str, make: Callable[[Path], Acquire]) -> None:
     context = multiprocessing.get_context("spawn")
     for processes in (1, 4, 8):
         with tempfile.TemporaryDirectory() as folder:
-            barrier, results = context.Barrier(processes), context.Queue()
+            barrier = context.Barrier(processes)
+            results = context.Queue()
             workers = [
                 context.Process(target=_hammer, args=(make, Path(folder), barrier, results))
                 for _ in range(processes)
@@ -125,7 +128,9 @@ def contention(name: str, make: Callable[[Path], Acquire]) -> None:
             for worker in workers:
                 worker.join()
         times = sorted(t for group in each for t in group)
-        p50, p99, worst = times[len(times) // 2], times[len(times) * 99 // 100], times[-1]
+        p50 = times[len(times) // 2]
+        p99 = times[len(times) * 99 // 100]
+        worst = times[-1]
         cells = f"{p50 / 1e3:,.0f} | {p99 / 1e3:,.0f} | {worst / 1e6:,.0f}"
         shares = [len(group) / len(times) * processes for group in each]
         print(

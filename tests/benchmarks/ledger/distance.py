@@ -29,7 +29,10 @@ from petstore_tools.throttle.ledger import PostgresLedger
 from petstore_tools.throttle.quota import connections
 
 BENCHMARKS = Path(__file__).parents[1]
-PROCESSES, MINUTES, PER_MINUTE, PER_DAY = 4, 2, 1_000, 1_000_000
+PROCESSES = 4
+MINUTES = 2
+PER_MINUTE = 1_000
+PER_DAY = 1_000_000
 SERVICE_S = 0.05  # what the service takes at most
 
 
@@ -39,7 +42,8 @@ def serve(port: int) -> None:
     import service
     import uvicorn
 
-    service.PER_MINUTE, service.PER_DAY = PER_MINUTE, PER_DAY
+    service.PER_MINUTE = PER_MINUTE
+    service.PER_DAY = PER_DAY
     service.SCENARIOS = {name: {} for name in map(str, range(1_000))}
     uvicorn.run(service.app, port=port, log_level="critical", date_header=False, backlog=4_096)
 

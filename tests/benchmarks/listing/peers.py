@@ -173,14 +173,17 @@ def floor(url: str, offset: bool) -> Callable[[], Any]:
 
 def main() -> None:
     """Run one peer."""
-    name, url, offset = sys.argv[1], sys.argv[2], sys.argv[3] == "offset"
+    name = sys.argv[1]
+    url = sys.argv[2]
+    offset = sys.argv[3] == "offset"
     try:
         listed = globals()[name](url, offset)
     except ImportError:
         print(json.dumps(None))
         return
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-    started, cpu = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
+    cpu = time.process_time()
     result = listed()
     told = getattr(result, "attrs", {}).get("listing", {}).get("completeness", "")
     print(

@@ -263,7 +263,8 @@ def on_postgres(seconds: int) -> None:
         return
     with postgres.running() as server:
         for workers in (1, 2):
-            url, port = server.database(), free_port()
+            url = server.database()
+            port = free_port()
             key = filled(url, 1_000)
             command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
             with running(
@@ -303,7 +304,8 @@ def at_a_distance(before: Path | None, seconds: int) -> None:
                 print(f"| {name} | not run | | |")
                 continue
             for delay_s in (0.0, 0.001, 0.005):
-                url, port = server.database(), free_port()
+                url = server.database()
+                port = free_port()
                 key = filled(url, 0)
                 forward = multiprocessing.Process(
                     target=_forward, args=(server.port, delay_s, to := Queue())

@@ -30,7 +30,8 @@ from client import PEERS
 from service import PER_DAY, PER_MINUTE, SCENARIOS
 
 HERE = Path(__file__).parent
-THREADS, MINUTES = 4, 2
+THREADS = 4
+MINUTES = 2
 NEEDS = {"requests-ratelimiter": "requests_ratelimiter", "pyrate-limiter": "pyrate_limiter"}
 
 
@@ -103,10 +104,12 @@ def take_a_third(peer: str, port: int, end: float) -> None:
     """Use the same key without asking anybody: a hundred in the first seconds of each minute."""
     session = requests.Session()
     url = f"http://127.0.0.1:{port}/a stranger takes a third/{key(peer)}/v1/pets"
-    taken, minute = 0, 0
+    taken = 0
+    minute = 0
     while time.time() < end:
         if time.time() // 60 != minute:
-            taken, minute = 0, int(time.time() // 60)
+            taken = 0
+            minute = int(time.time() // 60)
         if taken < PER_MINUTE // 3:
             answer = session.get(url, headers={"X-Process": "stranger"}, timeout=10)
             taken += answer.status_code == 200

@@ -16,7 +16,8 @@ import uvicorn
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from service_model import StrictService, StrictWindow
 
-PER_MINUTE, PER_DAY = 300, 100_000
+PER_MINUTE = 300
+PER_DAY = 100_000
 PLAIN = {"kind": "whole", "speaks": "tight", "skew_s": 0.0, "jitter_s": 0.05, "outage": False}
 SCENARIOS: dict[str, dict[str, Any]] = {
     "alone": {},
@@ -60,7 +61,8 @@ class Tenant:
                 self.refused[minute] += 1
                 self.knocks += self.closed_from + 2 < now < self.closed_until
                 if now >= self.closed_until:
-                    self.closed_from, self.closed_until = now, now + (answer.retry_after_s or 0)
+                    self.closed_from = now
+                    self.closed_until = now + (answer.retry_after_s or 0)
             else:
                 self.by_process[who] += 1
         if answer.status == 200:
