@@ -192,7 +192,8 @@ class Throttle:
         counted = WindowState(None, inf, now, False)
         if ceiling is not None:
             left = ceiling - window.used(now) - in_flight
-            frees_at = window.frees_at(now, max(1, 1 - left))
+            # what is in flight stops counting after it was answered or lost: then ask again
+            frees_at = window.frees_at(now, max(1, 1 - left - in_flight))
             counted = WindowState(ceiling, left, frees_at, False)
         if window.reading is None:
             return counted
@@ -211,8 +212,14 @@ class Throttle:
         b = self.budget
         may_open = b.invited or b.windows[name].may_open_at is not None
         is_invited = b.needs_probe and may_open and not state.by_headers
-        if state.limit is None or state.left > reserve or is_invited:
+        if state.limit is None or state.left > reserve:
             return None
+        if is_invited:
+            if len(b.in_flight) < state.limit:
+                return None
+            # they may have taken the whole new window, whether their answers come or are lost
+            oldest = min(request.sent_at for request in b.in_flight.values())
+            return Wait(oldest + LOST_AFTER_S, "the answers to requests that were sent before")
         if state.left + len(b.in_flight) > reserve:
             return Wait(now + POLL_S, "the answers to requests that were sent before")
         why = f"the {state.limit:,} requests of this {name} are used"
