@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -225,18 +226,24 @@ def test_a_database_that_cannot_be_trusted_is_refused(
     assert "every file counts as new" in str(caught.value)
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write")
-def test_a_folder_that_can_only_be_read_is_said_as_that(tmp_path: Path) -> None:
-    """Not as an empty one."""
-    with open_journal(tmp_path, target()):
-        pass
-    tmp_path.chmod(0o500)
-    with (
-        pytest.raises(JournalError, match="can only be read"),
-        open_journal(tmp_path, target()),
-    ):
-        pass
-    tmp_path.chmod(0o700)
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of files as POSIX has them")
+def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
+    """In these words; root, who may write everywhere, tries it as nobody."""
+    user = os.geteuid()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o555)
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            with (
+                pytest.raises(JournalError, match="can only be read"),
+                open_journal(folder, target()),
+            ):
+                pass
+        finally:
+            os.seteuid(user)
+            folder.chmod(0o700)
 
 
 @pytest.mark.case("P75")
