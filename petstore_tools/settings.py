@@ -24,6 +24,7 @@ APP: Final = "petstore_tools"
 ENVIRONMENTS: Final = ("production", "staging")
 RECONCILE_AFTER_S: Final = 60.0
 LONGEST_LABEL: Final = 63  # characters between two dots of a host name
+_THIS_MACHINE: Final = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
 _A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
 _FAULTS: Final = {  # pydantic's kinds, in words for people
@@ -88,6 +89,11 @@ class Settings:
     pagination: str | None = None
     categories: Path | None = None
 
+    @property
+    def place(self) -> str:
+        """The address by which all is kept: the names of this machine are one, `localhost`."""
+        return _THIS_MACHINE.sub("localhost", self.base_url)
+
 
 def hidden(key: str | SecretStr) -> SecretStr:
     """Return a key so that no traceback shows it; call it first of all."""
@@ -97,7 +103,7 @@ def hidden(key: str | SecretStr) -> SecretStr:
 def config_path(environ: Variables = None) -> Path:
     """Return the settings file's path: `PETSTORE_CONFIG`, else the user's settings folder."""
     given = _variable("PETSTORE_CONFIG", environ)
-    return Path(given) if given else platformdirs.user_config_path(APP) / "config.toml"
+    return Path(given).expanduser() if given else platformdirs.user_config_path(APP) / "config.toml"
 
 
 def state_folder(given: str | Path | None = None, *, environ: Variables = None) -> Path:
@@ -190,7 +196,7 @@ def category_file(environ: Variables = None) -> Path | None:
     folder.
     """
     found = _stored(environ).categories
-    return found and Path(found)
+    return found and Path(found).expanduser()
 
 
 def _missing(entry: str, environ: Variables) -> SettingsError:
@@ -225,7 +231,7 @@ def _stored(environ: Variables) -> SettingsFile:
     """Return what the settings file says, and in its place what variables say, as text."""
     path = config_path(environ)
     stored = read_file(path)
-    stored.categories = stored.categories and path.parent / stored.categories
+    stored.categories = stored.categories and path.parent / stored.categories.expanduser()
     for entry in SettingsFile.model_fields:
         if found := _variable(f"PETSTORE_{entry.upper()}", environ):
             setattr(stored, entry, hidden(found) if entry in ("api_key", "ledger_url") else found)
@@ -256,8 +262,6 @@ def _seconds(given: str | float) -> float:
 def check_base_url(address: str) -> str:
     """
     Return a base address in one spelling: small letters, no default port, no slash at its end.
-
-    Budget, journals and snapshots are kept by it.
 
     Raises:
         SettingsError: Not http(s), without a host, with a password, or not ending in `/v1` (§9).

@@ -113,7 +113,7 @@ class PetStore:
         self.client = Client(settings, **options)
         remembered = RememberedServices(settings.state_dir / "services.json")
         self.inventory = Inventory(self.client, remembered, settings.pagination)
-        self.kept = History.of(settings.state_dir, settings.environment, settings.base_url)
+        self.kept = History.of(settings.state_dir, settings.environment, settings.place)
         self.journals = settings.state_dir / "imports"
         self._fetcher = Fetcher(self.inventory)
 

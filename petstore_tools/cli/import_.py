@@ -254,7 +254,7 @@ def _opened(import_id: str) -> Iterator[tuple[PetStore, Journal]]:
     info = journal.find_import(_folder(), import_id)
     target = info.target
     with PetStore(environment=target.environment) as store:
-        if store.client.base_url != target.base_url:
+        if store.client.place != target.base_url:
             raise SettingsError(
                 f"import {info.id} went to {target.environment} at {target.base_url}, but the "
                 f"settings name {store.client.base_url}"

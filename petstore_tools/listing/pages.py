@@ -86,7 +86,7 @@ class Inventory:
     @property
     def learnt(self) -> Learnt:
         """What earlier listings learnt of this service."""
-        return self.remembered.of(self.client.base_url)
+        return self.remembered.of(self.client.place)
 
     def pages(self, query: ListQuery, *, call_options: CallOptions = ALONE) -> Pages:
         """Return a listing that sends its requests while it is iterated (§4.1)."""
@@ -240,7 +240,7 @@ class PageIterator:
             _log.warning("A listing is %s: %s.", step.completeness, step.reason)
         self._end = step
         self._inventory.remembered.keep(
-            self._client.base_url,
+            self._client.place,
             self._pager.proven,
             told=self._inventory.pagination is not None,
             status=self._query.status,

@@ -25,6 +25,8 @@ from petstore_tools.errors import (
 from petstore_tools.http.transport import TIMEOUT_S
 from petstore_tools.listing.completeness import Listing
 
+HALF = r'[{"id": 1, "name": "\ud83d", "categoryId": 3}]'  # of a surrogate pair
+
 
 def test_a_listing_asks_for_the_documented_maximum_with_key_and_timeout(
     wire: responses.RequestsMock, store: PetStore
@@ -112,7 +114,9 @@ def test_errors_are_translated_into_the_tree(
 
 
 @pytest.mark.case("P6")
-@pytest.mark.parametrize("body", ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", ""])
+@pytest.mark.parametrize(
+    "body", ["null", "{}", "<html>proxy</html>", '[{"id": 1}]', "[1, 2", "", HALF]
+)
 def test_a_page_that_is_no_list_of_animals_is_an_error_not_a_short_frame(
     wire: responses.RequestsMock, store: PetStore, body: str
 ) -> None:

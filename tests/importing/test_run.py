@@ -509,7 +509,7 @@ def test_a_wait_of_another_import_costs_this_one_nothing(file: Path, tmp_path: P
         threading.Thread(target=long, daemon=True).start()
         assert waiting.wait(60)
         settings = box.store.settings
-        target = Target(settings.environment, settings.base_url, path)
+        target = Target(settings.environment, settings.place, path)
         with read_journal(box.store.journals, target) as journal:
             assert journal.counts()["sending"] == 0  # what is known is recorded before a wait
         began = time.monotonic()

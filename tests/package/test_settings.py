@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from petstore_tools import PetStore, Plan, settings
+from petstore_tools import PetStore, Plan, Sandbox, settings
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import parse
 from petstore_tools.throttle.ledger import subject
@@ -90,19 +93,52 @@ def test_a_wrong_address_is_refused_with_the_right_one(address: str, message: st
     assert message in refused(settings.check_base_url, {"address": address})
 
 
-@pytest.mark.case("P25")
+@pytest.mark.case("P25", "P91")
 @pytest.mark.parametrize(
-    ("typed", "kept"),
+    ("typed", "asked", "place"),
     [
-        ("HTTPS://API.example/v1/", "https://api.example/v1"),
-        (" https://api.EXAMPLE:443/v1 ", "https://api.example/v1"),
-        ("http://[::1]:8765/v1", "http://[::1]:8765/v1"),
-        ("http://127.0.0.1:8765/Store/v1", "http://127.0.0.1:8765/Store/v1"),
+        ("HTTPS://API.example/v1/", "https://api.example/v1", "https://api.example/v1"),
+        (" https://api.EXAMPLE:443/v1 ", "https://api.example/v1", "https://api.example/v1"),
+        ("https://api.example:80/v1", "https://api.example:80/v1", "https://api.example:80/v1"),
+        ("http://[::1]:80/v1//", "http://[::1]/v1", "http://localhost/v1"),
+        ("http://LOCALHOST:8765/v1", "http://localhost:8765/v1", "http://localhost:8765/v1"),
+        ("http://127.0.0.1:8765/v1", "http://127.0.0.1:8765/v1", "http://localhost:8765/v1"),
+        ("http://127.0.0.1/Store/v1", "http://127.0.0.1/Store/v1", "http://localhost/Store/v1"),
+        ("http://127.0.0.2:80/v1", "http://127.0.0.2/v1", "http://127.0.0.2/v1"),
+        ("https://127.0.0.1.example/v1", *["https://127.0.0.1.example/v1"] * 2),
     ],
 )
-def test_an_address_has_one_spelling(typed: str, kept: str) -> None:
-    """Budget, journals and snapshots are kept by it; another port or path is another place."""
-    assert settings.check_base_url(typed) == kept
+def test_an_address_has_one_spelling(typed: str, asked: str, place: str) -> None:
+    """It is asked as it is, in small letters; another port or path is another place."""
+    loaded = settings.load(base_url=typed, api_key=KEY, environ={"PETSTORE_CONFIG": "none.toml"})
+
+    assert (loaded.base_url, loaded.place) == (asked, place)
+
+
+@pytest.mark.case("P25", "P91")
+def test_all_that_is_kept_of_a_service_is_kept_at_one_place(tmp_path: Path) -> None:
+    """Budget, history, imports, and what is remembered; and no name of a file has the key."""
+    sheet = tmp_path / "new.csv"
+    sheet.write_text("name,categoryId\nRex,3\n")
+    state = tmp_path / "state"
+    with Sandbox(animals=5, plan="pro") as box:
+        for name in ("127.0.0.1", "LocalHost"):
+            address = box.base_url.replace("127.0.0.1", name) + "/"
+            with PetStore(
+                base_url=address, api_key=box.api_key, plan="pro", state_dir=state, progress=False
+            ) as store:
+                store.import_pets(sheet, doubtful="send")
+                store.snapshot()
+                kept = len(store.snapshots())
+                animals = len(store.list_pets())
+
+    names = [path.relative_to(state).as_posix() for path in state.rglob("*") if path.is_file()]
+    assert (animals, kept) == (6, 2)
+    assert len([name for name in names if name.endswith(".db")]) == 3
+    with closing(sqlite3.connect(state / "budget.db")) as db:
+        assert db.execute("SELECT count(*) FROM key_budget").fetchone() == (1,)
+    assert len(json.loads((state / "services.json").read_text())) == 1
+    assert not any(box.api_key in name for name in names)
 
 
 def test_plain_http_to_another_machine_warns() -> None:
@@ -210,12 +246,17 @@ def test_a_state_folder_is_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
 
     assert settings.state_folder("~/x/", environ={}) == tmp_path / "x"
+    assert settings.config_path({"PETSTORE_CONFIG": "~/x.toml"}) == tmp_path / "x.toml"
+    (tmp_path / "x.toml").write_text('categories = "~/names.csv"')
+    for variables in ({"PETSTORE_CONFIG": "~/x.toml"}, {"PETSTORE_CATEGORIES": "~/names.csv"}):
+        assert settings.category_file(variables) == tmp_path / "names.csv"
     with pytest.raises(SettingsError, match="write .*here' in place of 'here'"):
         settings.state_folder("here", environ={})
 
 
 def test_what_cannot_be_read_as_typed_is_one_sentence(tmp_path: Path) -> None:
-    """A label of 64 characters; a byte order mark is passed over."""
+    """A label of 64 characters; a byte order mark and full-width digits are read."""
+    assert parse("\uff16\uff10/\uff11\uff10\uff10") == Plan(60, 100)
     with pytest.raises(SettingsError, match="must look like https://HOST/v1"):
         settings.check_base_url(f"https://{'a' * 64}.example/v1")
 
