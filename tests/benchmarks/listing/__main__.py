@@ -13,10 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,30 +37,19 @@ NAMES = {
 @contextmanager
 def serving(speaks: str, animals: int, latency_s: float, kind: str) -> Iterator[str]:
     """Run the server, and give its base address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    paths = os.pathsep.join([str(HERE.parents[1] / "support"), os.environ.get("PYTHONPATH", "")])
-    command = [
-        sys.executable,
-        str(HERE / "server.py"),
-        str(port),
-        speaks,
-        str(animals),
-        str(latency_s),
-        kind,
-    ]
-    server = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths})
+    support = str(HERE.parents[1] / "support")
+    paths = os.pathsep.join([support, str(HERE.parents[2])])
+    command = [sys.executable, str(HERE / "server.py"), speaks, str(animals), str(latency_s), kind]
+    pipe = subprocess.PIPE
+    server = subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, "PYTHONPATH": paths}
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
     try:
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.05)
-        yield f"http://127.0.0.1:{port}/v1"
+        yield server.stdout.readline().strip()
     finally:
-        server.terminate()
+        server.stdin.close()
         server.wait()
 
 

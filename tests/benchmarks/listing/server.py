@@ -1,18 +1,21 @@
 """
-The paging service of the tests as a process: PORT SPEAKS ANIMALS LATENCY_S fixed|clamped|moving.
+The paging service of the tests as a process: SPEAKS ANIMALS LATENCY_S fixed|clamped|moving.
+
+It prints its base address, and serves until its standard input ends.
 """
 
 from __future__ import annotations
 
 import sys
 
-import uvicorn
 from paging_server import PagingService, pets
+
+from petstore_tools.service.server import ThreadedServer
 
 
 def main() -> None:
-    """Serve until killed."""
-    port, speaks, animals, latency_s, kind = sys.argv[1:6]
+    """Serve."""
+    speaks, animals, latency_s, kind = sys.argv[1:5]
     service = PagingService(
         pets(int(animals), step=2),
         speaks,
@@ -29,7 +32,10 @@ def main() -> None:
 
     if kind == "moving":
         service.before = staff
-    uvicorn.run(service, port=int(port), log_level="error", lifespan="off", access_log=False)
+    server = ThreadedServer(service).start()
+    print(server.base_url, flush=True)
+    sys.stdin.read()
+    server.stop()
 
 
 if __name__ == "__main__":
