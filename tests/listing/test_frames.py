@@ -8,7 +8,7 @@ import pytest
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns, listing_of, text_dtype
+from petstore_tools.listing.frames import Columns, text_dtype
 from petstore_tools.models import PetRow
 
 
@@ -102,12 +102,6 @@ def test_a_filtered_listing_shows_its_filter() -> None:
 
     assert report.headline == "Complete: 1 animal of those with status available in sandbox"
     assert report.headline in report.to_html()
-
-
-@pytest.mark.case("P53a")
-def test_order_does_not_matter_to_a_whole_frame() -> None:
-    """A sorted frame is still the whole inventory."""
-    assert listing_of(frame(animals(9)).sort_values("name")).complete
 
 
 def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:

@@ -33,20 +33,6 @@ def test_the_default_of_20_never_becomes_all() -> None:
     assert len(frame) == 130
 
 
-@pytest.mark.parametrize(("first", "requests"), [(1, 1), (50, 1), (100, 1), (150, 2)])
-def test_the_first_n_cost_as_few_requests_as_they_need(first: int, requests: int) -> None:
-    """And the frame says that it was asked to be cut."""
-    with Sandbox(animals=250) as box:
-        frame = box.store.list_pets(first=first)
-
-    listing = Listing.of(frame)
-    assert (len(frame), listing.requests) == (first, requests)
-    assert (listing.completeness, listing.reason) == (
-        "cut",
-        f"the listing was limited to the first {first}",
-    )
-
-
 def test_a_status_filter_keeps_only_that_status() -> None:
     """The three statuses and the unset ones add up."""
     with Sandbox(animals=250) as box:
