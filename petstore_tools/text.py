@@ -43,6 +43,11 @@ def pluralize(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def quoted(text: str, most: int = 40) -> str:
+    """Quote what somebody typed, at most so many of its characters."""
+    return repr(text if len(text) <= most else text[:most] + "…")
+
+
 def utc_text(at: float) -> str:
     """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
     return zone_text(at, UTC)

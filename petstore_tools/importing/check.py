@@ -5,8 +5,8 @@ What a file holds, which of its rows were sent or are doubtful, and what the imp
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -25,58 +25,36 @@ from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
 from petstore_tools.tabular.cells import first_of
-from petstore_tools.text import option, pluralize
+from petstore_tools.text import option, pluralize, quoted
 from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast
 
 SHOWN: Final = 5  # rows named of each kind
-_BREAKS: Final = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_JOINERS: Final = (
-    "\u200c\u200d"  # they belong between the parts of an emoji, and into Persian words
-)
-_KINDS: Final = {
-    "with a line break": re.compile(f"[{_BREAKS}]"),
-    "with a tab or a special blank": re.compile(rf"[^\S {_BREAKS}]"),
-    "with invisible characters": re.compile(
-        "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-        f"\ufeff\ufff9-\ufffb]|(?<![^\\x00-\\x7f])[{_JOINERS}]|[{_JOINERS}](?![^\\x00-\\x7f])"
-    ),
-}
+# a joiner that belongs between the parts of an emoji, or into a Persian word
+_JOINER: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
-    """Return a sentence for each kind of name with something that nobody sees."""
-    found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
-    for row in rows:
-        name = row.content.name
-        if not name.isprintable():
-            for kind, pattern in _KINDS.items():
-                if pattern.search(name):
-                    found[kind].append(f"row {row.number} {name[:40]!r}")
-    return [
-        f"{pluralize(len(names), 'name')} {kind}, sent as typed: {first_of(names, SHOWN)}"
-        for kind, names in found.items()
-        if names
+    """Name the rows whose names hold what nobody sees, in one sentence; nothing for none."""
+    found = [
+        f"row {row.number} {quoted(row.content.name)}"
+        for row in rows
+        if not (row.content.name.isprintable() or _JOINER.sub("", row.content.name).isprintable())
     ]
+    if not found:
+        return []
+    names = pluralize(len(found), "name")
+    what = "with a line break, a tab or an invisible character, sent as typed"
+    return [f"{names} {what}: {first_of(found, SHOWN)}"]
 
 
-def duplicates_in(rows: Sequence[Row], duplicates: Iterable[int]) -> list[str]:
-    """
-    Name the rows that share their values, in one sentence; nothing where there is none.
-
-    Args:
-        rows: All that can be sent.
-        duplicates: The places of those that share their values with an earlier one.
-    """
-    places: dict[PetValues, list[int]] = {rows[at].content: [] for at in duplicates}
-    for row in rows:
-        if row.content in places:
-            places[row.content].append(row.number)
-    groups = [
-        f"{'row' if len(numbers) == 1 else 'rows'} {first_of(numbers, SHOWN)} "
-        f"({name[:40]!r}, {category_id}, {status or 'no status'})"
-        for (name, category_id, status), numbers in places.items()
-    ]
-    return [f"duplicates: {first_of(groups, SHOWN, '; ')}"] if groups else []
+def find_duplicates(rows: Sequence[Row]) -> dict[PetValues, list[int]]:
+    """Return the values that several rows have, with the places of these."""
+    counts = Counter(row.content for row in rows)
+    places: dict[PetValues, list[int]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        if counts[row.content] > 1:
+            places[row.content].append(at)
+    return places
 
 
 def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
@@ -114,9 +92,7 @@ def read_source(client: Client, options: ImportOptions) -> Source:
     )
 
 
-def check(
-    inventory: Inventory, source: Source, journal: Journal, *, notes: Sequence[str] = ()
-) -> ImportPreview:
+def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPreview:
     """
     Compare a file with the journal, and with the listing that it holds, if there is one.
 
@@ -124,16 +100,16 @@ def check(
         inventory: Knows what the key has left, and how many animals there were.
         source: The file.
         journal: The imports to its place.
-        notes: What else should be known.
     """
     options = source.options
     entries = journal.entries()
-    known, _ = match(entries, [row.content for row in source.good])
-    duplicates = _duplicates(source.good)
+    groups = find_duplicates(source.good)
+    duplicates = [at for places in groups.values() for at in places[1:]]
     good = source.good
     if options.drop_duplicates:
-        dropped = {at for at in duplicates if (e := known[at]) is None or e.waits}
-        good = tuple(row for at, row in enumerate(source.good) if at not in dropped)
+        known, _ = match(entries, [row.content for row in good])
+        dropped = {at for at in duplicates if (entry := known[at]) is None or entry.waits}
+        good = tuple(row for at, row in enumerate(good) if at not in dropped)
     contents = [row.content for row in good]
     journal.show_file(contents)
     doubts = find_doubtful(contents, entries, equal=journal.find_equal(), others=journal.sharing())
@@ -162,12 +138,7 @@ def check(
         known=tuple(known),
         doubts=doubts,
         lists=lists,
-        notes=(
-            *_notes(source, to_send, unsent),
-            *hidden_in_names(good),
-            *duplicates_in(source.good, duplicates),
-            *notes,
-        ),
+        notes=(*_notes(source, to_send, unsent), *hidden_in_names(good), *_equal(source, groups)),
         forecast=_estimate(inventory.client, to_send, baseline=requests if lists else 0),
         alone=_estimate(inventory.client, to_send, baseline=0),
     )
@@ -185,15 +156,13 @@ def _notes(source: Source, to_send: int, unsent: int) -> list[str]:
     return notes
 
 
-def _duplicates(rows: Sequence[Row]) -> list[int]:
-    """Return the places of rows whose values an earlier row has."""
-    seen: set[PetValues] = set()
-    duplicates = []
-    for at, row in enumerate(rows):
-        if row.content in seen:
-            duplicates.append(at)
-        seen.add(row.content)
-    return duplicates
+def _equal(source: Source, groups: Mapping[PetValues, Sequence[int]]) -> list[str]:
+    """Name the rows that share their values, in one sentence; nothing for none."""
+    found = [
+        f"rows {first_of([source.good[at].number for at in places], SHOWN)} ({content})"
+        for content, places in groups.items()
+    ]
+    return [f"duplicates: {first_of(found, SHOWN, '; ')}"] if found else []
 
 
 def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:

@@ -151,7 +151,7 @@ def find_doubtful(
         others: Rows of each other import that shares a row that was sent with this file.
 
     Returns:
-        The doubt of each doubtful row, by its place in `contents`.
+        The doubt of each doubtful row, by its place in `contents`, in their order.
     """
     known, missing = match(entries, contents)
     open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
@@ -176,15 +176,13 @@ def find_doubtful(
         for entry, places in _edits(rows, lost, contents, fresh):
             for at in places:
                 doubts.setdefault(at, Doubt("the same place", _sent(entry)))
-    return doubts
+    return dict(sorted(doubts.items()))
 
 
 def _sent(entry: Entry) -> str:
     """Name a row that was sent, and its animal."""
-    name, category_id, status = entry.content
-    values = f"{name[:40]!r}, {category_id}, {status or 'no status'}"
     animal = entry.state if entry.pet_id is None else f"id {entry.pet_id}"
-    return f"row {entry.number} of import {entry.import_id} was {values} ({animal})"
+    return f"row {entry.number} of import {entry.import_id} was {entry.content} ({animal})"
 
 
 def _edits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import field as member
@@ -16,18 +17,17 @@ from petstore_tools.importing.sheet import Table
 from petstore_tools.importing.titles import FIELDS
 from petstore_tools.importing.values import BadRow, LeftOut, Match, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.tabular.cells import column_letter, first_of, label_of
+from petstore_tools.tabular.cells import column_letter, first_of, label_of, some_of
 from petstore_tools.tabular.frames import labels
-from petstore_tools.text import html_table, option, pluralize
+from petstore_tools.text import html_table, option, pluralize, quoted
 from petstore_tools.throttle.quota import Forecast
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LINES: Final = 15
+LINES: Final = 15  # of problems
 _ROWS: Final = 5  # that a line shows, and of their values:
 _VALUES: Final = 2
-_LENGTH: Final = 40  # characters of a value
 
 
 @dataclass(slots=True)
@@ -49,37 +49,22 @@ class Fix:
     rule: str
     help: str
     rows: list[int] = member(default_factory=list)
-    values: dict[str, int] = member(default_factory=dict)
+    values: Counter[str] = member(default_factory=Counter)
 
     def __str__(self) -> str:
-        place = f"{pluralize(len(self.rows), 'row')} ({self.numbers()})"
-        if not self.column:
-            return f"{place}: {self.rule} → {self.help}"
-        return f"{place}: column {self.column}{self.cells(_VALUES)} {self.rule} → {self.help}"
-
-    def numbers(self) -> str:
-        """Return the first rows as people find them."""
-        return first_of(self.rows, _ROWS)
+        parts = [f"{pluralize(len(self.rows), 'row')} ({first_of(self.rows, _ROWS)}):"]
+        if self.column:
+            parts += [f"column {self.column}", self.cells(_VALUES)]
+        return " ".join([*filter(None, parts), self.rule, "→", self.help])
 
     def cells(self, most: int) -> str:
-        """
-        Return the most frequent cells as typed: ` 'Dogs', 'Cats', 3 more`; "" where they are empty.
-        """
-        typed = [
-            value
-            for value in sorted(self.values, key=lambda value: -self.values[value])
-            if value.strip()
-        ]
-        shown = [
-            repr(value if len(value) <= _LENGTH else value[:_LENGTH] + "…")
-            for value in typed[:most]
-        ]
-        more = [f"{len(typed) - most:,} more"] if len(typed) > most else []
-        return " " + ", ".join(shown + more) if typed else ""
+        """Return the most frequent cells as typed: `'Dogs', 'Cats', and 3 more`."""
+        typed = [quoted(value) for value, _ in self.values.most_common() if value.strip()]
+        return first_of(typed, most)
 
     def record(self) -> dict[str, Any]:
         """Return it as a row of a table; `rows` is how many, `row` the first as people find it."""
-        texts = {"column": self.column, "field": self.field, "values": self.cells(10).strip()}
+        texts = {"column": self.column, "field": self.field, "values": self.cells(10)}
         rows = {"rows": len(self.rows), "row": label_of(self.rows[0])}
         return {**rows, **texts, "rule": self.rule, "help": self.help}
 
@@ -94,39 +79,21 @@ def group(problems: Iterable[RowProblem]) -> list[Fix]:
     Returns:
         The groups, the one with the most rows first.
     """
-    groups: dict[tuple[str, str, str, str], Fix] = {}
+    groups: dict[tuple[str, ...], Fix] = {}
     last: int | None = None
     for problem in problems:
-        if problem.row == last:
-            continue
-        last = problem.row
-        key = (problem.column, problem.field, problem.rule, problem.suggestion)
-        fix = groups.get(key) or groups.setdefault(key, Fix(*key))
-        fix.rows.append(problem.row)
-        fix.values[problem.value] = fix.values.get(problem.value, 0) + 1
+        if problem.row != last:
+            last = problem.row
+            key = (problem.column, problem.field, problem.rule, problem.suggestion)
+            fix = groups.setdefault(key, Fix(*key))
+            fix.rows.append(problem.row)
+            fix.values[problem.value] += 1
     return sorted(groups.values(), key=lambda fix: -len(fix.rows))
-
-
-def fix_lines(fixes: Sequence[Fix], most: int = LINES) -> list[str]:
-    """
-    Return at most so many lines for people; where there are more groups, the last line holds the
-    rest.
-    """
-    if len(fixes) <= most:
-        return [str(fix) for fix in fixes]
-    rest = fixes[most - 1 :]
-    rows = pluralize(sum(len(fix.rows) for fix in rest), "row")
-    each = option("preview.problems_frame", "--dry-run --json")
-    return [
-        *map(str, fixes[: most - 1]),
-        f"{rows}: {len(rest):,} more problems → {each} shows each row",
-    ]
 
 
 SHOWN: Final = 10  # doubtful rows, and those left out
 COLUMNS: Final = 30  # of the file that are shown
 SAMPLES: Final = 3  # values of each
-LONGEST: Final = 30  # characters of such a value
 MATCHES: Final = 30  # values that were read differently from what was typed
 _COUNTS: Final = (
     "file",
@@ -203,7 +170,7 @@ class Source:
         return [
             f"{facts['column']} {facts['title']!r} → {facts['becomes']}; "
             f"{facts['filled']:,} of {rows:,} filled: "
-            + first_of([repr(value[:LONGEST]) for value in facts["values"]])
+            + first_of(list(map(quoted, facts["values"])))
             for facts in self.filled
         ]
 
@@ -245,7 +212,7 @@ class ImportPreview(Source):
         duplicates: Rows that share their three values with an earlier row.
         dropped: Of these, rows left out as asked.
         known: What the journal has of each row, None for a new one.
-        doubts: Why rows are doubtful, by their place in `good`.
+        doubts: Why rows are doubtful, by their place in `good`, in its order.
         doubtful: The same as a frame.
         lists: Whether the inventory is listed before anything is sent.
         matches: Each distinct cell that is read differently from what was typed, with its count.
@@ -303,17 +270,12 @@ class ImportPreview(Source):
         Returns:
             Columns `row` (int64, or the label), `name`, `reason`, `because` (text), by row.
         """
-        import pandas as pd
-
-        found = [(self.good[at], doubt) for at, doubt in sorted(self.doubts.items())]
-        data = {
-            "name": [row.content.name for row, _ in found],
-            "reason": [doubt.reason for _, doubt in found],
-            "because": [doubt.because for _, doubt in found],
-        }
-        frame = pd.DataFrame(data, dtype="object").astype(dict.fromkeys(data, text_dtype()))
-        frame.insert(0, "row", labels([row.number for row, _ in found]))
-        return frame
+        rows = [self.good[at] for at in self.doubts]
+        records = [
+            {"name": row.content.name, "reason": doubt.reason, "because": doubt.because}
+            for row, doubt in zip(rows, self.doubts.values(), strict=True)
+        ]
+        return _frame([row.number for row in rows], records, ("name", "reason", "because"))
 
     @property
     def is_affordable(self) -> bool:
@@ -368,14 +330,11 @@ class ImportPreview(Source):
             `values` (the most frequent cells), `rule`, `help` (text); the one with the most rows
             first.
         """
-        import pandas as pd
-
         texts = ("column", "field", "values", "rule", "help")
         records = [fix.record() for fix in self.groups]
-        frame = pd.DataFrame(records, columns=["rows", "row", *texts]).astype(
-            {"rows": "int64", **dict.fromkeys(texts, text_dtype())}
-        )
-        return frame.assign(row=labels([fix.rows[0] for fix in self.groups]))
+        frame = _frame([fix.rows[0] for fix in self.groups], records, texts)
+        frame.insert(0, "rows", [len(fix.rows) for fix in self.groups])
+        return frame.astype({"rows": "int64"})
 
     @property
     def problems_frame(self) -> pd.DataFrame:
@@ -386,26 +345,21 @@ class ImportPreview(Source):
             Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `suggestion`
             (text).
         """
-        import pandas as pd
-
-        data = {name: [getattr(problem, name) for problem in self.problems] for name in _PROBLEM}
-        rows = labels([problem.row for problem in self.problems])
-        return pd.DataFrame({"row": rows, **data}).astype(dict.fromkeys(_PROBLEM, text_dtype()))
+        return _frame([p.row for p in self.problems], map(asdict, self.problems), _PROBLEM)
 
     def to_dict(self) -> dict[str, Any]:
         """
         Return the preview as JSON values: the counts, each problem, what fixes them, and the
         forecast.
         """
-        problems = [{of: str(getattr(p, of)) for of in ("row", *_PROBLEM)} for p in self.problems]
-        return {name: getattr(self, name) for name in _COUNTS} | {
-            "doubtful": [
-                {"row": str(self.good[at].number), "reason": doubt.reason, "because": doubt.because}
-                for at, doubt in sorted(self.doubts.items())
-            ],
+        frames = {"doubtful": self.doubtful, "problems": self.problems_frame, "fixes": self.fixes}
+        return {
+            **{name: getattr(self, name) for name in _COUNTS},
+            **{
+                name: frame.astype({"row": str}).to_dict("records")
+                for name, frame in frames.items()
+            },
             "matches": [asdict(match) for match in self.matches],
-            "fixes": [fix.record() | {"row": str(fix.record()["row"])} for fix in self.groups],
-            "problems": problems,
             "notes": list(self.notes),
             "header": self.table.header,
             "filled": self.filled,
@@ -415,32 +369,13 @@ class ImportPreview(Source):
         }
 
     def __str__(self) -> str:
-        return "\n".join(self.lines())
+        lines = [f"  {name:<9} {line}" for name, line in self._lines()]
+        return "\n".join([self._place(), *lines])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                fix.numbers(),
-                f"{fix.column} {fix.field}".strip(),
-                fix.cells(2).strip(),
-                fix.rule,
-                fix.help,
-            )
-            for fix in self.groups[:LINES]
-        ]
-        counts = "".join(f" {count}." for count in self._counts()[1:])
-        first = f"{self.columns}. {self.refusal or self.forecast}.{counts}"
-        rest = fix_lines(self.groups)[-1:] if len(self.groups) > LINES else []
-        answers = [self.questions] if self.questions else []
-        below = [first, *rest, *answers, *self.notes, *_first(self.matches, MATCHES)]
-        if self.doubts:
-            below += [*_first(self._doubt_lines(), SHOWN), self.question]
-        note = "\n".join(below)
-        header = ("rows", "column", "typed", "problem", "what helps")
-        title = f"{self._place()}: {self.rows:,} rows: {self._counts()[0]}"
-        return html_table(title, header, rows, note=note)
+        return html_table(self._place(), ("", ""), [*self._lines()])
 
     def _place(self) -> str:
         return f"{self.file} → {self.environment} ({self.host})"
@@ -473,33 +408,39 @@ class ImportPreview(Source):
 
     def _doubt_lines(self) -> list[str]:
         return [
-            f"row {self.good[at].number} {self.good[at].content.name[:40]!r}: {doubt}"
-            for at, doubt in sorted(self.doubts.items())
+            f"row {self.good[at].number} {quoted(self.good[at].content.name)}: {doubt}"
+            for at, doubt in self.doubts.items()
         ]
 
-    def lines(self) -> list[str]:
-        """Return the preview as text lines, the problems grouped by what fixes them."""
-        parts: list[tuple[str, Sequence[object]]] = [
-            ("columns", [self.columns]),
-            ("header", [self.table.header]),
-            ("first", [self._first_row()] if self.good else []),
-            ("column", self._filled_lines()),
-            ("rows", [f"{self.rows:,}: {self._counts()[0]}"]),
-            ("", self._counts()[1:]),
-            ("note", self.notes),
-            ("read as", _first(self.matches, MATCHES)),
-            ("problem", fix_lines(self.groups)),
-            ("answer", [self.questions] if self.questions else []),
-            ("doubtful", _first(self._doubt_lines(), SHOWN)),
-            ("", [f"{self.question}."] if self.doubts else []),
-            ("forecast", [self.forecast]),
-            ("refused", [self.refusal] if self.refusal else []),
-        ]
-        return [self._place(), *(f"  {name:<9} {line}" for name, lines in parts for line in lines)]
+    def _lines(self) -> Iterator[tuple[str, str]]:
+        """Yield what it says, line by line, with what each is about."""
+        counts = self._counts()
+        parts: dict[str, Sequence[object]] = {
+            "columns": [self.columns],
+            "header": [self.table.header],
+            "first": [self._first_row()] if self.good else [],
+            "column": self._filled_lines(),
+            "rows": [f"{self.rows:,}: {counts[0]}", *counts[1:]],
+            "note": self.notes,
+            "read as": some_of(self.matches, MATCHES),
+            "problem": some_of(self.groups, LINES),
+            "answer": [self.questions] if self.questions else [],
+            "doubtful": some_of(self._doubt_lines(), SHOWN),
+            "question": [f"{self.question}."] if self.doubts else [],
+            "forecast": [self.forecast],
+            "refused": [self.refusal] if self.refusal else [],
+        }
+        for name, lines in parts.items():
+            for line in lines:
+                yield name, str(line)
 
 
-def _first(things: Sequence[object], most: int) -> list[str]:
-    return [
-        *map(str, things[:most]),
-        *([f"… and {len(things) - most:,} more"] if things[most:] else []),
-    ]
+def _frame(
+    rows: Sequence[int], records: Iterable[Mapping[str, Any]], texts: Sequence[str]
+) -> pd.DataFrame:
+    """Return records as a frame of texts, with the number or the label of the row of each."""
+    import pandas as pd
+
+    frame = pd.DataFrame([*records], columns=[*texts]).astype(dict.fromkeys(texts, text_dtype()))
+    frame.insert(0, "row", labels(rows))
+    return frame

@@ -26,7 +26,7 @@ from petstore_tools.tabular.cells import (
     column_letter,
     is_blank,
 )
-from petstore_tools.text import option, pluralize, suggest
+from petstore_tools.text import option, pluralize, quoted, suggest
 
 _SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three digits
 _WHOLE: Final = re.compile(r"(-?\d+)(?:([.,])0+)?", re.ASCII)
@@ -349,9 +349,6 @@ def _kind(cell: str) -> str:
     return f"the error {cell.strip()}" if "#" in cell and cell.strip().lower() in _ERRORS else ""
 
 
-_SHOWN: Final = 40  # characters of a cell
-
-
 class PetValues(NamedTuple):
     """
     What is sent of a row, and what a listing shows of an animal beside its id (§2.1).
@@ -365,6 +362,9 @@ class PetValues(NamedTuple):
     name: str
     category_id: int
     status: str | None
+
+    def __str__(self) -> str:
+        return f"{quoted(self.name)}, {self.category_id}, {self.status or 'no status'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,12 +389,9 @@ class RowProblem:
     suggestion: str = ""
 
     def __str__(self) -> str:
-        place = f"row {self.row}" + (
-            f", column {self.column} ({self.field})" if self.column else ""
-        )
-        shown = self.value if len(self.value) <= _SHOWN else self.value[:_SHOWN] + "…"
-        shown = f"{shown!r} " if shown else ""
-        return f"{place}: {shown}{self.rule}" + (f"; {self.suggestion}" if self.suggestion else "")
+        column = f", column {self.column} ({self.field})" if self.column else ""
+        typed = f"{quoted(self.value)} " if self.value else ""
+        return f"row {self.row}{column}: {typed}{self.rule}; {self.suggestion}".removesuffix("; ")
 
 
 class Row(NamedTuple):

@@ -44,7 +44,7 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
         'categories="FILE"'
     )
     assert preview.problems_frame["row"].tolist() == labels[1:2]
-    assert f">{escape(named.removeprefix('row '))}</td>" in preview._repr_html_()
+    assert f"({escape(named.removeprefix('row '))})" in preview._repr_html_()
     assert result.frame["row"].tolist() == labels
     assert result.frame["outcome"].tolist() == ["created", "rejected", "created", "created"]
     assert preview.notes[-1].startswith("duplicates: ")

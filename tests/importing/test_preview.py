@@ -8,7 +8,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.importing.check import hidden_in_names
-from petstore_tools.importing.preview import LINES, fix_lines, group
+from petstore_tools.importing.preview import LINES, group
 from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.tabular.cells import FrameRow
 
@@ -33,8 +33,8 @@ def test_problems_with_one_fix_are_one_line() -> None:
     long = [problem(row, "x" * 50, "is not a known category", "add it") for row in (12, 13)]
     labels = [problem(FrameRow(row, f"x{row}"), " ", "is empty", "give one") for row in (1, 2, 3)]
 
-    assert fix_lines(group([typo, *long, *names, *whole, *labels])) == [
-        "900 rows (100, 101, 102, 103, 104, and 895 more): column B 'Dogs', 'Cats', 3 more "
+    assert [*map(str, group([typo, *long, *names, *whole, *labels]))] == [
+        "900 rows (100, 101, 102, 103, 104, and 895 more): column B 'Dogs', 'Cats', and 3 more "
         "is a name, not an id → --categories FILE",
         "4 rows (4, 5, 6, 9): has 2 cells → check it",
         "3 rows ('x1', 'x2', 'x3'): column B is empty → give one",
@@ -60,35 +60,44 @@ def test_each_bad_row_counts_under_its_first_problem() -> None:
     }
 
 
-def test_ten_thousand_bad_rows_print_at_most_fifteen_lines() -> None:
-    """The last line holds the rest, and every row counts in one of them."""
-    fixes = group(problem(row, "x", help_=f"help {row % 100}") for row in range(0, 20_000, 2))
+def test_ten_thousand_bad_rows_print_at_most_sixteen_lines(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """The last line says how many more problems there are; the counts say of how many rows."""
+    letters = "abcdefghijklmnopqrst"
+    categories = {at: letter * 9 for at, letter in enumerate(letters)}
+    cells = [letter * 8 for letter in letters] * 500
+    path = tmp_path / "pets.csv"
+    path.write_text("\n".join(["name,categoryId", *(f"Rex,{cell}" for cell in cells)]))
 
-    assert len(fix_lines(fixes)) == LINES
-    assert fix_lines(fixes)[-1].startswith("7,200 rows: 36 more problems → ")
-    assert len(fix_lines(fixes[:LINES])) == LINES
+    preview = sandbox.store.preview_import(path, categories=categories)
+
+    lines = [line for line in str(preview).splitlines() if line.startswith("  problem")]
+    assert len(lines) == LINES + 1
+    assert lines[-1].endswith("and 5 more")
+    assert "0 to send, 10,000 with problems" in str(preview)
 
 
 @pytest.mark.case("P47")
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "is_said"),
     [
-        ("To\nm", "with a line break, sent as typed: row 2 'To\\nm'"),
-        ("Zo\u2028e", "with a line break"),
-        ("Max\u00a0II", "with a tab or a special blank"),
-        ("Rex\u200d", "with invisible characters"),
-        ("\ufeffRex", "with invisible characters"),
-        ("Mu\u00adtz", "with invisible characters"),
-        ("می\u200cروم", ""),
-        ("👩\u200d🔬 Żabka", ""),
+        ("To\nm", True),
+        ("Zo\u2028e", True),
+        ("Max\u00a0II", True),
+        ("Rex\u200d", True),
+        ("\ufeffRex", True),
+        ("Mu\u00adtz", True),
+        ("می\u200cروم", False),
+        ("👩\u200d🔬 Żabka", False),
     ],
 )
-def test_names_with_something_that_nobody_sees_are_named(name: str, kind: str) -> None:
+def test_names_with_something_that_nobody_sees_are_named(name: str, is_said: bool) -> None:
     """Joiners of emoji and of Persian words belong there; of many some are shown."""
     said = hidden_in_names(Row(n, PetValues(name, 3, None), ()) for n in range(2, 1_002))
 
-    assert [f"1,000 names {kind}" in line for line in said] == [True] * bool(kind)
-    assert all(line.endswith(", and 995 more") for line in said)
+    assert [line.startswith("1,000 names with") for line in said] == [True] * is_said
+    assert all(f"row 2 {name!r}" in line and line.endswith(", and 995 more") for line in said)
 
 
 @pytest.mark.parametrize("drop", [False, True])
