@@ -121,7 +121,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     states = Counter(entry.state for entry in known if entry is not None and not entry.waits)
     sent = [entry for entry in entries if entry.state in SENT]
     gone = sum(entry.state in SENT for entry in missing)
-    lists = compares or any(name == journal.id for name, _ in journal.unknown())
+    lists = compares or any(entry.state == "unknown" for entry in entries)
     requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     return ImportPreview(
         **vars(source) | {"good": good},

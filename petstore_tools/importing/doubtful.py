@@ -55,6 +55,7 @@ class Entry:
         pet_id: Of its animal, where that is known.
         detail: Why it is rejected, unknown or skipped, or what its answer showed.
         changed_at: Unix seconds of its last change of state.
+        lost_at: Seconds of the steady clock at its last change.
         candidates: Ids of animals that may be this row, where only a person can decide.
     """
 
@@ -69,6 +70,7 @@ class Entry:
     pet_id: int | None = None
     detail: str = ""
     changed_at: float = 0.0
+    lost_at: float = 0.0
     candidates: tuple[int, ...] = ()
 
     @property

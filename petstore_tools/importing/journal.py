@@ -70,7 +70,7 @@ _SENT: Final = (
 _EQUAL_STATUS: Final = "(o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
 _ENTRY: Final = (
     "key, import, name, category_id, status, number, present, state, answered, compared, pet_id,"
-    " detail, changed_at, candidates"
+    " detail, changed_at, lost_at, candidates"
 )
 LOST: Final = "the run ended before the answer came"
 
@@ -141,11 +141,10 @@ class Journal:
         with self._using() as db:
             return Counter(dict(db.execute(counted, (self.id,)).fetchall()))
 
-    def unknown(self) -> list[tuple[str, float]]:
-        """Return whose each lost row of the place is, and when it was lost (steady seconds)."""
-        lost = "SELECT import, lost_at FROM row WHERE state = 'unknown'"
+    def lost_at(self) -> list[float]:
+        """Return when each unknown row of the place was lost (seconds of the steady clock)."""
         with self._using() as db:
-            return db.execute(lost).fetchall()
+            return [at for (at,) in db.execute("SELECT lost_at FROM row WHERE state = 'unknown'")]
 
     def running(self) -> list[str]:
         """Return the other imports with rows on their way."""

@@ -31,6 +31,8 @@ from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
 from petstore_tools.text import pluralize
 
+LONGEST = 1_000  # characters of a reason
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -65,7 +67,7 @@ def judge(status: int, body: bytes, content: PetValues) -> Outcome:
         return _created(body, content)
     try:
         error = ErrorBody.model_validate_json(body)
-        why = f"{status} {error.code}: {error.message}"
+        why = f"{status} {error.code}: {error.message}"[:LONGEST]
     except ValidationError:
         why = f"{status} without an Error body"
     if status in (400, 413, 422):

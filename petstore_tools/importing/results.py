@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -21,9 +21,8 @@ from petstore_tools.importing.sheet import PROBLEM_COLUMN, ROW_COLUMN
 from petstore_tools.importing.values import BadRow, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
-from petstore_tools.tabular.cells import column_letter
+from petstore_tools.tabular.cells import column_position
 from petstore_tools.tabular.frames import labels
-from petstore_tools.tabular.template import LONGEST_CELL
 from petstore_tools.text import html_table, pluralize, utc_text
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ class ImportResult:
     not_written: tuple[str, ...] = ()
     entries: tuple[Entry, ...] = field(repr=False, default=())
     bad: tuple[BadRow, ...] = field(repr=False, default=())
-    fields: Mapping[str, int] = field(repr=False, default_factory=dict)
+    name_at: int = field(repr=False, default=0)
 
     @property
     def resumes_at(self) -> float | None:
@@ -106,30 +105,10 @@ class ImportResult:
             `id` (Int64),
             `at` (datetime64, UTC: when the outcome was known), `detail` (text), `candidates` (text:
             ids of animals that may be an unknown row), by row. A row with problems has its name as
-            typed and no time; what was typed for the others is in `typed_category` and
-            `typed_status` (text).
+            typed, and no other value and no time.
         """
         import pandas as pd
 
-        found: list[tuple[Any, ...]] = [
-            (
-                e.number,
-                *e.content,
-                "unknown" if e.state == "sending" else e.state,
-                e.pet_id,
-                e.changed_at or None,
-                e.detail,
-                e.may_be or None,
-            )
-            for e in self.entries
-        ]
-        found = [(*row, None, None) for row in found]
-        for bad in self.bad:
-            name, *typed = (self._typed(bad, field) for field in spec.NEW_PET_FIELDS)
-            found.append(
-                (bad.number, name, None, None, "rejected", None, None, bad.why, None, *typed)
-            )
-        found.sort(key=itemgetter(0))
         text = text_dtype()
         kinds: dict[str, Any] = {
             "name": text,
@@ -140,16 +119,18 @@ class ImportResult:
             "at": "float64",
             "detail": text,
             "candidates": text,
-            "typed_category": text,
-            "typed_status": text,
         }
+        found: list[tuple[Any, ...]] = [
+            (e.number, *e.content, e.state, e.pet_id, e.changed_at or None, e.detail, e.may_be)
+            for e in self.entries
+        ]
+        for bad in self.bad:
+            name = bad.cells[self.name_at] if self.name_at < len(bad.cells) else None
+            found.append((bad.number, name, None, None, "rejected", None, None, bad.why, None))
+        found.sort(key=itemgetter(0))
         frame = pd.DataFrame(found, columns=["row", *kinds], dtype="object").astype(kinds)
         times = pd.to_datetime(frame["at"], unit="s", utc=True).dt.floor("s").dt.as_unit("s")
         return frame.assign(row=labels([row[0] for row in found]), at=times)
-
-    def _typed(self, bad: BadRow, field: str) -> str | None:
-        at = self.fields.get(field, len(bad.cells))
-        return str(bad.cells[at]) if at < len(bad.cells) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
@@ -168,23 +149,18 @@ class ImportResult:
 
     def __str__(self) -> str:
         (_, created), *others = self._counts()
-        before = created - self.created_now
-        parts = (
-            [f"{self.created_now:,} created now", f"{before:,} before"]
-            if before
-            else [f"{created:,} created"]
-        )
+        parts = [f"{created:,} created"]
+        if before := created - self.created_now:
+            parts = [f"{self.created_now:,} created now", f"{before:,} before"]
         parts += [f"{count:,} {name}" for name, count in others]
-        text = (
-            f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}: {', '.join(parts)}"
-        )
+        said = [f"{self._title()}: {', '.join(parts)}"]
         if self.stopped is not None:
-            text += f"; stopped: {self.stopped.why}"
-            if self.stopped.resumes_at is not None:
-                text += f"; the same call goes on from {utc_text(self.stopped.resumes_at)}"
-        return "; ".join(
-            [text, *self.notes, *(f"not written: {file}" for file in self.not_written)]
-        )
+            said.append(f"stopped: {self.stopped.why}")
+        if self.resumes_at is not None:
+            said.append(f"the same call goes on from {utc_text(self.resumes_at)}")
+        said += self.notes
+        said += [f"not written: {file}" for file in self.not_written]
+        return "; ".join(said)
 
     __repr__ = __str__
 
@@ -193,14 +169,16 @@ class ImportResult:
         counts = [(name, getattr(self, name)) for name in OUTCOMES]
         return [(name, count) for name, count in counts if count or name == "created"]
 
+    def _title(self) -> str:
+        return f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
+
     def _repr_html_(self) -> str:
         note = str(self).partition("; ")[2]
         if self.ambiguous:
             note = f"{pluralize(self.ambiguous, 'row')} for a person to decide. {note}"
         if self.files:
             note += f" Files: {', '.join(path.name for path in self.files)}."
-        title = f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
-        return html_table(title, ("outcome", "rows"), self._counts(), note=note)
+        return html_table(self._title(), ("outcome", "rows"), self._counts(), note=note)
 
 
 def check_folder(path: Path) -> Path:
@@ -266,23 +244,23 @@ def write_files(
         for entry in journal.entries()
         if entry.state == "created" and not entry.present
     ]
-    rejected = _rejects(preview, entries)
+    rejected, marks = _rejects(preview, entries)
     id_title = "id" if "id" not in titles else "petstore_id"
     contents = {
         "created": ([*titles, id_title], created, {}),
-        "rejected": ([*titles, ROW_COLUMN, PROBLEM_COLUMN], rejected, _marks(preview, rejected)),
+        "rejected": ([*titles, ROW_COLUMN, PROBLEM_COLUMN], rejected, marks),
     }
     written = []
     failed = []
-    for outcome, (header, rows, marks) in contents.items():
+    for outcome, (header, rows, helps) in contents.items():
         name = f"{_stem(preview)}.{outcome}{source.suffix}"
         try:
-            content = source.content(header, rows, **marks) if rows else b""
+            content = source.content(header, rows, **helps) if rows else b""
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
         except (OSError, SheetError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            helps = "; close it where it is open" if isinstance(error, PermissionError) else ""
-            failed.append(f"{name} ({why}{helps})")
+            close = "; close it where it is open" if isinstance(error, PermissionError) else ""
+            failed.append(f"{name} ({why}{close})")
         else:
             written += [place] if content else []
     return tuple(written), tuple(failed)
@@ -328,39 +306,31 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _rejects(preview: ImportPreview, entries: Sequence[Entry]) -> list[list[str]]:
-    """Return the rows of the rejects file: no spreadsheet runs their cells as formulas."""
-    width = len(preview.table.titles)
-    source = preview.table.source
-    refused: list[tuple[int, Sequence[str], str]] = [
-        (row.number, row.cells, entry.detail)
+def _rejects(
+    preview: ImportPreview, entries: Sequence[Entry]
+) -> tuple[list[list[str]], dict[str, Any]]:
+    """
+    Return the rows of the rejects file, whose cells no spreadsheet runs as formulas, and what a
+    workbook of it marks: bad cells, and what its drop-downs offer.
+    """
+    table = preview.table
+    width = len(table.titles)
+    at_name = table.columns.columns["name"]
+    refused: list[tuple[int, Sequence[str], str, list[int]]] = [
+        (row.number, row.cells, entry.detail, [at_name])
         for row, entry in zip(preview.good, entries, strict=True)
         if entry.state == "rejected"
     ]
-    refused += [(bad.number, bad.cells, bad.why) for bad in preview.bad]
+    for bad in preview.bad:
+        places = [column_position(p.column) if p.column else at_name for p in bad.problems]
+        refused.append((bad.number, bad.cells, bad.why, places))
     rows = []
-    for number, cells, problem in sorted(refused):
+    marks: set[tuple[int, int]] = set()
+    for at, (number, cells, why, places) in enumerate(sorted(refused)):
+        marks.update((at, place) for place in places)
         padded = [*cells, *[""] * (width - len(cells))]
         if len(padded) > width:  # they join the last one: nothing is lost, and it stays a problem
-            padded[width - 1 :] = [source.delimiter.join(padded[width - 1 :])]
-        if len(problem) > LONGEST_CELL:
-            problem = problem[: LONGEST_CELL - 1] + "…"
-        rows.append([source.escape(cell) for cell in (*padded, str(int(number)), problem)])
-    return rows
-
-
-def _marks(preview: ImportPreview, rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return which cells of the rejects file are bad, and why, and what its drop-downs offer."""
-    columns = preview.table.columns
-    width = len(preview.table.titles)
-    places = {column_letter(at): at for at in range(width)}
-    problems = {str(int(bad.number)): bad.problems for bad in preview.bad}
-    marks: dict[tuple[int, int], str] = {}
-    for at, (*_, number, why) in enumerate(rows):
-        found = [
-            (p.column, f"{p.rule}; {p.suggestion}".strip("; ")) for p in problems.get(number, ())
-        ]
-        for column, reason in found or [("", why)]:
-            place = at, places.get(column, columns.columns["name"])
-            marks[place] = "; ".join(filter(None, [marks.get(place), reason]))
-    return {"bad": marks, "fields": columns.columns, "categories": preview.table.rules.categories}
+            padded[width - 1 :] = [table.source.delimiter.join(padded[width - 1 :])]
+        rows.append([table.source.escape(cell) for cell in (*padded, str(int(number)), why)])
+    offers = {"fields": table.columns.columns, "categories": table.rules.categories}
+    return rows, {"bad": marks, **offers}

@@ -9,7 +9,7 @@ import itertools
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -149,8 +149,7 @@ class _Run:
         self._journal = journal
         self._source = source
         self._options = source.options
-        self._requests = 0
-        self._sent = itertools.count(1)
+        self._sent = itertools.count()
         skip = self._options.doubtful == "skip"
         self._sender = Sender(self._client, journal, progress, skip=skip)
         self._calls = CallOptions(
@@ -158,15 +157,12 @@ class _Run:
             more_follow=True,
             wait=self._options.wait,
             on_wait=self._sender.show_wait,
-            on_sent=self._count,
+            on_sent=lambda: next(self._sent),
         )
         self._notes: list[str] = []
         self._skipped_before = 0
         self._compared = False
         self._added = False
-
-    def _count(self) -> None:
-        self._requests = next(self._sent)
 
     def prepare(self, announce: Announce) -> bool:
         """
@@ -177,9 +173,8 @@ class _Run:
         """
         self._await_threads()
         clock = self._client.clock
-        times = {"now": clock.now(), "steady": clock.steady()}
-        self._journal.mark_lost(self._journal.id, **times)
-        mark_dead(self._journal, self._folder, **times)
+        self._mark_lost()
+        mark_dead(self._journal, self._folder, now=clock.now(), steady=clock.steady())
         self._preview = check(self._inventory, self._source, self._journal)
         self._created_before = self._preview.created
         self._skipped_before = self._preview.skipped
@@ -211,23 +206,20 @@ class _Run:
         except _STOPS as error:
             stopped = Stopped.of(error)
         if self._added:
-            clock = self._client.clock
-            now = clock.now()
-            steady = clock.steady()
-            self._journal.mark_lost(self._journal.id, now=now, steady=steady)
+            self._mark_lost()
         return self._result(stopped)
+
+    def _mark_lost(self) -> None:
+        """Call rows of this import unknown whose answer nobody awaits any more."""
+        clock = self._client.clock
+        self._journal.mark_lost(self._journal.id, now=clock.now(), steady=clock.steady())
 
     def _compare(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
-        equal = self._journal.find_equal()
-        lost = [
-            at
-            for name, at in self._journal.unknown()
-            if name == self._journal.id or any(found.is_open for found in equal.values())
-        ]
-        at = self._settled_at(lost)
-        if self._may_wait(at):
-            self._wait_until(at, len(lost))
+        lost = self._lost()
+        if any(found.is_open for found in self._journal.find_equal().values()):
+            lost = self._journal.lost_at()
+        self._await_answers(lost)
         _, listings = settle(self._inventory, self._journal, self._calls)
         if not listings[-1].complete:
             self._notes.append(
@@ -285,10 +277,9 @@ class _Run:
                 listed = 0
             lost = self._lost()
             if lost and listed < MOST_LISTINGS:
-                at = self._settled_at([at for _, at in lost])
-                if not self._may_wait(at):
-                    return stopped or self._too_early(at)
-                self._wait_until(at, len(lost))
+                too_early = self._await_answers(lost)
+                if too_early is not None:
+                    return stopped or too_early
                 _, listings = settle(self._inventory, self._journal, self._calls)
                 listed += len(listings)
                 if not listings[-1].complete:
@@ -316,11 +307,10 @@ class _Run:
                 )
             return None
 
-    def _lost(self) -> list[tuple[str, float]]:
-        """Return the lost rows of this import that a listing can settle."""
-        open_ = {e.key for e in self._journal.entries() if e.state == "unknown" and e.candidates}
-        lost = [(name, at) for name, at in self._journal.unknown() if name == self._journal.id]
-        return lost[len(open_) :]
+    def _lost(self) -> list[float]:
+        """Return when each row of this import was lost that a listing can settle."""
+        entries = self._journal.entries()
+        return [e.lost_at for e in entries if e.state == "unknown" and not e.candidates]
 
     def _unsent(self, chosen: set[int]) -> list[Entry]:
         """Return the rows to send; where only the first are wanted, they are the chosen keys."""
@@ -333,38 +323,33 @@ class _Run:
         chosen.update(others[: self._options.first - len(chosen)])
         return [entry for entry in unsent if entry.key in chosen]
 
-    def _settled_at(self, lost: list[float]) -> float:
-        """Return from when on a listing settles rows that were lost then (Unix seconds)."""
+    def _await_answers(self, lost: Sequence[float]) -> Stopped | None:
+        """
+        Wait until a listing settles rows that were lost then: what was under way has arrived.
+
+        Returns:
+            From when on it does, where that is too long to wait.
+        """
         clock = self._client.clock
+        began = clock.steady()
         after_s = self._client.reconcile_after_s
-        left_s = max((after_s - elapsed(at, clock.steady()) for at in lost), default=0.0)
-        return clock.now() + max(0.0, left_s)
-
-    def _may_wait(self, at: float) -> bool:
-        clock = self._client.clock
-        return self._options.wait or at - clock.now() <= self._client.max_wait_s
-
-    def _wait_until(self, at: float, rows: int) -> None:
-        """Wait, so that what was still under way has arrived."""
-        clock = self._client.clock
-        left_s = at - clock.now()
-        if left_s <= 0:
-            return
-        why = f"a listing that shows what became of {pluralize(rows, 'row')} whose answer was lost"
-        self._client.gate.log_wait(Wait(at, why))
-        end = clock.steady() + left_s
-        while clock.steady() < end:
-            until = clock.now() + end - clock.steady()
-            self._calls.on_wait(Wait(until, why))
-            clock.sleep_until(until)
+        left_s = max((after_s - elapsed(at, began) for at in lost), default=0.0)
+        if left_s > self._client.max_wait_s and not self._options.wait:
+            at = clock.now() + left_s
+            why = (
+                f"what became of the unknown rows can be found out from {utc_text(at)} on; run "
+                f"the same call again then, or pass {option('wait=True')}"
+            )
+            return Stopped("unknown rows", why, at)
+        rows = pluralize(len(lost), "row")
+        why = f"a listing that shows what became of {rows} whose answer was lost"
+        while (still_s := began + left_s - clock.steady()) > 0:
+            wait = Wait(clock.now() + still_s, why)
+            self._client.gate.log_wait(wait)
+            self._calls.on_wait(wait)
+            clock.sleep_until(wait.until)
         self._calls.on_wait(None)
-
-    def _too_early(self, at: float) -> Stopped:
-        why = (
-            f"what became of the unknown rows can be found out from {utc_text(at)} on; run the "
-            f"same call again then, or pass {option('wait=True')}"
-        )
-        return Stopped("unknown rows", why, at)
+        return None
 
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
@@ -382,7 +367,7 @@ class _Run:
         ]
         files, not_written = write_files(preview, self._journal, entries)
         counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
-        counts.update("unknown" if e.state == "sending" else e.state for e in entries)
+        counts.update(entry.state for entry in entries)
         skipped = counts["skipped"] - preview.dropped - self._skipped_before
         return ImportResult(
             file=preview.file,
@@ -392,7 +377,7 @@ class _Run:
             ambiguous=sum(bool(entry.candidates) for entry in entries),
             created_now=counts["created"] - self._created_before,
             skipped_now=max(0, skipped),
-            requests=self._requests,
+            requests=next(self._sent),
             stopped=stopped,
             journal=self._journal.id,
             files=files,
@@ -400,5 +385,5 @@ class _Run:
             not_written=not_written,
             entries=tuple(entries),
             bad=preview.bad,
-            fields=preview.table.columns.columns,
+            name_at=preview.table.columns.columns["name"],
         )

@@ -58,7 +58,7 @@ class CallOptions:
     wait: bool = False
     cancelled: Callable[[], bool] = lambda: False
     on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
-    on_sent: Callable[[], None] = lambda: None
+    on_sent: Callable[[], object] = lambda: None
     more_follow: bool = False
 
 

@@ -342,8 +342,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         contents = [cell.values for cell in cells]
         yield
         for _ in range(6):
-            waits = [at for _, at in journal.unknown() if elapsed(at, world.now) < AFTER_S]
-            if not waits:
+            if not any(elapsed(at, world.now) < AFTER_S for at in journal.lost_at()):
                 break
             world.now += 30
             yield
@@ -377,7 +376,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
                     yield from send(world, journal, entry, pending)
             journal.record(pending, now=world.now, steady=world.now)
             yield
-            if not any(name == journal.id for name, _ in journal.unknown()):
+            if not any(entry.state == "unknown" for entry in journal.entries()):
                 sheet.is_settled = not journal.counts()["unsent"]
                 sheet.edits = inf
                 return

@@ -144,7 +144,7 @@ def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
 
         mark_dead(journal, tmp_path, **TIMES)
 
-        assert journal.unknown() == [(target("a.csv").id, 10.0)]
+        assert journal.lost_at() == [10.0]
         assert alive.counts() == {"sending": 1}
 
 

@@ -158,14 +158,15 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
 
 
 def test_every_row_stands_in_the_frame_with_its_outcome(fast: Sandbox, tmp_path: Path) -> None:
-    """What the answers showed as notes, what was typed where it could not be read."""
+    """What the answers showed as notes, and the problem of a row that could not be read."""
     path = write(tmp_path / "pets.csv", "Rex,3,sold,", "Mia,x,,", "Rex,3,sold,")
 
     result = run(fast, path, drop_duplicates=True)
 
     frame = result.frame
     assert list(frame["outcome"]) == ["created", "rejected"]
-    assert list(frame["typed_category"].fillna("")) == ["", "x"]
+    assert list(frame["name"]) == ["Rex", "Mia"]
+    assert "'x' is a name, not an id" in frame["detail"][1]
     assert str(result) == ("pets.csv → sandbox: 3 rows: 1 created, 1 rejected, 1 skipped")
     assert "<td" in result._repr_html_()
     facts = result.to_dict()
