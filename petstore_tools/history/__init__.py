@@ -27,7 +27,7 @@ from petstore_tools.errors import (
     IncompleteListingError,
 )
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns, count, text_dtype
+from petstore_tools.listing.frames import Columns, count, status_dtype, text_dtype
 from petstore_tools.text import parse_duration, pluralize, utc_text
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ CREATE TABLE IF NOT EXISTS stays (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX IF NOT EXISTS open_stays ON stays (id) WHERE closed IS NULL;
 CREATE INDEX IF NOT EXISTS closed_stays ON stays (closed);
-CREATE INDEX IF NOT EXISTS first_stays ON stays (first);
 CREATE TABLE IF NOT EXISTS reported (status TEXT PRIMARY KEY, number INTEGER);
 """
 _TIMES: Final = ("began_after", "first_seen", "last_seen", "ended_after", "ended_by")
@@ -58,6 +57,16 @@ _FORGET: Final = (
     "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
 )
+# the listing to compare with, and which one instead
+_OLD_ENOUGH: Final = """
+SELECT max(number) FILTER (WHERE ended_at <= :until), min(number) FROM listings
+WHERE ended_at <= :now
+"""
+_LAST_REPORTED: Final = """
+SELECT max(number) FILTER (
+    WHERE number <= (SELECT number FROM reported WHERE status = :status)
+), max(number) FROM listings WHERE ended_at <= :now
+"""
 _NEWEST: Final = "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
 _SHOWN: Final = """
 CREATE TEMP TABLE shown (id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT)
@@ -82,38 +91,47 @@ WHERE closed = :number AND :may_have_hole AND NOT EXISTS (
     SELECT 1 FROM stays WHERE id = stay.id AND first = :number
 )
 """
-# unseen: the listing that closed it may have missed the animal; resumed: the next one showed it so
-# again; unseen_before: the listing before the first may have missed it
+# unseen: the listing that closed it may have missed the animal; where the next one showed it so
+# again, both rows are parts of one stay: the last part holds its end, the first one its begin
 _STAYS: Final = """
-WITH holes AS (SELECT number FROM listings WHERE may_have_hole), marked AS (
-    SELECT *, closed IN holes AND NOT EXISTS (
+WITH RECURSIVE holes AS (SELECT number FROM listings WHERE may_have_hole),
+marked AS NOT MATERIALIZED (
+    SELECT *, iif(closed IN holes, NOT EXISTS (
         SELECT 1 FROM stays WHERE id = stay.id AND first = stay.closed
-    ) AS unseen, first - 1 IN holes AND NOT EXISTS (
-        SELECT 1 FROM stays WHERE id = stay.id AND closed = stay.first
-    ) AS unseen_before FROM stays AS stay
+    ), 0) AS unseen FROM stays AS stay
+),
+parts AS (
+    SELECT *, first AS last FROM marked AS stay WHERE {which} AND NOT (unseen AND EXISTS (
+        SELECT 1 FROM stays WHERE id = stay.id AND first = stay.closed + 1 AND name = stay.name
+        AND categoryId = stay.categoryId AND status IS stay.status
+    ))
+    UNION ALL
+    SELECT part.id, part.name, part.categoryId, part.status, part.first, parts.closed,
+        parts.unseen, parts.last
+    FROM parts CROSS JOIN marked AS part ON parts.first - 1 IN holes AND part.id = parts.id
+        AND part.closed = parts.first - 1 AND part.unseen AND part.name = parts.name
+        AND part.categoryId = parts.categoryId AND part.status IS parts.status
+),
+merged AS (
+    SELECT id, name, categoryId, status, min(first) AS first, closed, unseen FROM parts
+    GROUP BY id, last
 )
 SELECT id, name, categoryId, status,
-    (SELECT started_at FROM listings WHERE number = first - 1 - unseen_before) AS began_after,
+    (SELECT started_at FROM listings WHERE number = stay.first - 1 - iif(
+        stay.first - 1 IN holes,
+        NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = stay.first), 0
+    )) AS began_after,
     (SELECT ended_at FROM listings WHERE number = first) AS first_seen,
     (SELECT ended_at FROM listings
         WHERE number = ifnull(closed - 1, (SELECT max(number) FROM listings))) AS last_seen,
     (SELECT started_at FROM listings WHERE number = closed - 1
         AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
-    (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
-    unseen AND EXISTS (
-        SELECT 1 FROM stays WHERE id = marked.id AND first = marked.closed + 1
-        AND name = marked.name AND categoryId = marked.categoryId AND status IS marked.status
-    ) AS resumed
-FROM ({}) CROSS JOIN marked USING (id, first) ORDER BY id, first
+    (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by
+FROM merged AS stay ORDER BY {order}
 """
-_OF_ONE: Final = "SELECT id, first FROM stays WHERE id = :id"
-_RECENT: Final = """  -- each part by its index
-    SELECT id, first FROM stays WHERE closed IS NULL
-    UNION SELECT id, first FROM stays
-        WHERE closed > (SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)
-    UNION SELECT id, first FROM stays WHERE closed IN holes
-    UNION SELECT id, first FROM stays WHERE first IN (SELECT number + 1 FROM holes)
-"""
+_BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
+ENDED_SINCE: Final = f"closed >= {_BEFORE} AND closed + unseen > {_BEFORE}"
+OPEN_SINCE: Final = f"(closed IS NULL OR {ENDED_SINCE})"
 
 
 @dataclass(frozen=True)
@@ -198,8 +216,7 @@ class History:
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:
             told = f"the history {self.path} cannot be used ({error})"
-            code = getattr(error, "sqlite_errorcode", None)
-            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            if type(error) is sqlite3.DatabaseError:  # damaged, or no database at all
                 aside = self.path.with_suffix(f".damaged-{int(time.time())}")
                 self.path.rename(aside)
                 told = f"{told}: it is kept aside as {aside}, and the next listing begins a new one"
@@ -210,35 +227,39 @@ class History:
         with self._open("BEGIN IMMEDIATE"):
             pass
 
-    def snapshots(self, status: str | None = None) -> Snapshots:
-        """Return the kept listings, oldest first; or of each its animals with one status."""
+    def snapshots(
+        self, status: str | None = None, which: str = "TRUE", **given: object
+    ) -> Snapshots:
+        """
+        Return the kept listings, oldest first; or of each its animals with one status.
+
+        Args:
+            status: The filter.
+            which: SQL, for some of them.
+            given: The values that it names.
+        """
+        query = f"SELECT number, listing, counts FROM listings WHERE {which}"
         with self._open() as database:
-            found = database.execute("SELECT number, listing, counts FROM listings").fetchall()
-        kept = [
-            Snapshot(number, Listing.from_dict(json.loads(of)), json.loads(counts), self)
-            for number, of, counts in found
-        ]
-        if status is None:
-            return Snapshots(kept)
-        return Snapshots(
-            replace(
-                one,
-                listing=replace(one.listing.filtered(status), rows=one.counts.get(status, 0)),
-                counts={status: one.counts.get(status, 0)},
-            )
-            for one in kept
-        )
+            found = database.execute(query, given).fetchall()
+        kept = list[Snapshot]()
+        for number, of, counts in found:
+            listing = Listing.from_dict(json.loads(of))
+            counted = json.loads(counts)
+            if status is not None:
+                counted = {status: counted.get(status, 0)}
+                listing = replace(listing.filtered(status), rows=counted[status])
+            kept.append(Snapshot(number, listing, counted, self))
+        return Snapshots(kept)
 
     def animals(self, snapshot: Snapshot, query: str) -> pd.DataFrame:
         """Return the animals that a query finds in a listing, as `list_pets` gives them."""
         import pandas as pd
 
-        of = {"number": snapshot.number, "may_have_hole": snapshot.listing.may_have_hole}
+        of = {"number": snapshot.number, **snapshot.listing.to_dict()}
         with self._open() as database:
-            rows = database.execute(f"{query} ORDER BY id", of).fetchall()
+            shown = f"SELECT * FROM ({query}) WHERE :status IS NULL OR status = :status ORDER BY id"
+            rows = database.execute(shown, of).fetchall()
         frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
-        if (status := snapshot.listing.status) is not None:
-            frame = frame[frame["status"] == status]
         return Columns.of(frame).to_frame(snapshot.listing)
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
@@ -258,9 +279,8 @@ class History:
                 "only a listing of all animals is kept, without a status: store.snapshot()"
             )
         counts = count(frame)
-        columns = [frame[name].astype("object") for name in spec.PET_FIELDS]
-        started_at, ended_at = map(_rounded, (listing.started_at, listing.ended_at))
-        values = [column.where(column.notna(), None).tolist() for column in columns]
+        started_at = round(listing.started_at, 6)  # as a datetime holds it
+        animals = frame[[*spec.PET_FIELDS]].astype("object").where(frame.notna(), None)
         with self._open("BEGIN IMMEDIATE") as database:
             newest, free_from = database.execute(_NEWEST).fetchone()
             if started_at < free_from:
@@ -271,13 +291,14 @@ class History:
             kept = Snapshot(newest + 1, listing, counts, self)
             number = {"number": kept.number}
             database.execute(_SHOWN)
-            database.executemany("INSERT INTO shown VALUES (?, ?, ?, ?)", zip(*values, strict=True))
+            rows = animals.itertuples(index=False, name=None)
+            database.executemany("INSERT INTO shown VALUES (?, ?, ?, ?)", rows)
             database.execute(_CLOSE, number)
             database.execute(_OPEN, number)
             row = (
                 kept.number,
                 started_at,
-                max(started_at, ended_at),  # the clock may be set back meanwhile
+                max(started_at, round(listing.ended_at, 6)),  # the clock may be set back meanwhile
                 listing.may_have_hole,
                 json.dumps(counts),
                 json.dumps(listing.to_dict()),
@@ -323,30 +344,53 @@ class History:
             ArgumentError: It is none of these, or in the future.
         """
         is_last = isinstance(given, str) and given.strip().casefold() == "last"
-        until = None if is_last else instant(given, now)
-        try:
-            kept = [one for one in self.snapshots(status) if one.listing.ended_at <= now]
-            if not kept:
-                return None, ("no earlier snapshot to compare with",)
+        if is_last:
+            until, query = now, _LAST_REPORTED
+            note = "no report was written to a file before: compared with the newest snapshot"
+        else:
+            until, query = instant(given, now), _OLD_ENOUGH
             note = f"no snapshot is as old as {given}: compared with the oldest"
-            if until is not None:
-                found = [one for one in kept if one.as_of.timestamp() <= until]
-            elif reported := self._reported(status):
-                found = [one for one in kept if one.number <= reported]
-            else:
-                found = kept
-                note = "no report was written to a file before: compared with the newest snapshot"
-            chosen = found[-1] if found else kept[0]
-            notes = () if found and (until or reported) else (note,)
-            return self.animals(chosen, _SHOWN_IN + _UNSEEN_IN), notes
+        times = {"now": round(now, 6), "until": until, "status": status or ""}
+        try:
+            with self._open() as database:
+                found, instead = database.execute(query, times).fetchone()
+            if instead is None:
+                return None, ("no earlier snapshot to compare with",)
+            (chosen,) = self.snapshots(status, "number = :number", number=found or instead)
+            return self.animals(chosen, _SHOWN_IN + _UNSEEN_IN), () if found else (note,)
         except FrameError as error:
             return None, (f"not compared with an earlier listing: {error}",)
 
-    def stays(
+    def stays(self, which: str, order: str = "id, first", **given: object) -> pd.DataFrame:
+        """
+        Return one row per stay; times are Unix seconds.
+
+        Args:
+            which: `ENDED_SINCE`, `OPEN_SINCE` (open or ended since), or more SQL.
+            order: SQL, too.
+            given: The values that `which` names: `since`, Unix seconds.
+
+        Returns:
+            The columns of a listing, status as text; `began_after` (start of the last listing
+            before it, missing where it had begun before the first), `first_seen`, `last_seen` (ends
+            of listings), `ended_after` (start of the last listing that showed it) and `ended_by`
+            (end of the next one; both missing while open).
+        """
+        import pandas as pd
+
+        with self._open() as database:
+            found = database.execute(_STAYS.format(which=which, order=order), given)
+            chunks = [
+                pd.DataFrame(rows, columns=[*spec.PET_FIELDS, *_TIMES]).astype(_DTYPES)
+                for rows in (*iter(lambda: found.fetchmany(_CHUNK), []), [])
+            ]
+        return pd.concat(chunks, ignore_index=True).astype({"name": text_dtype()})
+
+    def history(
         self, *, pet_id: int | None = None, since: str | date | None = None, now: float
     ) -> pd.DataFrame:
         """
-        Return one row per stay, by id and time; times are Unix seconds.
+        Return one row per stay, by id and time.
 
         Args:
             pet_id: Of one animal.
@@ -354,49 +398,22 @@ class History:
             now: Unix seconds.
 
         Returns:
-            The columns of a listing; `began_after` (start of the last listing before it, missing
-            where it had begun before the first), `first_seen`, `last_seen` (ends of listings),
-            `ended_after` (start of the last listing that showed it) and `ended_by` (end of the next
-            one; both missing while open).
+            The columns of a listing, `first_seen` and `last_seen` (datetime, UTC) and
+            `ended_between` (interval of datetimes; missing while open).
         """
         import pandas as pd
 
+        which = OPEN_SINCE if pet_id is None else f"id = :id AND {OPEN_SINCE}"
         ended_since = 0.0 if since is None else instant(since, now)
-        with self._open() as database:
-            chunks = pd.read_sql_query(
-                _STAYS.format(_RECENT if pet_id is None else _OF_ONE),
-                database,
-                params={"id": pet_id, "since": ended_since},
-                chunksize=_CHUNK,
-            )
-            dtypes = {**_DTYPES, "name": text_dtype()}
-            rows = pd.concat([chunk.astype(dtypes) for chunk in chunks], ignore_index=True)
-        resumed = rows["resumed"].astype(bool)
-        stays = rows[~resumed.shift(fill_value=False)].reset_index(drop=True)
-        ends = rows[~resumed].reset_index(drop=True)
-        for name in ("last_seen", "ended_after", "ended_by"):
-            stays[name] = ends[name]
-        others = sorted(set(stays["status"].dropna()) - set(spec.STATUSES))
-        statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
-        stays = stays.astype({"status": statuses}).drop(columns="resumed")
-        return stays[~(stays["ended_by"] < ended_since)].reset_index(drop=True)
-
-    def history(
-        self, *, pet_id: int | None = None, since: str | date | None = None, now: float
-    ) -> pd.DataFrame:
-        """
-        Return one row per stay, as `stays` does, with `first_seen` and `last_seen` (datetime, UTC)
-        and `ended_between` (interval of datetimes; missing while open).
-        """
-        import pandas as pd
-
-        stays = self.stays(pet_id=pet_id, since=since, now=now)
-        at = {name: moments(stays[name]) for name in _TIMES}
+        stays = self.stays(which, since=ended_since, id=str(pet_id))  # of numpy or above int64, too
         between = pd.arrays.IntervalArray.from_arrays(
-            at["ended_after"], at["ended_by"], closed="both"
+            moments(stays["ended_after"]), moments(stays["ended_by"]), closed="both"
         )
         return stays[[*spec.PET_FIELDS]].assign(
-            first_seen=at["first_seen"], last_seen=at["last_seen"], ended_between=between
+            status=stays["status"].astype(status_dtype(stays["status"].dropna())),
+            first_seen=moments(stays["first_seen"]),
+            last_seen=moments(stays["last_seen"]),
+            ended_between=between,
         )
 
     def mark_reported(self, status: str | None, number: int) -> None:
@@ -407,11 +424,6 @@ class History:
                 "ON CONFLICT (status) DO UPDATE SET number = max(number, ?2)",
                 (status or "", number),
             )
-
-    def _reported(self, status: str | None) -> int:
-        query = "SELECT max(number) FROM reported WHERE status = ?"
-        with self._open() as database:
-            return database.execute(query, (status or "",)).fetchone()[0] or 0
 
     def forget(self, before: str | date, *, now: float) -> int:
         """Forget the listings that ended before an age, a date or a time; return how many."""
@@ -431,8 +443,8 @@ def moments(seconds: pd.Series) -> pd.Series:
     """Return Unix seconds as datetimes (UTC, microseconds)."""
     import pandas as pd
 
-    moment = {at: datetime.fromtimestamp(at, UTC) for at in seconds.dropna().unique()}
-    return pd.to_datetime(seconds.map(moment), utc=True).dt.as_unit("us")
+    microseconds = (seconds * 1e6).round()  # pandas would cut the rest of a second off
+    return pd.to_datetime(microseconds, unit="us", utc=True).dt.as_unit("us")
 
 
 def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> float:
@@ -468,15 +480,11 @@ def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> floa
 
 
 def _read(text: str) -> date | None:
-    with suppress(ValueError):
-        return datetime.strptime(text, "%d.%m.%Y").date()
-    with suppress(ValueError):
-        return date.fromisoformat(text)
-    with suppress(ValueError):
-        return datetime.fromisoformat(text)
+    for read in (_day_first, date.fromisoformat, datetime.fromisoformat):
+        with suppress(ValueError):
+            return read(text)
     return None
 
 
-def _rounded(seconds: float) -> float:
-    """Return Unix seconds to the microsecond, as a datetime holds them."""
-    return datetime.fromtimestamp(seconds, UTC).timestamp()
+def _day_first(text: str) -> date:
+    return datetime.strptime(text, "%d.%m.%Y").date()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
@@ -31,6 +31,14 @@ def text_dtype() -> Literal["str", "string"]:
     import pandas as pd
 
     return "string" if pd.__version__.startswith("2.") else "str"
+
+
+def status_dtype(found: Iterable[str]) -> pd.CategoricalDtype:
+    """Return the dtype of statuses: the three in the document's order, then what else is found."""
+    import pandas as pd
+
+    others = sorted(set(found) - set(spec.STATUSES))
+    return pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
 
 
 class Columns:
@@ -78,8 +86,7 @@ class Columns:
         import pandas as pd
 
         columns = {name: values[: len(self)] for name, values in self._values.items()}
-        others = sorted({s for s in columns["status"] if s is not None} - set(spec.STATUSES))
-        statuses = pd.CategoricalDtype([*spec.STATUSES, *others], ordered=True)
+        statuses = status_dtype(s for s in columns["status"] if s is not None)
         dtypes = {"id": "int64", "name": text_dtype(), "categoryId": "int64", "status": statuses}
         frame = pd.DataFrame(
             {name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()}

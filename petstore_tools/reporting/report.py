@@ -9,14 +9,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
 
-from petstore_tools import text
+from petstore_tools import spec, text
 from petstore_tools.errors import ArgumentError, FrameError
+from petstore_tools.history import ENDED_SINCE, OPEN_SINCE, History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import tables
@@ -30,9 +32,7 @@ from petstore_tools.tabular.frames import to_pandas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from petstore_tools.history import History
-
-WINDOW: Final = "30d"  # of what ended, for the days in a status
+WINDOW_S: Final = 30 * spec.DAY_S  # of what ended, for the days in a status
 _TOLD: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
 _UNCERTAIN: Final = (
     "A change happened between two listings, so only the times of those two listings are known. "
@@ -491,9 +491,8 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     Days in a status are those of the last 30 days, so that a report costs the same however much is
     kept.
     """
-    kept = [
-        one for one in history.snapshots(listing.status) if one.listing.ended_at <= listing.ended_at
-    ]
+    until = round(listing.ended_at, 6)
+    kept = history.snapshots(listing.status, "ended_at <= :until", until=until)
     if not kept:
         return {}
     found: dict[str, Any] = {
@@ -501,12 +500,13 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     }
     if len(kept) == 1:
         return found
-    stays = history.stays(since=WINDOW, now=listing.ended_at)
     found["counts"] = tables.counts_over_time([(s.listing.ended_at, s.counts) for s in kept])
     if listing.status in (None, "available"):
-        newest = kept[-1].listing.ended_at
-        found["longest_available"] = tables.longest(stays, "available", newest)
+        there = f"status = 'available' AND {OPEN_SINCE}"
+        longest = history.stays(there, f"first, id LIMIT {tables.TOP}", since=inf)
+        found["longest_available"] = tables.longest(longest, kept[-1].listing.ended_at)
     if listing.status is None:
+        stays = history.stays(ENDED_SINCE, since=listing.ended_at - WINDOW_S)
         by = ("categoryId", "status")
         found["time_in_status"] = tables.time_in_status(stays)
         found["time_in_status_by_category"] = tables.time_in_status(stays, by)

@@ -234,22 +234,19 @@ def time_in_status(stays: pd.DataFrame, by: Sequence[str] = ("status",)) -> pd.D
     return table.reset_index()
 
 
-def longest(stays: pd.DataFrame, status: str, now: float) -> pd.DataFrame:
+def longest(stays: pd.DataFrame, now: float) -> pd.DataFrame:
     """
-    Name the 15 animals that are in a status and have been for longest; none where all are equal.
+    Tell how long animals have been in their status; none where all are equal.
 
     Returns:
         Columns `id`, `name`, `categoryId`, `first_seen` (datetime, UTC: the listing that first
         showed it so; where that is the first kept one, it was so before) and `days` (float64, at
         least).
     """
-    open_ones = stays[stays["ended_by"].isna() & (named_statuses(stays) == status)]
-    table = open_ones.nsmallest(TOP, "first_seen")[["id", "name", "categoryId", "first_seen"]]
-    if table["first_seen"].nunique() == 1:
-        table = table.head(0)
+    differ = stays["first_seen"].nunique() > 1
+    table = stays.loc[[differ] * len(stays), ["id", "name", "categoryId", "first_seen"]]
     days = (now - table["first_seen"]) / DAY_S
-    table = table.assign(first_seen=moments(table["first_seen"]), days=days)
-    return table.reset_index(drop=True)
+    return table.assign(first_seen=moments(table["first_seen"]), days=days)
 
 
 def for_people(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
