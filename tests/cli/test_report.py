@@ -25,24 +25,6 @@ def twice(run: Run, box: Sandbox, tmp_path: Path) -> Run:
     return run
 
 
-@pytest.mark.case("P90")
-def test_several_files_of_one_report_cost_one_listing(
-    run: Run, box: Sandbox, tmp_path: Path
-) -> None:
-    """The same numbers on the terminal and in each file."""
-    shown = run("report").stdout
-    asked = len(box.traffic())
-
-    done = run("report", "-o", "r.html", "-o", "r.md", "-o", "r.json", "--since", "last")
-
-    assert done.returncode == 0, done.stderr
-    assert len(box.traffic()) == 2 * asked
-    for ending in ("html", "md", "json"):
-        text = (tmp_path / f"r.{ending}").read_text(encoding="utf-8")
-        assert "unset" in text
-    assert "unset" in shown
-
-
 def test_a_report_names_the_categories_of_the_settings(twice: Run, tmp_path: Path) -> None:
     """As a listing does."""
     twice("report", "-o", "r.md", PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
