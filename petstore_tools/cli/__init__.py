@@ -4,6 +4,7 @@ The command line: data on stdout, messages on stderr, and an exit code that says
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -121,14 +122,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     warnings.showwarning = _warn
     stdout = sys.stdout
+    failure: BaseException | None = None
     try:
         code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
+        failure = error
         code = exits.USAGE
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
         click.echo("Interrupted.", err=True)
+        failure = error
         code = exits.INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and sys.stdout is stdout:
@@ -138,7 +142,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = exits.DONE
     except (PetstoreError, OSError) as error:
         click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
+        failure = error
         code = exits.of_error(error)
+    if failure is not None and "--json" in (sys.argv if arguments is None else arguments):
+        click.echo(json.dumps(exits.facts_of(failure)))
     sys.exit(code if isinstance(code, int) else exits.DONE)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from click import ClickException
 
 from petstore_tools import errors
 
@@ -40,6 +42,16 @@ _OF_STOPS: Final = {
 def of_error(error: Exception) -> int:
     """Return the exit code of an error: that of its nearest kind in the table."""
     return next((code for kind, code in _OF_ERRORS.items() if isinstance(error, kind)), USAGE)
+
+
+def facts_of(error: BaseException) -> dict[str, Any]:
+    """Return what `--json` prints of an error, with what is known of an import."""
+    message = str(error) or "Interrupted."
+    if isinstance(error, ClickException):
+        message = error.format_message()
+    known = getattr(error, "result", None) or getattr(error, "preview", None)
+    facts = {} if known is None else known.to_dict()
+    return {**facts, "error": type(error).__name__, "message": message}
 
 
 def of_result(result: ImportResult) -> int:

@@ -15,7 +15,7 @@ import click
 
 from petstore_tools import settings
 from petstore_tools.cli import exits, options
-from petstore_tools.errors import DoubtfulRowsError, Interrupted, PetstoreError, SettingsError
+from petstore_tools.errors import Interrupted, SettingsError
 from petstore_tools.importing import journal
 from petstore_tools.importing.check import preview
 from petstore_tools.importing.journal import ImportInfo, Journal
@@ -147,15 +147,9 @@ def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool)
             )
     except Interrupted as interrupt:
         result = cast(ImportResult, interrupt.result)
-    except PetstoreError as error:
-        if as_json:
-            shown = error.preview if isinstance(error, DoubtfulRowsError) else error.result
-            known = cast("ImportPreview | ImportResult | None", shown)
-            facts = {} if known is None else known.to_dict()
-            facts |= {"error": type(error).__name__, "message": str(error)}
-            click.echo(json.dumps(facts))
-        raise
     if result is None:
+        if as_json:
+            click.echo(json.dumps({"message": "Nothing was sent."}))
         return exits.DONE
     click.echo(json.dumps(result.to_dict()) if as_json else str(result))
     for path in result.files:

@@ -9,7 +9,6 @@ import hashlib
 import json
 import sqlite3
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -67,7 +66,7 @@ CREATE INDEX temp.animal_values ON animal (name, category_id)
 _SENT: Final = (
     "(o.state IN ('created', 'sending', 'unknown') OR o.state = 'skipped' AND o.answered)"
 )
-_EQUAL_STATUS: Final = "(o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
+_ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
 _ENTRY: Final = (
     "key, import, name, category_id, status, number, present, state, answered, compared, pet_id,"
     " detail, changed_at, lost_at, candidates"
@@ -180,14 +179,8 @@ class Journal:
             " WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = o.id AND import = ?)"
             " GROUP BY f.place"
         )
-        rows = (
-            "SELECT f.place, o.import, o.number, o.state, o.pet_id FROM temp.file f JOIN row o"
-            f" ON o.name = f.name AND o.category_id = f.category_id AND {_EQUAL_STATUS}"
-            f" WHERE o.import != ? AND {_SENT}"
-            " ORDER BY o.state IN ('sending', 'unknown') DESC"
-        )
         with self._using() as db:
-            found = {place: _row_of(*row) for place, *row in db.execute(rows, (self.id,))}
+            found = self._equal_rows(db, "temp.file")
             for place, pet_id in db.execute(animals, (self.id,)):
                 found[place] = Equal(f"the animal with id {pet_id} has its values")
         return found
@@ -229,24 +222,22 @@ class Journal:
             bad_rows: Rows of the file that have problems.
             now: Unix seconds.
         """
-        old = []
-        new = []
+        rows = []
         for at, (number, content, entry) in enumerate(zip(numbers, contents, known, strict=True)):
             doubt = doubts.get(at)
             state = "unsent"
-            why = ""
             answered = entry is not None and entry.answered
+            why = ""
             if doubt is not None:
                 state = "unsent" if send else "skipped"
                 answered = send or not doubt.is_open
                 why = str(doubt)
-            if entry is None:
-                new.append((self.id, *content, number, state, answered, compared, why, now))
-                continue
-            if not entry.waits:
+            if entry is not None and not entry.waits:
                 state = entry.state
                 why = entry.detail
-            old.append((number, state, answered, compared or entry.compared, why, entry.key))
+            key = None if entry is None else entry.key
+            seen = compared or (entry is not None and entry.compared)
+            rows.append((key, self.id, *content, number, state, answered, seen, why, now))
         facts = (self.id, str(self.target.path), self.target.sheet, bad_rows, now)
         with self._transaction() as db:
             db.execute(
@@ -256,19 +247,18 @@ class Journal:
             )
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
             db.executemany(
-                "UPDATE row SET present = 1, number = ?, state = ?, answered = ?, compared = ?,"
-                " detail = ? WHERE key = ?",
-                old,
+                "INSERT INTO row (key, import, name, category_id, status, number, state, answered,"
+                " compared, detail, changed_at, present)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)"
+                " ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,"
+                " state = excluded.state, answered = excluded.answered,"
+                " compared = excluded.compared, detail = excluded.detail",
+                rows,
             )
             db.execute(
                 "DELETE FROM row WHERE import = ? AND NOT present"
                 " AND state IN ('unsent', 'rejected')",
                 (self.id,),
-            )
-            db.executemany(
-                "INSERT INTO row (import, name, category_id, status, number, state, answered,"
-                " compared, detail, changed_at, present) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-                new,
             )
 
     def record(
@@ -276,21 +266,23 @@ class Journal:
         outcomes: Iterable[tuple[Entry, Outcome]],
         *,
         intent: Entry | None = None,
+        skip: bool = False,
         now: float,
         steady: float,
-    ) -> Equal | None:
+    ) -> bool:
         """
         Record what became of rows on their way, and that another one is to leave, in one commit.
 
         Args:
             outcomes: The rows, and what became of each.
-            intent: The row that is sent next. It stays unsent where nobody agreed that it is sent
-                although another import sent an equal one.
+            intent: The row that is sent next. It is left out where nobody agreed that it is sent
+                although another import sent an equal one:
+            skip: for good, else until the next run.
             now: Unix seconds.
             steady: Seconds of the steady clock.
 
         Returns:
-            What is equal to the next row, None where that may leave.
+            Whether the next row may leave.
 
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
@@ -299,40 +291,32 @@ class Journal:
         with self._transaction() as db:
             for entry, outcome in outcomes:
                 self._settle(db, entry, outcome, now, steady)
-            if intent is not None:
-                equal = None if intent.answered else self._equal_since(db, intent.content)
-                if equal is None:
-                    self._update(
-                        db,
-                        "state = 'sending', detail = '', changed_at = ?,"
-                        " sent_after = (SELECT ifnull(max(number), 0) FROM listing)",
-                        (now,),
-                        intent,
-                        "unsent",
-                    )
-        return equal
+            if intent is None:
+                return False
+            if not intent.answered:
+                equal = self._equal_rows(db, _ONE_ROW, tuple(intent.content)).get(0)
+            state = "state = 'sending', sent_after = (SELECT ifnull(max(number), 0) FROM listing)"
+            facts: tuple[object, ...] = (False, "")
+            if equal is not None:
+                state = "state = 'skipped'"
+                facts = (skip and not equal.is_open, str(Doubt("equal", equal.what)))
+            what = f"{state}, answered = answered OR ?, detail = ?, changed_at = ?"
+            self._update(db, what, (*facts, now), intent, "unsent")
+        return equal is None
 
-    def leave_out(self, entry: Entry, equal: Equal, *, skip: bool, now: float) -> None:
-        """Leave out a row that became doubtful while it waited: for good, or until the next run."""
-        answered = skip and not equal.is_open
-        with self._transaction() as db:
-            self._update(
-                db,
-                "state = 'skipped', answered = ?, detail = ?, changed_at = ?",
-                (answered, str(Doubt("equal", equal.what)), now),
-                entry,
-                "unsent",
-            )
-
-    def _equal_since(self, db: sqlite3.Connection, content: PetValues) -> Equal | None:
-        found = db.execute(
-            "SELECT o.import, o.number, o.state, o.pet_id FROM row o, (SELECT ? AS status) f"
-            f" WHERE o.name = ? AND o.category_id = ? AND {_EQUAL_STATUS}"
-            f" AND o.import != ? AND {_SENT}"
-            " ORDER BY o.state IN ('sending', 'unknown') LIMIT 1",
-            (content.status, content.name, content.category_id, self.id),
-        ).fetchone()
-        return None if found is None else _row_of(*found)
+    def _equal_rows(
+        self, db: sqlite3.Connection, file: str, values: tuple[object, ...] = ()
+    ) -> dict[int, Equal]:
+        """Return the rows that other imports sent with the values of a table, by place in it."""
+        rows = db.execute(
+            f"SELECT f.place, o.import, o.number, o.state, o.pet_id FROM {file} f JOIN row o"
+            " ON o.name = f.name AND o.category_id = f.category_id"
+            " AND (o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
+            f" WHERE o.import != ? AND {_SENT}"
+            " ORDER BY o.state IN ('sending', 'unknown') DESC",
+            (*values, self.id),
+        )
+        return {place: _row_of(*row) for place, *row in rows}
 
     def _settle(
         self, db: sqlite3.Connection, entry: Entry, outcome: Outcome, now: float, steady: float
@@ -678,27 +662,18 @@ def held(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[None]:
     """
     path = folder / f"{name}.lock"
     with _usable(path):
-        lock = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        lock = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
     with closing(lock):
-        end = time.monotonic() + wait_s
-        while not _claim(path, lock):
-            if time.monotonic() > end:
+        with _usable(path):
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
                 raise JournalError(
                     f"this import is running already (import {name}); wait for it or stop it"
-                )
-            time.sleep(sqlite.LONGEST_SLEEP_S)
+                ) from error
         yield
-
-
-def _claim(path: Path, lock: sqlite3.Connection) -> bool:
-    with _usable(path):
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            return False
-    return True
 
 
 def mark_dead(journal: Journal, folder: Path, *, now: float, steady: float) -> None:
@@ -748,15 +723,18 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
 
 def _infos(db: sqlite3.Connection) -> list[ImportInfo]:
     environment, base_url = db.execute("SELECT environment, base_url FROM place").fetchone()
-    counted = db.execute(
-        "SELECT import, CASE WHEN state = 'unknown' AND candidates != '[]' THEN 'ambiguous'"
-        " ELSE state END, count(*), max(changed_at) FROM row GROUP BY 1, 2"
-    ).fetchall()
+    imports = (
+        "SELECT id, path, sheet, bad_rows, max(changed_at, ifnull((SELECT max(changed_at) FROM row"
+        " WHERE import = id), 0)) FROM import"
+    )
+    counted = (
+        "SELECT CASE WHEN state = 'unknown' AND candidates != '[]' THEN 'ambiguous' ELSE state END,"
+        " count(*) FROM row WHERE import = ? GROUP BY 1"
+    )
     infos = []
-    for id_, path, sheet, bad_rows, at in db.execute("SELECT * FROM import").fetchall():
-        states = Counter({state: count for name, state, count, _ in counted if name == id_})
+    for id_, path, sheet, bad_rows, changed_at in db.execute(imports).fetchall():
+        states = Counter(dict(db.execute(counted, (id_,)).fetchall()))
         states["rejected"] += bad_rows
-        changed_at = max([at, *(changed for name, _, _, changed in counted if name == id_)])
         target = Target(environment, base_url, Path(path), sheet)
         infos.append(ImportInfo(id_, target, changed_at, states, bad_rows))
     return infos

@@ -22,7 +22,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
-from petstore_tools.importing.doubtful import Entry, Equal, State
+from petstore_tools.importing.doubtful import Entry, State
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.models import NewPet
@@ -185,10 +185,6 @@ class Sender:
         with self._changed:
             return self._queue.popleft() if self._queue and not self._stopped else None
 
-    def leave_out(self, entry: Entry, equal: Equal) -> None:
-        """Leave out a row that became doubtful while it waited."""
-        self.journal.leave_out(entry, equal, skip=self.skip, now=self.client.clock.now())
-
     def count(self, state: State, detail: str, latency_s: float | None) -> None:
         """Count what became of a row; after three without a usable answer, stop."""
         with self._changed:
@@ -242,12 +238,8 @@ def thread_name(journal: Journal) -> str:
     return f"import {journal.id}"
 
 
-class _TakenError(Exception):
+class _LeftOutError(Exception):
     """Another import sent an equal row meanwhile; nothing left."""
-
-    def __init__(self, equal: Equal) -> None:
-        super().__init__(equal.what)
-        self.equal = equal
 
 
 class _Connection:
@@ -275,10 +267,8 @@ class _Connection:
         try:
             with self._client.clock.working():
                 while (entry := self._sender.next()) is not None:
-                    try:
+                    with suppress(_LeftOutError):
                         self._send(entry)
-                    except _TakenError as taken:
-                        self._sender.leave_out(entry, taken.equal)
         except CallCancelled:
             pass  # the run has ended; the row that waited is still unsent
         except BaseException as error:  # after an interrupt, they come of the journal being closed
@@ -296,9 +286,8 @@ class _Connection:
         def before() -> None:
             if self._sender.is_stopped:
                 raise CallCancelled
-            equal = self._record(entry)
-            if equal is not None:
-                raise _TakenError(equal)
+            if not self._record(entry):
+                raise _LeftOutError
             self._left_at = time.perf_counter()
 
         def on_no_effect() -> None:
@@ -332,15 +321,20 @@ class _Connection:
         self._outcomes.append((entry, outcome))
         self._sender.count(outcome.state, outcome.detail, latency_s)
 
-    def _record(self, intent: Entry | None = None) -> Equal | None:
+    def _record(self, intent: Entry | None = None) -> bool:
+        """Record what is known; return whether the row that is next may leave."""
         if not self._outcomes and intent is None:
-            return None
+            return False
         clock = self._client.clock
-        equal = self._journal.record(
-            self._outcomes, intent=intent, now=clock.now(), steady=clock.steady()
+        may_leave = self._journal.record(
+            self._outcomes,
+            intent=intent,
+            skip=self._sender.skip,
+            now=clock.now(),
+            steady=clock.steady(),
         )
         self._outcomes.clear()
-        return equal
+        return may_leave
 
     def _on_wait(self, wait: Wait | None) -> None:
         """Record what is known before a wait."""

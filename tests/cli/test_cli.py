@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from proxy import FaultProxy
@@ -50,6 +51,40 @@ def test_import_asks_and_without_a_terminal_sends_nothing(
     assert (told["rows"], told["created"]) == (5, 5)
     assert "5 to send" in done.stderr
     assert len(box.store.list_pets()) == 30
+
+
+@pytest.mark.case("P55")
+@pytest.mark.parametrize(
+    ("code", "error", "arguments", "here"),
+    [
+        (0, None, "good.csv --yes", {}),
+        (1, None, "bad.csv --yes", {}),
+        (1, None, "bad.csv --dry-run", {}),
+        (2, "BadParameter", "good.csv --first 0", {}),
+        (2, "SheetError", "absent.csv --dry-run", {}),
+        (2, "SheetError", "bad.csv --yes --strict", {}),
+        (2, "SettingsError", "good.csv", {}),
+        (2, "SettingsError", "good.csv --yes", {"PETSTORE_PLAN": "none"}),
+        (2, "DoubtfulRowsError", "copy.csv --yes", {}),
+        (3, "UnauthorizedError", "good.csv --yes", {"PETSTORE_API_KEY": "psk_another"}),
+        (4, None, "good.csv --yes --doubtful send", {"PETSTORE_PLAN": "100/1"}),
+        (5, None, "good.csv --yes", {"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1"}),
+    ],
+)
+def test_json_is_one_object_with_every_exit_code(
+    run: Run, box: Sandbox, tmp_path: Path, code: int, error: str, arguments: str, here: Any
+) -> None:
+    """A program that reads it learns what happened, whatever that was."""
+    box.add([("Old", 3, None)])
+    for name, row in {"good": "Rex,3", "bad": "Mia,x", "copy": "Old,3"}.items():
+        (tmp_path / f"{name}.csv").write_text(f"name,categoryId\nTom,4\n{row}\n")
+
+    done = run("import", *arguments.split(), "--json", **here)
+
+    told = json.loads(done.stdout)
+    assert (done.returncode, told.get("error")) == (code, error), done.stderr
+    assert error is None or told["message"].split(".")[0] in done.stderr.replace("\n", " ")
+    assert ("doubtful" in told) == (arguments in ("bad.csv --dry-run", "copy.csv --yes"))
 
 
 def test_a_copy_is_refused_before_anybody_is_asked(run: Run, tmp_path: Path) -> None:

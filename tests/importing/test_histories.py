@@ -300,10 +300,9 @@ def send(
             raise KilledError
 
     may_die()
-    equal = journal.record(pending, intent=entry, now=world.now, steady=world.now)
+    may_leave = journal.record(pending, intent=entry, skip=True, now=world.now, steady=world.now)
     pending.clear()
-    if equal is not None:
-        journal.leave_out(entry, equal, skip=True, now=world.now)
+    if not may_leave:
         return
     may_die()
     yield
