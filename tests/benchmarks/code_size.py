@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_TOKENS = {"petstore_tools": 94_300, "tests": 136_000}
+MOST_TOKENS = {"petstore_tools": 94_300, "tests": 138_000}
 MOST_FILES = {"petstore_tools": 88}
 NO_CODE = {
     tokenize.COMMENT,
