@@ -15,9 +15,8 @@ from petstore_tools.models import PetRow
 from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import escape_formula
 from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.tabular.template import LAST_ROW
-from petstore_tools.tabular.text_files import write_csv
-from petstore_tools.tabular.workbooks import write_xlsx
+from petstore_tools.tabular.template import LAST_ROW, rejects_bytes
+from petstore_tools.tabular.text_files import csv_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,16 +189,15 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
             for name in texts if for_excel else ():
                 frame = frame.assign(**{name: frame[name].map(escape_formula, na_action="ignore")})
             titles, *rows = _cells(frame)
-            write_csv(path, titles, rows, **form)
+            replace_file(path, csv_bytes(titles, rows, **form))
         case ".xlsx":
             if len(frame) > LAST_ROW:
                 raise SheetError(
                     f"{len(frame):,} animals do not fit in a sheet: write a .csv or .parquet file"
                 )
             titles, *rows = _cells(frame)
-            write_xlsx(
-                path, titles, rows, note=str(Listing.of(frame)) if "listing" in frame.attrs else ""
-            )
+            note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
+            replace_file(path, rejects_bytes(titles, rows, note=note))
         case ".json":
             replace_file(
                 path,

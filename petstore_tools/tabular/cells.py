@@ -5,6 +5,7 @@ Sheets as rows of cells: what a cell was, lines that cannot be split, columns as
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Self
@@ -25,6 +26,7 @@ class NonTextCell(str):
             rounded`.
     """
 
+    __slots__ = ("kind",)
     kind: str
 
     def __new__(cls, text: str, kind: str = "") -> Self:
@@ -102,8 +104,8 @@ class Sheet:
     is_guessed: bool = False
     name: str = ""
     names: tuple[str, ...] = ()
-    hidden: frozenset[int] = frozenset()
-    hidden_columns: frozenset[int] = frozenset()
+    hidden: AbstractSet[int] = frozenset()
+    hidden_columns: AbstractSet[int] = frozenset()
     is_unseen: bool = False
 
     def records(self) -> Iterator[Record]:

@@ -16,7 +16,6 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
 from petstore_tools.text import option
 
@@ -163,13 +162,6 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
             end = file.tell()
             number = number + 1
             yield number, MalformedLine(line.rstrip("\r\n"), why)
-
-
-def write_csv(
-    path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], **form: str
-) -> None:
-    """Write a CSV file, whole or not at all; `csv_bytes` describes its form."""
-    replace_file(path, csv_bytes(header, rows, **form))
 
 
 def csv_bytes(

@@ -1,28 +1,30 @@
 """
-Spreadsheets opened, workbooks in and .xlsx out: every cell is text, and says what it was if it
-was none.
+Spreadsheets opened: .xlsx from its XML, other workbooks through calamine. Every cell is text, and
+says what it was if it was none.
 """
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
 import struct
 import zipfile
 import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from dataclasses import field as member
 from datetime import date, datetime, time, timedelta
+from functools import lru_cache
+from io import BytesIO
 from numbers import Real
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
+
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.tabular.cells import (
     EXACT,
     MERGED,
@@ -35,22 +37,29 @@ from petstore_tools.tabular.cells import (
 )
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
-from petstore_tools.text import option, pluralize
+from petstore_tools.text import option
 
-_BOOLEAN_CELL: Final = re.compile(rb'<table:table-cell\b[^>]*\boffice:value-type="boolean"[^>]*>')
-_BOOLEAN_VALUE: Final = re.compile(rb'\boffice:(?:boolean-)?value="([^"]*)"')
-_REPEATED: Final = re.compile(rb'-repeated="(\d+)"')
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, RuntimeError, ValueError),
-    ElementTree.ParseError,
+    *(ElementTree.ParseError, CalamineError),
 )
 _MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
-_MOST_CELLS: Final = 8_000_000  # from A1 to the last one
+_MOST_CELLS: Final = 8_000_000  # of a sheet
+_PIECE: Final = 1 << 12  # bytes of XML parsed at once: of more, Python walks their elements again
+_EMPTY: Final = re.compile(  # cells and rows of .xlsx that have a format alone
+    rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
+)
+_TRUE: Final = ("1", "true")
 _DATES: Final = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # as Excel counts
 _DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
-# the record of a sheet of .xls that says how far it goes
+# the record that says how far a sheet goes: of .xls, and of .xlsb
 _XLS_SIZE: Final = re.compile(
     rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
+)
+_XLSB_SIZE: Final = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
+_REPEATED: Final = re.compile(rb'-repeated="(\d+)"')
+_ODD_BOOLEAN: Final = re.compile(
+    rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
 )
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
@@ -63,11 +72,27 @@ class Worksheet(Sheet):
 
     Attributes:
         rows: Its cells from column A on, by the number of the row; empty rows may be left out.
+        merged: The corners of merged cells: rows and columns from 0.
+        formulas: Columns that hold one.
     """
 
     suffix: str = ".xlsx"
     delimiter: str = " "
-    rows: Mapping[int, list[str]]
+    rows: dict[int, list[str]] = member(default_factory=dict)
+    hidden: set[int] = member(default_factory=set)
+    hidden_columns: set[int] = member(default_factory=set)
+    merged: list[tuple[int, int, int, int]] = member(default_factory=list)
+    formulas: set[int] = member(default_factory=set)
+
+    def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
+        """Keep a row, unless it holds nothing."""
+        row: list[str] = []
+        for at, cell in cells:
+            if cell or isinstance(cell, NonTextCell):
+                row.extend([""] * (at - len(row)))
+                row[at:] = [cell]
+        if not are_blank(row):
+            self.rows[number] = row
 
     def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
@@ -83,11 +108,29 @@ class Worksheet(Sheet):
 
     unescape = escape
 
+    def finished(self, names: tuple[str, ...]) -> Worksheet:
+        """Return it with the cells named that merged ones cover, and with its notes."""
+        width = max(map(len, self.rows.values()), default=0)
+        for top, left, bottom, right in self.merged:
+            first = self.rows.get(top + 1, [])[left : left + 1]
+            if are_blank(first):
+                continue
+            kind = f"{MERGED} {column_letter(left)}{top + 1} {first[0][:40]!r}"
+            for number in self.rows.keys() & range(top + 1, bottom + 2):
+                end = min(right + 1, width)
+                cells = self.rows[number]
+                cells.extend([""] * (end - len(cells)))
+                for at in range(left, end):
+                    if not cells[at] and (number, at) != (top + 1, left):
+                        cells[at] = NonTextCell("", kind)
+        columns = ", ".join(map(column_letter, sorted(self.formulas)))
+        notes = [f"formulas, whose saved values are read: column {columns}"] if columns else []
+        return replace(self, names=names, notes=(*self.notes, *notes))
+
 
 def text_of(value: Any, exact: int = EXACT) -> str:
     """
-    Return a cell's value as text; one that was no text keeps what it was
-    (`importing.values.NonTextCell`).
+    Return a cell's value as text; one that was no text keeps what it was (`NonTextCell`).
 
     Args:
         value: As the reader gave it.
@@ -113,124 +156,203 @@ def text_of(value: Any, exact: int = EXACT) -> str:
     return NonTextCell(str(value), f"of type {type(value).__name__}")
 
 
-def read_workbook(
-    path: Path, sheet: str | None = None, encoding: str | None = None
-) -> list[Worksheet]:
+@lru_cache(1 << 16)
+def _number(text: str) -> str:
+    return text_of(float(text))
+
+
+_UNSAVED: Final = NonTextCell("", "a formula without a saved value")
+
+
+def _elements(book: zipfile.ZipFile, part: str) -> Iterator[tuple[str, ElementTree.Element]]:
     """
-    Return the sheets that may be meant: the one named, else all that are visible.
-
-    Raises:
-        SheetError: It cannot be opened, or has no such sheet; or an encoding is given.
-        OSError: It cannot be read.
+    Yield each element of a part of a workbook with its name when it ends; nothing outside is read.
     """
-    if encoding is not None:
-        raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
-    try:
-        with zipfile.ZipFile(path) as book:
-            if sum(part.file_size for part in book.infolist()) > _MOST_BYTES:
-                raise SheetError(
-                    f"{path.name} is too large: it unpacks to more than {_MOST_BYTES >> 20} MB; "
-                    "delete what is no table, or save the sheet as CSV"
-                )
-            if "xl/workbook.xml" in book.namelist():
-                return _chosen(path, sheet, _Xlsx(book))
-    except zipfile.BadZipFile:
-        pass  # another format, or its reader says what is wrong with it
-    except SheetError:
-        raise
-    except _BROKEN as error:
-        raise _unreadable(path, error) from error
-    return _chosen(path, sheet, _Other(path))
+    parser: Any = ElementTree.XMLPullParser()
+    with book.open(part) as xml:
+        while piece := xml.read(_PIECE):
+            parser.feed(_EMPTY.sub(b"", piece))
+            for _, element in parser.read_events():
+                tag = element.tag.rpartition("}")[2]
+                yield tag, element
+                if tag == "row":
+                    element.clear()
+    parser.close()
 
 
-def _unreadable(path: Path, error: Exception) -> SheetError:
-    return SheetError(
-        f"{path.name} is not a workbook that can be read ({error}): "
-        "open it in a spreadsheet program, and save it as .xlsx"
-    )
+class _Xlsx:
+    """A workbook of Excel, read from its XML; `sheets` says which are visible."""
+
+    def __init__(self, book: zipfile.ZipFile) -> None:
+        self._book = book
+        self._names = {name.casefold(): name for name in book.namelist()}
+        index = self._part("xl/workbook.xml")
+        links = {link.get("Id"): link for link in self._part("xl/_rels/workbook.xml.rels")}
+        self._sheets: dict[str, str] = {}
+        self.sheets: dict[str, bool] = {}
+        for entry in index.iterfind(".//{*}sheet"):
+            link = next(links[value] for key, value in entry.items() if key.endswith("}id"))
+            if link.get("Type", "").endswith("/worksheet"):
+                name = entry.get("name", "")
+                place = posixpath.join("/xl", link.get("Target", ""))
+                self._sheets[name] = posixpath.normpath(place)[1:]
+                self.sheets[name] = entry.get("state", "visible") == "visible"
+        since_1904 = index.find("{*}workbookPr[@date1904]")
+        is_1904 = since_1904 is not None and since_1904.get("date1904") in _TRUE
+        self._day_0 = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
+        self._strings = [_text_in(item) for item in self._part("xl/sharedStrings.xml")]
+        self._dates = self._date_styles()
+
+    def _part(self, name: str) -> ElementTree.Element:
+        """Return a part of the book, an empty one where it has none."""
+        found = self._names.get(name.casefold())
+        return ElementTree.fromstring(self._book.read(found) if found else "<none/>")
+
+    def _date_styles(self) -> set[str]:
+        """Return the styles under which a number is a date."""
+        styles = self._part("xl/styles.xml")
+        codes = {
+            number.get("numFmtId"): any(_DATE_CODE.findall(number.get("formatCode", "")))
+            for number in styles.iterfind("{*}numFmts/{*}numFmt")
+        }
+        formats = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")]
+        return {
+            str(at) for at, number in enumerate(formats) if codes.get(number, int(number) in _DATES)
+        }
+
+    def read(self, name: str) -> Worksheet:
+        """Read a sheet row by row."""
+        sheet = Worksheet(name=name)
+        number = 0
+        for tag, element in _elements(self._book, self._sheets[name]):
+            match tag:
+                case "row":
+                    number = int(element.get("r", number + 1))
+                    sheet.add(number, self._cells(element, sheet.formulas))
+                    if number in sheet.rows and element.get("hidden") in _TRUE:
+                        sheet.hidden.add(number)
+                case "col" if element.get("hidden") in _TRUE:
+                    last = int(element.get("max", 1))
+                    sheet.hidden_columns.update(range(int(element.get("min", 1)) - 1, last))
+                case "mergeCell":
+                    sheet.merged.append(_corners(element.get("ref", "")))
+        return sheet
+
+    def _cells(self, row: ElementTree.Element, formulas: set[int]) -> Iterator[tuple[int, str]]:
+        space = row.tag.removesuffix("row")
+        formula = f"{space}f"
+        value = f"{space}v"
+        at = -1
+        for cell in row:
+            place = cell.get("r")
+            at = column_position(place.rstrip("0123456789")) if place else at + 1
+            text = cell.findtext(value) or ""
+            if cell.find(formula) is not None:
+                formulas.add(at)
+                if not text and cell.get("t") != "str":
+                    yield at, _UNSAVED
+            yield at, self._value(cell, text)
+
+    def _value(self, cell: ElementTree.Element, text: str) -> str:
+        match cell.get("t", "n"):
+            case "inlineStr":
+                return "".join(map(_text_in, cell))
+            case "str":
+                return _unescaped(text)
+            case _ if not text:
+                return ""
+            case "s":
+                return self._strings[int(text)]
+            case "b":
+                return text_of(text in _TRUE)
+            case "e":
+                return NonTextCell(text, f"the error {text}")
+            case "d":
+                return NonTextCell(text, "a date")
+        if cell.get("s") in self._dates:
+            with suppress(OverflowError):
+                days = timedelta(days=float(text))
+                day = self._day_0 + days
+                if days < timedelta(days=1):
+                    return text_of(days)
+                return text_of(day if day.time() != time() else day.date())
+        return _number(text)
 
 
-def _locked(path: Path) -> SheetError:
-    return SheetError(f"{path.name} has a password: remove it, and save the file")
+def _text_in(item: ElementTree.Element) -> str:
+    """Return the text of a string, with that of its runs, and without how it is pronounced."""
+    runs = (run for run in item if not run.tag.endswith("rPh"))
+    texts = (part.text or "" for run in runs for part in run.iter() if part.tag.endswith("}t"))
+    return _unescaped("".join(texts))
 
 
-def _chosen(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Worksheet]:
-    every = tuple(name for name in book.sheets if name != CATEGORY_SHEET)
-    names = [name for name in every if name == sheet or (sheet is None and book.sheets[name])]
-    if not names:
-        listed = ", ".join(map(repr, every))
-        what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
-        which = option('sheet="…"')
-        raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
-    return [replace(book.read(name), names=every) for name in names]
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), text)
+
+
+def _corners(reference: str) -> tuple[int, int, int, int]:
+    """Return the corners of a range, rows and columns from 0: `A1:B2` is (0, 0, 1, 1)."""
+    from xlsxwriter.utility import xl_cell_to_rowcol
+
+    first, _, last = reference.partition(":")
+    return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last or first))
+
+
+_UNSEEN: Final = (
+    "whether rows are hidden, formulas without a value and error cells cannot be seen in this kind "
+    "of workbook"
+)
 
 
 class _Other:
     """A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are visible."""
 
-    def __init__(self, path: Path) -> None:
-        import python_calamine
-
-        try:
-            self._book = python_calamine.CalamineWorkbook.from_object(_checked(path))
-        except python_calamine.PasswordError as error:
-            raise _locked(path) from error
-        except (python_calamine.CalamineError, python_calamine.ZipError) as error:
-            raise _unreadable(path, error) from error
-        visible = python_calamine.SheetVisibleEnum.Visible
-        self.sheets = {found.name: found.visible == visible for found in self._book.sheets_metadata}
+    def __init__(self, path: Path, sizes: Iterable[tuple[int, int]]) -> None:
+        if any(rows * columns > _MOST_CELLS for rows, columns in sizes):  # calamine keeps them all
+            raise _too_large(path)
+        self._book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
+        visible = SheetVisibleEnum.Visible
+        self.sheets = {sheet.name: sheet.visible == visible for sheet in self._book.sheets_metadata}
 
     def read(self, name: str) -> Worksheet:
+        """Read a sheet, each cell from A1 to the last one."""
         sheet = self._book.get_sheet_by_name(name)
-        rows = {
-            number: [cell if isinstance(cell, str) else text_of(cell) for cell in cells]
-            for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1)
-        }
-        notes = (
-            "whether rows are hidden, formulas without a value and error cells cannot be seen in "
-            "this kind of workbook: look, or save it as .xlsx",
-        )
-        _mark_merged(rows, [(*first, *last) for first, last in sheet.merged_cell_ranges or ()])
-        return Worksheet(name=name, rows=rows, notes=notes, is_unseen=True)
+        found = Worksheet(name=name, notes=(_UNSEEN,), is_unseen=True)
+        for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
+            found.add(number, enumerate(map(text_of, cells)))
+        found.merged.extend((*first, *last) for first, last in sheet.merged_cell_ranges or ())
+        return found
 
 
-def _checked(path: Path) -> io.BytesIO:
-    """
-    Return a workbook for calamine, which reads each cell from A1 to the last one.
+def _too_large(path: Path) -> SheetError:
+    return SheetError(
+        f"{path.name} is too large: delete what is beyond the table, or save the sheet as CSV"
+    )
 
-    Booleans of .ods are written as OpenDocument says: some programs write `value="1"`, which reads
-    as a number.
 
-    Raises:
-        SheetError: The last cell is too far away, or it has a password.
-    """
+def _open_zip(path: Path, book: zipfile.ZipFile) -> _Xlsx | _Other:
+    parts = book.namelist()
+    if sum(part.file_size for part in book.infolist()) > _MOST_BYTES:
+        raise _too_large(path)
+    if "xl/workbook.xml" in parts:
+        return _Xlsx(book)
+    if "content.xml" in parts:
+        if b"encryption-data" in book.read("META-INF/manifest.xml"):
+            raise PasswordError
+        content = book.read("content.xml")
+        if _ODD_BOOLEAN.search(content):
+            raise ValueError("it has booleans that are written as numbers")
+        return _Other(path, map(_size, content.split(b"<table:table ")[1:]))
+    sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
+    ends = [struct.unpack("<I4xI", end) for part in sheets for end in _XLSB_SIZE.findall(part)]
+    return _Other(path, ends)
+
+
+def _open_ole(path: Path) -> _Other:
     whole = path.read_bytes()
-    try:
-        with zipfile.ZipFile(io.BytesIO(whole)) as book:
-            parts = {part: book.read(part) for part in book.namelist()}
-    except _BROKEN:
-        parts = {}
-    if _ENCRYPTED in whole or b"encryption-data" in parts.get("META-INF/manifest.xml", b""):
-        raise _locked(path)
-    content = parts.get("content.xml", b"")
-    sizes = [_size(table) for table in content.split(b"<table:table ")[1:]]
-    sizes += [_binary_size(part) for name, part in parts.items() if "/worksheets/" in name]
-    sizes += [struct.unpack("<I2xH", found) for found in _XLS_SIZE.findall(whole)]
-    rows, columns = max(sizes, default=(0, 0), key=lambda size: size[0] * size[1])
-    if rows * columns > _MOST_CELLS:
-        raise SheetError(
-            f"{path.name} has a cell in row {rows:,} and one in column {column_letter(columns - 1)}"
-            ": delete the rows and columns beyond the table, and save it"
-        )
-    if not content:
-        return io.BytesIO(whole)
-    memory = io.BytesIO()
-    with zipfile.ZipFile(memory, "w") as book:
-        for name, part in parts.items():
-            is_content = name == "content.xml"
-            book.writestr(name, _BOOLEAN_CELL.sub(_plain_boolean, part) if is_content else part)
-    memory.seek(0)
-    return memory
+    if _ENCRYPTED in whole:
+        raise PasswordError
+    return _Other(path, [struct.unpack("<I2xH", size) for size in _XLS_SIZE.findall(whole)])
 
 
 def _size(table: bytes) -> tuple[int, int]:
@@ -250,212 +372,24 @@ def _repeated(element: bytes) -> int:
     return int(found[1]) if found else 1
 
 
-def _binary_size(part: bytes) -> tuple[int, int]:
-    """Return the last row and the last column that a sheet of .xlsb says it has."""
-    at = part.find(b"\x94\x01\x10", 0, 4_096)
-    if at < 0:
-        return 0, 0
-    _, row, _, column = struct.unpack_from("<4I", part, at + 3)
-    return row + 1, column + 1
-
-
-def _plain_boolean(cell: re.Match[bytes]) -> bytes:
-    return _BOOLEAN_VALUE.sub(
-        lambda value: (
-            b'office:boolean-value="%s"' % (b"true" if value[1] in (b"1", b"true") else b"false")
-        ),
-        cell[0],
-    )
-
-
-def _mark_merged(
-    rows: Mapping[int, list[str]], ranges: Iterable[tuple[int, int, int, int]]
-) -> None:
-    """Name the cells that a merged one covers; ranges are rows and columns from 0."""
-    for top, left, bottom, right in ranges:
-        first = rows.get(top + 1, [])[left : left + 1]
-        if first and first[0].strip():
-            kind = f"{MERGED} {column_letter(left)}{top + 1} {first[0][:40]!r}"
-            for number in rows.keys() & range(top + 1, bottom + 2):
-                cells = rows[number]
-                for at in range(left, min(right + 1, len(cells))):
-                    if not cells[at] and (number, at) != (top + 1, left):
-                        cells[at] = NonTextCell("", kind)
-
-
-class _Xlsx:
-    """A workbook of Excel, read from its XML; `sheets` says which are visible."""
-
-    def __init__(self, book: zipfile.ZipFile) -> None:
-        self._book = book
-        index = ElementTree.fromstring(book.read("xl/workbook.xml"))
-        links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
-        targets = {
-            link.get("Id"): posixpath.normpath(posixpath.join("/xl", link.get("Target", "")))[1:]
-            for link in links
-            if link.get("Type", "").endswith("/worksheet")
-        }
-        self._parts: dict[str, str] = {}
-        self.sheets: dict[str, bool] = {}
-        for entry in index.iterfind(".//{*}sheet"):
-            link = next((value for key, value in entry.items() if key.endswith("}id")), None)
-            if link in targets:
-                name = entry.get("name", "")
-                self._parts[name] = targets[link]
-                self.sheets[name] = entry.get("state", "visible") == "visible"
-        properties = index.find("{*}workbookPr")
-        since_1904 = properties is not None and properties.get("date1904") in ("1", "true")
-        self._day_0 = datetime(1904, 1, 1) if since_1904 else datetime(1899, 12, 30)
-        self._strings = [_text_in(item) for item in self._part("xl/sharedStrings.xml")]
-        self._dates = self._date_styles()
-
-    def _part(self, name: str) -> ElementTree.Element:
-        """Return a part of the book, an empty one where it has none."""
-        known = {part.casefold(): part for part in self._book.namelist()}
-        found = known.get(name.casefold())
-        return ElementTree.fromstring(self._book.read(found) if found else "<none/>")
-
-    def _date_styles(self) -> set[str]:
-        """Return the styles under which a number is a date."""
-        styles = self._part("xl/styles.xml")
-        codes = {
-            number.get("numFmtId"): any(_DATE_CODE.findall(number.get("formatCode", "")))
-            for number in styles.iterfind("{*}numFmts/{*}numFmt")
-        }
-        formats = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")]
-        return {
-            str(at) for at, number in enumerate(formats) if codes.get(number, int(number) in _DATES)
-        }
-
-    def read(self, name: str) -> Worksheet:
-        """Read the XML of a sheet once, row by row; nothing outside the file is loaded."""
-        rows: dict[int, list[str]] = {}
-        others: set[str] = set()
-        hidden: set[int] = set()
-        hidden_columns: set[int] = set()
-        formulas: Counter[int] = Counter()
-        merged = []
-        number = 0
-        with self._book.open(self._parts[name]) as xml:
-            for _, element in ElementTree.iterparse(xml):
-                if element.tag in others:  # most of them
-                    continue
-                space, end, tag = element.tag.rpartition("}")
-                if tag == "row" and "drawing" not in space:
-                    number = int(element.get("r", number + 1))
-                    cells = self._cells(element, space + end, formulas)
-                    if not are_blank(cells):
-                        rows[number] = cells
-                        if element.get("hidden") in ("1", "true"):
-                            hidden.add(number)
-                    element.clear()
-                elif tag == "mergeCell":
-                    merged.append(_range(element.get("ref", "")))
-                elif tag == "col" and element.get("hidden") in ("1", "true"):
-                    first = int(element.get("min", 1))
-                    last = int(element.get("max", 1))
-                    hidden_columns.update(range(first - 1, last))
-                elif tag != "col":
-                    others.add(element.tag)
-        _mark_merged(rows, merged)
-        listed = ", ".join(
-            f"column {column_letter(at)} ({pluralize(count, 'cell')})"
-            for at, count in sorted(formulas.items())
-        )
-        return Worksheet(
-            name=name,
-            rows=rows,
-            hidden=frozenset(hidden),
-            hidden_columns=frozenset(hidden_columns),
-            notes=(f"formulas, whose saved values are read: {listed}",) if listed else (),
-        )
-
-    def _cells(self, row: ElementTree.Element, space: str, formulas: Counter[int]) -> list[str]:
-        cells: list[str] = []
-        formula_tag = f"{space}f"
-        value_tag = f"{space}v"
-        at = -1
-        for cell in row:
-            at += 1
-            if not len(cell):
-                continue
-            if place := cell.get("r"):
-                at = column_position(place.rstrip("0123456789"))
-            kind = cell.get("t", "n")
-            value = ""
-            has_formula = False
-            for part in cell:
-                if part.tag == value_tag:
-                    value = part.text or ""
-                elif part.tag == formula_tag:
-                    has_formula = True
-            found = self._value(cell, kind, value)
-            if has_formula:
-                formulas[at] += 1
-                if not value and kind != "str":
-                    found = NonTextCell("", "a formula without a saved value")
-            if found or isinstance(found, NonTextCell):
-                cells.extend([""] * (at - len(cells)))
-                cells[at:] = [found]
-        return cells
-
-    def _value(self, cell: ElementTree.Element, kind: str, value: str) -> str:
-        match kind:
-            case "s":
-                return self._strings[int(value)] if value else ""
-            case "str":
-                return _plain(value)
-            case "inlineStr":
-                return "".join(map(_text_in, cell.iterfind("{*}is")))
-            case "b":
-                return NonTextCell("FALSE" if value in ("0", "false") else "TRUE", "a boolean")
-            case "e":
-                return NonTextCell(value, f"the error {value}")
-            case "d":
-                return NonTextCell(value, "a date")
-        if not value:
-            return ""
-        if cell.get("s") in self._dates:
-            with suppress(OverflowError):
-                days = timedelta(days=float(value))
-                day = self._day_0 + days
-                if days < timedelta(days=1):
-                    return text_of(days)
-                return text_of(day if day.time() != time() else day.date())
-        return text_of(float(value))
-
-
-def _text_in(item: ElementTree.Element) -> str:
-    """Return the text of a string, with that of its runs, and without how it is pronounced."""
-    if len(item) == 1 and item[0].tag.endswith("t"):
-        return _plain(item[0].text or "")
-    return "".join(
-        _plain(part.text or "") for path in ("{*}t", "{*}r/{*}t") for part in item.iterfind(path)
-    )
-
-
-def _plain(text: str) -> str:
-    return _ESCAPED.sub(lambda code: chr(int(code[1], 16)), text) if "_x" in text else text
-
-
-def _range(reference: str) -> tuple[int, int, int, int]:
-    """Return the corners of a range, rows and columns from 0: `A1:B2` is (0, 0, 1, 1)."""
-    from xlsxwriter.utility import xl_cell_to_rowcol
-
-    first, _, last = reference.partition(":")
-    return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last or first))
-
-
-def write_xlsx(
-    path: Path, header: Sequence[str], rows: Iterable[Sequence[str]], *, note: str = ""
-) -> None:
-    """Write a workbook, whole or not at all; `template.rejects_bytes` says what it raises."""
-    replace_file(path, rejects_bytes(header, rows, note=note))
+def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Worksheet]:
+    every = tuple(name for name in book.sheets if name != CATEGORY_SHEET)
+    names = [name for name in every if name == sheet or (sheet is None and book.sheets[name])]
+    if not names:
+        listed = ", ".join(map(repr, every))
+        what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
+        which = option('sheet="…"')
+        raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
+    found = [book.read(name).finished(every) for name in names]
+    if any(sum(map(len, sheet.rows.values())) > _MOST_CELLS for sheet in found):
+        raise _too_large(path)
+    return found
 
 
 _TEXTS: Final = (".csv", ".tsv", ".txt")
 FORMATS: Final = (*_TEXTS, ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-_WORKBOOKS: Final = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")  # what their files begin with
+_ZIP: Final = b"PK\x03\x04"  # what such a file begins with
+_OLE: Final = b"\xd0\xcf\x11\xe0"
 
 
 def open_sheets(
@@ -482,11 +416,18 @@ def open_sheets(
         )
     try:
         with path.open("rb") as file:  # programs call texts .xls, and people rename files
-            is_workbook = file.read(4).startswith(_WORKBOOKS)
-        if is_workbook:
-            return read_workbook(path, sheet, encoding)
-        suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
-        return [replace(read_csv(path, sheet, encoding), suffix=suffix)]
+            begin = file.read(4)
+        if begin not in (_ZIP, _OLE):
+            suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
+            return [replace(read_csv(path, sheet, encoding), suffix=suffix)]
+        if encoding is not None:
+            raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
+        if begin == _ZIP:
+            with zipfile.ZipFile(path) as book:
+                return _sheets(path, sheet, _open_zip(path, book))
+        return _sheets(path, sheet, _open_ole(path))
+    except SheetError:
+        raise
     except FileNotFoundError as error:
         raise SheetError(
             f"there is no file {path.name} in the folder {path.absolute().parent}"
@@ -497,3 +438,10 @@ def open_sheets(
         ) from error
     except OSError as error:
         raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error
+    except PasswordError as error:
+        raise SheetError(f"{path.name} has a password: remove it, and save the file") from error
+    except _BROKEN as error:
+        raise SheetError(
+            f"{path.name} is not a workbook that can be read ({error}): "
+            "open it in a spreadsheet program, and save it as .xlsx"
+        ) from error

@@ -21,7 +21,7 @@ from petstore_tools.tabular.template import (
     rejects_bytes,
     template_bytes,
 )
-from petstore_tools.tabular.workbooks import read_workbook
+from petstore_tools.tabular.workbooks import open_sheets
 
 CATEGORIES = {3: "Dogs", 4: "Cats", 7: "Vögel", 8: "cats ", 9: "12"}
 
@@ -77,7 +77,7 @@ def test_the_sheet_of_categories_is_not_read_as_animals(tmp_path: Path) -> None:
     """It is hidden, and has no column for a name."""
     (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
 
-    assert [sheet.name for sheet in read_workbook(tmp_path / "template.xlsx", None)] == ["animals"]
+    assert [sheet.name for sheet in open_sheets(tmp_path / "template.xlsx")] == ["animals"]
 
 
 def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_rejects_show_the_bad_cells(tmp_path: Path) -> None:
     }
     assert "FFFFC7CE" in part(content, "xl/styles.xml")
     assert coloured(content) == ["B2", "A3", "C3", "A4"]
-    rows = [cells for _, cells in read_workbook(tmp_path / "rejects.xlsx", None)[0].records()]
+    rows = [cells for _, cells in open_sheets(tmp_path / "rejects.xlsx")[0].records()]
     assert rows[1:] == [["Rex", "Dgos", "sold"], ["Total", "3", "avialable"], ["=A1", "4"]]
 
 
@@ -120,7 +120,7 @@ def test_a_template_filled_by_a_script_reads_back(tmp_path: Path) -> None:
                 content = content.replace(b"</row></sheetData>", row.encode())
             filled.writestr(entry, content)
 
-    sheets = read_workbook(tmp_path / "filled.xlsx", None)
+    sheets = open_sheets(tmp_path / "filled.xlsx")
 
     rows = [cells for _, cells in sheets[0].records()]
     assert rows == [["name", "categoryId", "status"], ["007", "Dogs", "sold"]]
@@ -135,7 +135,7 @@ def test_libreoffice_keeps_colours_and_drop_downs(tmp_path: Path) -> None:
 
     assert rules(saved) == rules(rejects())
     assert "FFFFC7CE" in part(saved, "xl/styles.xml")
-    assert [sheet.name for sheet in read_workbook(saved, None)] == ["animals"]
+    assert [sheet.name for sheet in open_sheets(saved)] == ["animals"]
 
 
 @needs_libreoffice
@@ -153,7 +153,7 @@ def test_a_template_filled_in_libreoffice_reads_back(tmp_path: Path) -> None:
 
     filled = libreoffice(flat, "xlsx")
 
-    sheets = read_workbook(filled, None)
+    sheets = open_sheets(filled)
     assert [sheet.name for sheet in sheets] == ["animals"]
     rows = [cells for _, cells in sheets[0].records()]
     assert rows[:2] == [["name", "categoryId", "status"], ["007", "Vögel", "sold"]]
