@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from collections.abc import Mapping, Sequence
-from datetime import tzinfo
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -18,8 +16,13 @@ from petstore_tools.reporting.tables import (
     WITH_TOTAL,
     WORDS,
     colour,
+    named,
+    named_statuses,
 )
 from petstore_tools.tabular.frames import excel_writer, sheet_cells
+
+if TYPE_CHECKING:
+    from petstore_tools.reporting.report import StatusReport
 
 FORMATS: Final = {
     "change": "+#,##0;-#,##0;0",
@@ -28,40 +31,43 @@ FORMATS: Final = {
     **dict.fromkeys(IDS, "0"),
 }
 CHARTS: Final = {
-    "breakdown": {"type": "bar"},
+    "breakdown": {"type": "column"},
     "counts": {"type": "area", "subtype": "stacked"},
 }
-_CHART_ROWS, _CHART_COLUMNS = 16, 9  # that a chart covers
-_LINE: Final = 100  # characters of a sentence
+_CHART_COLUMNS: Final = 9  # that a chart covers
+_CHART_ROWS: Final = 16
+_LINE: Final = 90  # characters of a line above a table
+_WIDEST: Final = 550  # pixels of a column; longer texts shrink
+_OF_TIME: Final = 19  # characters
 
 
-def workbook(
-    facts: Sequence[str],
-    tables: Mapping[str, pd.DataFrame],
-    *,
-    zone: tzinfo | None,
-    end: Sequence[str],
-) -> bytes:
+def workbook(report: StatusReport) -> bytes:
     """
-    Return a workbook with a sheet for each table.
+    Return a workbook with a sheet for each table, for all animals, and for how it was made.
 
-    Args:
-        facts: Title, headline and time, which stand on each sheet, and more for the first one.
-        tables: By name, without an index.
-        zone: Times are written in it, None for that of this machine; Excel knows no zones, so
-            titles name it.
-        end: How it was made, below the first table.
+    Times are in the zone of the report; Excel knows no zones, so titles name it.
     """
+    animals = report.animals.assign(status=named_statuses(report.animals))
+    tables = {
+        **report.for_people(),
+        "animals": named(animals, report.categories),
+        "made": pd.DataFrame({"in sentences": textwrap.wrap(" ".join(report.made), _LINE)}),
+    }
     memory = io.BytesIO()
     with excel_writer(memory) as writer:
         bold = writer.book.add_format({"bold": True})
+        plain = writer.book.add_format({"align": "left"})  # not that of the column
         for name, table in tables.items():
-            is_first = not writer.sheets
-            lines = facts if is_first else facts[:3]
-            top = len(lines) + 2
-            sheet, cells = _sheet(writer, name, table, top, zone)
-            for at, line in enumerate([*lines, "", TITLES[name]]):
-                sheet.write_string(at, 0, line, None if 0 < at < top - 1 else bold)
+            facts = report.facts[: 2 if writer.sheets else None]  # all of them on the first one
+            lines = [part for fact in facts for part in textwrap.wrap(fact, _LINE)]
+            top = len(lines) + 3
+            cells = sheet_cells(table.rename(columns=WORDS), report.timezone)
+            cells.to_excel(writer, sheet_name=TITLES[name], index=False, startrow=top)
+            sheet = writer.sheets[TITLES[name]]
+            _format(writer.book, sheet, cells)
+            sheet.write_column(1, 0, lines, plain)
+            sheet.write_string(0, 0, report.title, bold)
+            sheet.write_string(top - 1, 0, TITLES[name], bold)
             rows = max(len(cells), 1)
             last = len(cells.columns) - 1
             sheet.autofilter(top, 0, top + max(rows - (name in WITH_TOTAL), 1), last)
@@ -71,58 +77,45 @@ def workbook(
                 sheet.insert_chart(top, last + 2, _chart(writer.book, name, cells, top))
                 rows = max(rows, _CHART_ROWS)
                 last = last + 1 + _CHART_COLUMNS
-            if is_first:
-                sentences = ["How this was made", *textwrap.wrap(" ".join(end), _LINE)]
-                for at, sentence in enumerate(sentences, top + rows + 2):
-                    sheet.write_string(at, 0, sentence)
-                rows += 2 + len(sentences)
             sheet.print_area(0, 0, top + rows, max(last, _CHART_COLUMNS))
             sheet.set_landscape()
             sheet.fit_to_pages(1, 0)
     return memory.getvalue()
 
 
-def _sheet(
-    writer: Any, name: str, table: pd.DataFrame, top: int, zone: tzinfo | None
-) -> tuple[Any, pd.DataFrame]:
-    """Write a table, with titles, widths and number formats; numbers stand at the right."""
-    columns = dict(table.rename(columns=WORDS).items())
-    for name_of_times in table.rename(columns=WORDS).select_dtypes("datetimetz"):
-        zones = [at.to_pydatetime().astimezone(zone).tzname() for at in columns[name_of_times]]
-        if len(set(zones)) > 1:  # in autumn, an hour comes twice
-            columns["zone"] = pd.Series(zones, index=table.index)
-    cells = sheet_cells(pd.DataFrame(columns), zone)
-    cells.to_excel(writer, sheet_name=TITLES[name], index=False, startrow=top)
-    sheet = writer.sheets[TITLES[name]]
+def _format(book: Any, sheet: Any, cells: pd.DataFrame) -> None:
+    """Set the widths of columns and the formats of numbers; long texts shrink."""
     for at, (title, column) in enumerate(cells.items()):
+        style: dict[str, object] = {"shrink": True, "align": "left"}
         if pd.api.types.is_numeric_dtype(column):
-            style = {"num_format": FORMATS.get(str(title), "#,##0")}
-            if title in IDS:
-                style["align"] = "left"
-            sheet.set_column(at, at, None, writer.book.add_format(style))
-    sheet.autofit()
-    return sheet, cells
+            side = "left" if title in IDS else "right"
+            style = {"num_format": FORMATS.get(str(title), "#,##0"), "align": side}
+        width = _OF_TIME if pd.api.types.is_datetime64_dtype(column) else None
+        sheet.set_column(at, at, width, book.add_format(style))
+    sheet.autofit(_WIDEST)
 
 
 def _chart(book: Any, name: str, cells: pd.DataFrame, top: int) -> Any:
     """Return a chart of the numbers of a table, without its sums and shares."""
     sheet = TITLES[name]
     last = top + len(cells) - (name in WITH_TOTAL)
+    of_statuses = name == "breakdown"
     chart = book.add_chart(CHARTS[name])
     for at, (title, column) in enumerate(cells.items()):
         if pd.api.types.is_integer_dtype(column):
-            statuses = cells.iloc[:, 0] if name == "breakdown" else [title]
+            statuses = cells.iloc[:, 0] if of_statuses else [title]
             colours = [{"fill": {"color": colour(str(status))}} for status in statuses]
             chart.add_series(
                 {
                     "name": [sheet, top, at],
                     "categories": [sheet, top + 1, 0, last, 0],
                     "values": [sheet, top + 1, at, last, at],
-                    "points": colours if name == "breakdown" else None,
+                    "points": colours if of_statuses else None,
                     **colours[0],
                 }
             )
     chart.set_title({"name": sheet})
+    chart.set_legend({"none": of_statuses})
     # a date axis draws one listing a day
     chart.set_x_axis({"text_axis": True, "num_format": "yyyy-mm-dd hh:mm"})
     return chart

@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, formataddr, getaddresses, localtime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from petstore_tools.errors import ArgumentError
+from petstore_tools.reporting.excel import workbook
+from petstore_tools.reporting.page import page
+
+if TYPE_CHECKING:
+    from petstore_tools.reporting.report import StatusReport
 
 _XLSX: Final = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _BREAKS: Final = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of one, line ends
 
 
-def mail(
-    *, to: Sequence[str], subject: str, text: str, html: str, page: str, workbook: bytes
-) -> bytes:
+def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
     """
     Return a mail that `sendmail -t` sends, and that a mail program opens as a draft; both add who
     sends it.
 
     Args:
+        report: Its tables stand in the body; its page and its workbook are attached.
         to: Addresses, such as `Ann <ann@example.org>`.
         subject: One line.
-        text: The body for readers without HTML.
-        html: The body.
-        page: The report as HTML, which is attached.
-        workbook: The report as a workbook, which is attached.
 
     Raises:
         ArgumentError: An address or the subject cannot stand in a mail.
@@ -39,16 +39,18 @@ def mail(
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = format_datetime(localtime())
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
-    message.set_content(text)
-    message.add_alternative(html, subtype="html")
+    message.set_content(f"{report.to_text()}\n\n{' '.join(report.made)}")
+    body = page("mail.html", report=report, sections=report.sections("counts"))
+    message.add_alternative(body, subtype="html")
     message.add_attachment(
-        page.encode(),
+        report.to_html().encode(),
         maintype="text",
         subtype="html",
         filename="report.html",
         params={"charset": "utf-8"},
     )
-    message.add_attachment(workbook, maintype="application", subtype=_XLSX, filename="report.xlsx")
+    book = workbook(report)
+    message.add_attachment(book, maintype="application", subtype=_XLSX, filename="report.xlsx")
     return message.as_bytes()
 
 
@@ -59,7 +61,7 @@ def one_line(text: str, what: str) -> str:
     Raises:
         ArgumentError: It has one, or another control character.
     """
-    if any(unicodedata.category(character) in _BREAKS for character in text):
+    if not isinstance(text, str) or any(unicodedata.category(c) in _BREAKS for c in text):
         raise ArgumentError(f"{what} {text!r} must be one line without control characters")
     return text
 

@@ -39,14 +39,16 @@ def page(template: str, **values: Any) -> str:
 
 
 def areas(counts: pd.DataFrame) -> dict[str, str]:
-    """Return counts over time as stacked polygons in a box of 100 by 100, by status."""
+    """
+    Return counts over time as polygons in a box of 100 by 100, by status; each hides the lower part
+    of the one before.
+    """
     times = [at.timestamp() for at in counts.index]
     span = times[-1] - times[0] or 1.0
-    across = [100 * (at - times[0]) / span for at in times]
-    heights = 100 * counts.cumsum(axis=1) / (counts.sum(axis=1).max() or 1)
-    edges = pd.concat([heights, heights.shift(axis=1, fill_value=0)[::-1]])
-    points = [*across, *reversed(across)]
-    return {
-        str(name): " ".join(f"{x:.2f},{100 - y:.2f}" for x, y in zip(points, edge, strict=True))
-        for name, edge in edges.items()
-    }
+    heights = counts.cumsum(axis=1) / (counts.sum(axis=1).max() or 1)
+    found = {}
+    for name in reversed(counts.columns):
+        points = zip(times, heights[name], strict=True)
+        edge = [f"{100 * (at - times[0]) / span:.2f},{100 - 100 * y:.2f}" for at, y in points]
+        found[str(name)] = " ".join(["0,100", *edge, "100,100"])
+    return found

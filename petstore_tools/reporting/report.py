@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -146,7 +146,7 @@ class StatusReport:
         return text.zone_text(at, self.timezone)
 
     @property
-    def _facts(self) -> list[str]:
+    def facts(self) -> list[str]:
         """The lines that stand above the tables."""
         as_of = f"As of {self.when(self.listing.ended_at)}"
         if self.since is not None:
@@ -157,8 +157,7 @@ class StatusReport:
         """
         Return its tables by the names of its attributes, without an index: those that there are.
         """
-        left_out = ("animals",) if self.lists else ("animals", *tables.LISTS)
-        names = [name for name in tables.TITLES if name not in left_out]
+        names = [*tables.TITLES][: -2 if self.lists else -2 - len(tables.LISTS)]
         found = {name: getattr(self, name) for name in names}
         return {
             name: table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
@@ -175,7 +174,7 @@ class StatusReport:
         """
         Return one self-contained HTML page (no script, no network); write it whole where asked.
         """
-        return self._write_text(path, page("report.html", report=self, sections=self._sections()))
+        return self._write_text(path, page("report.html", report=self, sections=self.sections()))
 
     def to_excel(self, path: str | Path) -> None:
         """
@@ -186,12 +185,12 @@ class StatusReport:
         """
         if Path(path).suffix.casefold() != ".xlsx":
             raise ArgumentError(f"a workbook is an .xlsx file: {Path(path).name!r} is none")
-        self._write(path, self._workbook())
+        self._write(path, workbook(self))
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return the same numbers as Markdown; write it whole where asked."""
-        parts = [f"# {text.markdown_text(self.title)}", *map(text.markdown_text, self._facts)]
-        for _, title, table in self._read_tables():
+        parts = [f"# {text.markdown_text(self.title)}", *map(text.markdown_text, self.facts)]
+        for _, title, table in self.sections("counts"):
             parts += [f"## {title}", text.markdown_table(*tables.for_people(table))]
         parts += ["## How this was made", text.markdown_text(" ".join(self.made))]
         return self._write_text(path, "\n\n".join(parts) + "\n")
@@ -230,14 +229,9 @@ class StatusReport:
         Raises:
             ArgumentError: An address or the subject cannot stand in a mail.
         """
-        content = mail(
-            to=[to] if isinstance(to, str) else to,
-            subject=subject or f"{self.title}, {self.when(self.listing.ended_at)[:10]}",
-            text=f"{self.to_text()}\n\n{' '.join(self.made)}",
-            html=page("mail.html", report=self, facts=self._facts, sections=self._read_tables()),
-            page=self.to_html(),
-            workbook=self._workbook(),
-        )
+        addresses = [to] if isinstance(to, str) else to
+        dated = f"{self.title}, {self.when(self.listing.ended_at)[:10]}"
+        content = mail(self, addresses, subject or dated)
         self._write(path, content)
         return content
 
@@ -248,14 +242,13 @@ class StatusReport:
         Raises:
             MissingExtraError: The extra `plot` is not installed.
         """
-        return figure(self.headline, self.when(self.listing.ended_at), self.breakdown, self.counts)
+        return figure(self)
 
     def to_text(self) -> str:
         """Return the report for a terminal, without its long tables."""
-        parts = ["\n".join([self.title, *self._facts])]
-        for name, title, table in self._read_tables():
-            if name not in tables.LONG:
-                parts += [f"{title}:", text.text_table(*tables.for_people(table))]
+        parts = ["\n".join([self.title, *self.facts])]
+        for _, title, table in self.sections("counts", *tables.LONG):
+            parts += [f"{title}:", text.text_table(*tables.for_people(table))]
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
@@ -266,28 +259,20 @@ class StatusReport:
 
     def _repr_html_(self) -> str:
         table = self.for_people()["changes" if self.changes is not None else "breakdown"]
-        note = "\n".join(self._facts[1:])
+        note = "\n".join(self.facts[1:])
         return text.html_table(self.headline, *tables.for_people(table), note=note)
 
-    def _workbook(self) -> bytes:
-        animals = self.animals.assign(status=tables.named_statuses(self.animals))
-        found = self.for_people() | {"animals": tables.named(animals, self.categories)}
-        facts = [self.title, *self._facts]
-        return workbook(facts, found, zone=self.timezone, end=self.made)
-
-    def _sections(self) -> list[tuple[str, str, pd.DataFrame]]:
+    def sections(self, *left_out: str) -> list[tuple[str, str, pd.DataFrame]]:
         """Return name, title and table of each section of a page; long tables are cut."""
         sections = []
         for name, whole in self.for_people().items():
-            more, table = tables.cut(name, whole)
-            times = table.select_dtypes("datetimetz")
-            texts = {str(at): [self.when(t.timestamp()) for t in times[at]] for at in times}
-            sections.append((name, tables.TITLES[name] + more, table.assign(**texts)))
+            if name not in left_out:
+                more, table = tables.cut(name, whole)
+                if "first_seen" in table:
+                    seen = [self.when(at.timestamp()) for at in table["first_seen"]]
+                    table = table.assign(first_seen=seen)
+                sections.append((name, tables.TITLES[name] + more, table))
         return sections
-
-    def _read_tables(self) -> list[tuple[str, str, pd.DataFrame]]:
-        """Return the sections where nothing is drawn."""
-        return [section for section in self._sections() if section[0] != "counts"]
 
     def _write_text(self, path: str | Path | None, content: str) -> str:
         self._write(path, content.encode())
@@ -335,7 +320,7 @@ def status_report(
     """
     looks = check_looks(categories, title, note, timezone, lists=lists)
     report = _report(pets, looks, partial=partial)
-    return report if since is None else compared(report, since, since["id"])
+    return report if since is None else compared(report, since, since)
 
 
 def _report(pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool) -> StatusReport:
@@ -373,26 +358,27 @@ def check_looks(
         ArgumentError: Title or note has a line break, there is no such time zone, or the labels
             are no dict.
     """
-    if not (categories is None or isinstance(categories, Mapping | pd.Series)):
-        raise ArgumentError(f"categories must be a dict of names by categoryId, not {categories!r}")
-    return {
-        "categories": {} if categories is None else {key: str(v) for key, v in categories.items()},
-        "title": one_line(title, "the title"),
-        "note": one_line(note, "the note"),
-        "timezone": _zone(timezone),
-        "lists": lists,
-    }
-
-
-def _zone(name: str | None) -> tzinfo | None:
-    """Return the time zone of a name, None for that of this machine."""
+    labels = {} if categories is None else categories
     try:
-        return None if name is None else ZoneInfo(name)
+        names = {int(number): str(name) for number, name in labels.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"categories must be a dict of names by categoryId, not {categories!r}"
+        ) from error
+    try:
+        zone = None if timezone is None else ZoneInfo(str(timezone))
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ArgumentError(
-            f"there is no time zone {name!r}: use a name such as Europe/Berlin or UTC; on Windows, "
-            "names need tzdata (pip install tzdata)"
+            f"there is no time zone {timezone!r}: use a name such as Europe/Berlin or UTC; on "
+            "Windows, names need tzdata (pip install tzdata)"
         ) from error
+    return {
+        "categories": names,
+        "title": one_line(title, "the title"),
+        "note": one_line(note, "the note"),
+        "timezone": zone,
+        "lists": lists,
+    }
 
 
 def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
@@ -404,16 +390,20 @@ def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
     return frames.Columns.of(pets).to_frame(listing)
 
 
-def compared(report: StatusReport, since: pd.DataFrame, lately: Collection[int]) -> StatusReport:
+def compared(report: StatusReport, since: pd.DataFrame, newest: pd.DataFrame) -> StatusReport:
     """
     Add what changed since an older listing.
 
     Args:
         report: On the newer listing.
         since: The older one.
-        lately: Ids that the complete listing before the newer one showed: who is missing from the
-            newer one alone is not seen, where that may have a hole.
+        newest: The complete listing before the newer one: who is there, and missing from the newer
+            one alone, is not seen, where that may have a hole.
     """
+    if not isinstance(since, pd.DataFrame):
+        raise ArgumentError(
+            f"since must be an older listing, not {since!r}; store.status_report() takes ages, too"
+        )
     listing = report.listing
     older = frames.listing_of(since)
     if not older.complete or (older.status, older.environment) != (
@@ -431,7 +421,7 @@ def compared(report: StatusReport, since: pd.DataFrame, lately: Collection[int])
         )
     if older.ended_at > listing.ended_at:
         raise FrameError(f"the listing to compare with is newer than this one: {older}")
-    moved = tables.moved(since, report.animals, set(lately) if listing.may_have_hole else ())
+    moved = tables.moved(since, report.animals, set(newest["id"]) if listing.may_have_hole else ())
     before = tables.breakdown(since)["count"]
     now = report.breakdown["count"]
     if unseen := int((moved["to"] == tables.UNSEEN).sum()):
@@ -473,10 +463,11 @@ def report_and_keep(
         notes = ("this listing is not complete, so it is not compared with an earlier one",)
         return report if since is None else replace(report, notes=notes)
     if older is not None:
-        lately = older["id"]
+        newest = older
         if listing.may_have_hole:
-            lately = history.snapshots(listing.status)[-1].frame()["id"]
-        report = compared(report, older, lately)
+            with suppress(FrameError):  # the report holds without it
+                newest = history.snapshots(listing.status)[-1].frame()
+        report = compared(report, older, newest)
     note = history.try_keep(pets)
     over_time: dict[str, Any] = {}
     with suppress(FrameError):  # the report holds without them

@@ -36,6 +36,7 @@ TITLES: Final = {  # of tables and sheets, in the order of a page
     "longest_available": "Available for longest",
     "pending": "Pending animals",
     "animals": "All animals",
+    "made": "How this was made",
 }
 LISTS: Final = ("moved", "longest_available", "pending")
 WORDS: Final = {  # titles of columns, as people read them
@@ -185,17 +186,17 @@ def flow(moved: pd.DataFrame) -> pd.DataFrame:
 
 
 def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
-    return names.map(lambda name: (name in (NEW, UNSEEN, GONE), name == TOTAL, name))
+    return names.map(lambda name: (name == TOTAL, name in (NEW, UNSEEN, GONE), name))
 
 
 def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.DataFrame:
     """
     Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status.
     """
-    index = _index([*spec.STATUSES, *(name for _, counts in listings for name in counts)])
     times = moments(pd.Series([at for at, _ in listings], dtype="float64"))
-    table = pd.DataFrame([counts for _, counts in listings], columns=index.tolist())
-    return table.fillna(0).astype("int64").set_index(pd.DatetimeIndex(times, name="as_of"))
+    index = pd.DatetimeIndex(times, name="as_of")
+    table = pd.DataFrame([counts for _, counts in listings], index=index).fillna(0).astype("int64")
+    return table.reindex(columns=_index([*spec.STATUSES, *table]).tolist(), fill_value=0)
 
 
 def named_statuses(pets: pd.DataFrame) -> pd.Series:
@@ -313,10 +314,9 @@ def _without_zeros(table: pd.DataFrame) -> pd.DataFrame:
 
 def with_total(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with its sums as the last row."""
-    first = str(table.columns[0])
-    sums = {name: [table[name].sum()] for name in table.select_dtypes("number")}
-    total = pd.DataFrame({first: [TOTAL], **sums})
-    return pd.concat([table.astype({first: "object"}), total], ignore_index=True)
+    sums = [table[name].sum() for name in table.columns[1:]]
+    total = pd.DataFrame([[TOTAL, *sums]], columns=table.columns)
+    return pd.concat([table, total], ignore_index=True)
 
 
 def colour(status: str) -> str:

@@ -137,7 +137,7 @@ def sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
     Args:
         table: At most `MOST_ROWS` of its rows are taken.
         zone: Of the times, None for that of this machine; Excel knows no zones, so the titles name
-            it.
+            it, and a column where there are two: in autumn, an hour comes twice.
     """
     import pandas as pd
 
@@ -148,8 +148,10 @@ def sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
             local = [None if pd.isna(at) else at.to_pydatetime().astimezone(zone) for at in column]
             plain = [None if at is None else at.replace(tzinfo=None) for at in local]
             cells[name] = pd.to_datetime(pd.Series(plain, index=cells.index))
-            zones = sorted({str((at or datetime.now().astimezone(zone)).tzname()) for at in local})
-            cells = cells.rename(columns={name: f"{name} ({', '.join(zones)})"})
+            zones = [str((at or datetime.now().astimezone(zone)).tzname()) for at in local]
+            cells = cells.rename(columns={name: f"{name} ({', '.join(sorted({*zones}))})"})
+            if len({*zones}) > 1:
+                cells["zone"] = zones
         elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
             cells[name] = [
                 value if abs(value) <= EXACT else str(value) for value in column.tolist()
