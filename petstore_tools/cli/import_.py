@@ -195,8 +195,6 @@ def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
         return True
     where = f"{shown.environment} ({shown.host})"
     asked = f"Create {pluralize(shown.to_send, 'animal')} in {where}?"
-    if shown.table.source.is_unseen:
-        asked = f"Rows that are hidden are sent, too. {asked}"
     return options.confirmed(asked, yes=yes)
 
 

@@ -299,6 +299,14 @@ class ImportPreview(Source):
     @cached_property
     def refusal(self) -> str:
         """Why nothing is sent as asked, and what to choose; "" where it can go."""
+        source = self.table.source
+        if source.is_unseen and not self.options.sheet:
+            name = option(f'sheet="{source.name}"')
+            return (
+                "whether rows are hidden cannot be seen in this kind of workbook. Nothing was "
+                f"created. {name} sends every row of that sheet; saved as .xlsx, hidden rows are "
+                "left out"
+            )
         if self.options.strict and self.bad:
             rows = len(self.good) + self.bad_rows
             return (
