@@ -1,8 +1,9 @@
 """
 SQLite as this package opens it: explicit transactions, one connection per process.
 
-A file of the client has a rollback journal, never a write-ahead log: whoever copies the file
-between two runs has all of it.
+A file of the client has a rollback journal: whoever copies the file between two runs has all of it.
+The budget has a write-ahead log, as the service has: it is written with each request and never
+copied.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def connect(
     Args:
         path: The file; created where absent, readable by its owner only.
         durability: What a commit survives.
-        journal: The journal mode; WAL for the service alone.
+        journal: The journal mode.
 
     Raises:
         sqlite3.Error: The file cannot be opened or is no database.

@@ -112,7 +112,7 @@ class Client:
     @property
     def plan(self) -> Plan:
         """The plan in force: what the headers show may rise."""
-        return self._plan or self.gate.read()[0]
+        return self._plan or self.gate.read().plan
 
     def call(
         self,

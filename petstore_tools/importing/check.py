@@ -168,12 +168,12 @@ def _equal(source: Source, groups: Mapping[PetValues, Sequence[int]]) -> list[st
 def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:
     """Forecast so many creates on what the client's key has left."""
     gate = client.gate
-    plan, throttle = gate.read()
+    throttle = gate.read()
     states = [throttle.state(window, gate.now()) for window in PERIODS]
     minute, day = [replace(state, frees_at=gate.local_time(state.frees_at)) for state in states]
     return forecast(
         creates,
-        plan,
+        throttle.plan,
         minute=minute,
         day=day,
         now=client.clock.now(),

@@ -7,7 +7,7 @@ It is plain, serialisable, and shared by all who use the key.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import floor, inf
+from math import floor
 from typing import Final
 
 from petstore_tools.plans import PERIODS, Plan, WindowName
@@ -26,22 +26,15 @@ class Reading:
 
     Attributes:
         limit: The limit in force.
-        remaining: Least Remaining of this window, less the answers since that did not report on it.
+        remaining: Remaining, less what was answered since.
         reset: The service's Unix seconds at which the window ends.
-        as_of: Grants until the last answer that shaped it: the answer to a later grant is newer.
         assumed: No believable Reset came, so the reading holds for a minute.
     """
 
     limit: int
     remaining: int
     reset: float
-    as_of: int
     assumed: bool = False
-
-    def under(self, ceiling: int | None) -> tuple[int, int]:
-        """Return limit and remaining where the plan allows no more than `ceiling`."""
-        over = 0 if ceiling is None else max(0, self.limit - ceiling)
-        return self.limit - over, self.remaining - over
 
 
 @dataclass(slots=True)
@@ -56,52 +49,63 @@ class WindowBudget:
     Attributes:
         period_s: Seconds of the window.
         counts: Requests by bucket; a bucket's number is its start since 1970 in bucket widths.
+        counted: Requests so far.
         reading: What the headers said, None where they have said nothing that still holds.
-        unreported: How many answers so far did not report on this window.
-        may_open_at: When a Reset passed: then the service's window began anew, or only some of its
-            requests ended, which the next answer shows.
-        opened_at: When the service's window began, as an answer showed; None where not known.
-        counted_before: Requests of the bucket of that moment that came before it.
+        opened_at: The last Reset, from which the service's window began anew or only some of its
+            requests ended; None where an answer left that open.
+        proven: An answer showed that it began anew.
+        counted_before: Requests that surely came before it.
+        last_reset: The latest believable Reset (the service's Unix seconds).
+        slides: Two Resets came within one period, so not all requests end at a Reset.
     """
 
     period_s: int
     counts: dict[int, int] = field(default_factory=dict)
+    counted: int = 0
     reading: Reading | None = None
-    unreported: int = 0
-    may_open_at: float | None = None
     opened_at: float | None = None
+    proven: bool = False
     counted_before: int = 0
+    last_reset: float = 0.0
+    slides: bool = False
 
     @property
     def width_s(self) -> int:
         """Seconds of a bucket."""
         return max(1, self.period_s // _BUCKETS)
 
-    def believe(self, new: Reading, *, number: int) -> None:
-        """
-        Take in the reading of the answer to grant `number`; of two in unknown order the least
-        counts.
-        """
+    def believe(self, new: Reading) -> None:
+        """Take in a reading: within one window it only lowers."""
         known = self.reading
-        if known is None or known.assumed or new.reset > known.reset + GUARD_S:
+        if not new.assumed:
+            passed_s = new.reset - self.last_reset
+            self.slides |= GUARD_S < passed_s < self.period_s - GUARD_S
+            self.last_reset = max(self.last_reset, new.reset)
+        if known is None or known.assumed > new.assumed or new.reset > known.reset + GUARD_S:
             self.reading = new
         elif new.reset >= known.reset - GUARD_S:
-            if number <= known.as_of:
-                new.remaining = min(known.remaining, new.remaining)
-            new.reset = max(known.reset, new.reset)
-            self.reading = new
+            known.remaining = min(known.remaining, new.remaining)
 
     def add(self, at: float) -> None:
         """Count a request that arrived no later than `at`."""
         bucket = floor(at / self.width_s)
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
+        self.counted += 1
 
-    def open(self, at: float, *, later: int) -> None:
-        """Note that the service's window began anew, unless it cannot have; `later` came since."""
-        if self.opened_at is None or at >= self.opened_at + self.period_s - GUARD_S:
-            in_bucket = self.counts.get(floor(at / self.width_s), 0)
+    def reset(self, at: float, *, recent: int, proven: bool) -> None:
+        """
+        Note that the service's window may begin anew at `at`: never twice in a period.
+
+        Args:
+            at: The latest that our clock can show then.
+            recent: How many of the requests counted so far may have come since.
+            proven: It is sure.
+        """
+        ends_at = (self.opened_at or 0.0) + self.period_s
+        if not self.proven or at >= ends_at - GUARD_S:
             self.opened_at = at
-            self.counted_before = max(0, in_bucket - later)
+            self.proven = proven
+            self.counted_before = self.counted - recent
 
     def settle(self, now: float) -> None:
         """Drop what no longer counts."""
@@ -109,27 +113,33 @@ class WindowBudget:
         for bucket in [at for at in self.counts if at < oldest]:
             del self.counts[bucket]
 
-    def used(self, now: float) -> int:
-        """Return the requests that count at `now`."""
-        if self.opened_at is not None and now < self.opened_at + self.period_s:
-            return self.since(self.opened_at) - self.counted_before
+    def is_new(self, now: float, probe_at: float) -> bool:
+        """
+        Say whether only what came since the last Reset counts: for sure, or for a probe.
+
+        Of a window that slides one request ended for sure, which the first probe takes.
+        """
+        if self.opened_at is None or not self.opened_at <= now < self.opened_at + self.period_s:
+            return False
+        return self.proven or not self.slides or probe_at < self.opened_at
+
+    def used(self, now: float, probe_at: float) -> int:
+        """Return the requests that count at `now`, when the last probe went at `probe_at`."""
+        if self.is_new(now, probe_at):
+            return self.counted - self.counted_before
         return sum(self.counts.values())
 
     def since(self, at: float) -> int:
         """Count the requests that may have arrived at or after `at`."""
         return sum(n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s))
 
-    def frees_at(self, now: float, needed: int = 1) -> float:
-        """
-        Return when `needed` of the counted requests stop counting, `inf` where there are fewer.
-        """
-        if self.opened_at is not None and now < self.opened_at + self.period_s:
+    def frees_at(self, now: float, probe_at: float) -> float:
+        """Return when the first counted requests stop counting, `now` where there are none."""
+        if self.opened_at is not None and self.is_new(now, probe_at):
             return self.opened_at + self.period_s + GUARD_S
-        for bucket in sorted(self.counts):
-            needed -= self.counts[bucket]
-            if needed <= 0:
-                return (bucket + 1) * self.width_s + self.period_s
-        return inf
+        if not self.counts:
+            return now
+        return (min(self.counts) + 1) * self.width_s + self.period_s
 
 
 @dataclass(slots=True)
@@ -140,26 +150,10 @@ class InFlight:
     Attributes:
         sent_at: The ledger's Unix seconds of the grant.
         probe: It is the one request that shows what is left.
-        unreported: `WindowBudget.unreported` of each window at the grant.
     """
 
     sent_at: float
     probe: bool
-    unreported: dict[str, int]
-
-
-@dataclass(slots=True)
-class Lowered:
-    """
-    A number of the plan that the service did not keep to.
-
-    Attributes:
-        limit: Requests that were granted before it refused.
-        until: The ledger's Unix seconds at which the plan is tried again.
-    """
-
-    limit: int
-    until: float
 
 
 @dataclass(slots=True)
@@ -173,16 +167,15 @@ class Budget:
         needs_probe: Nothing is known of the windows now, so one request goes first.
         probe_at: When the last one went.
         slowest_s: What an answer took at most, of late.
-        invited: The service named a time from which requests may go, so that a probe may go then
-            although our own count is full.
         blocked_until, reason: After a 429, or a 503 that names a time, nothing goes before this
             time.
         banned: The block is a ban of the key.
         consecutive_429s: Answers of 429 in a row, those in flight together counted once.
         refused_at: When the last one was read.
-        unexplained: Refusals of this day that neither our count nor the headers explain, by window.
-        lowered: Numbers of the plan that hold in its place for the rest of the day.
-        skew: The service's clock less ours lies between these; None until known.
+        doubted_until: The end of the day of the last refusal that neither our count nor the headers
+            explain.
+        lowered: The plan that holds until then, after two of them.
+        skew: The least that the service's clock can be ahead of ours; None until known.
         utc_day: A reset at midnight UTC proved that days are whole UTC days.
         learned: The plan that the headers showed.
         hint: A limit that would raise the learned plan, and when it was first seen.
@@ -200,15 +193,14 @@ class Budget:
     needs_probe: bool = True
     probe_at: float = 0.0
     slowest_s: float = 0.0
-    invited: bool = False
     blocked_until: float = 0.0
     reason: str = ""
     banned: bool = False
     consecutive_429s: int = 0
     refused_at: float = 0.0
-    unexplained: dict[WindowName, float] = field(default_factory=dict)
-    lowered: dict[WindowName, Lowered] = field(default_factory=dict)
-    skew: tuple[float, float] | None = None
+    doubted_until: float = 0.0
+    lowered: Plan | None = None
+    skew: float | None = None
     utc_day: bool = False
     learned: Plan | None = None
     hint: tuple[int, float] | None = None
@@ -229,12 +221,11 @@ class Budget:
         now = clock_s + self.ahead_s
         if steady is not None:
             name, steady_s = steady
-            known = self.clocks.pop(name, None)
-            if known is not None:
-                passed_s = max(0.0, steady_s - known[0])
-                expected = known[1] + passed_s
-                if abs(now - expected) > STEP_S + DRIFT * passed_s:
-                    now = expected
+            known_s, known_now = self.clocks.pop(name, (steady_s, now))
+            passed_s = max(0.0, steady_s - known_s)
+            expected = known_now + passed_s
+            if abs(now - expected) > STEP_S + DRIFT * passed_s:
+                now = expected
         now = max(now, self.seen_at)
         self.ahead_s = now - clock_s
         self.seen_at = now
@@ -245,11 +236,11 @@ class Budget:
 
     def service_time(self, now: float) -> float:
         """Return the earliest that the service's clock can show at our `now`."""
-        return now + (self.skew[0] if self.skew else 0.0)
+        return now + (self.skew or 0.0)
 
     def client_time(self, at: float) -> float:
         """Return the latest that our clock can show when the service's shows `at`."""
-        return at - (self.skew[0] if self.skew else 0.0)
+        return at - (self.skew or 0.0)
 
     def learn_skew(self, date: float | None, *, sent_at: float, now: float) -> None:
         """
@@ -258,10 +249,8 @@ class Budget:
         The service wrote it between `sent_at` and `now`; where that contradicts what was believed,
         a clock was set, and only the new answer counts.
         """
-        if date is None:
-            return
-        low, high = new = date - now, date + 1 - sent_at
-        if self.skew is not None:
-            low = max(low, self.skew[0])
-            high = min(high, self.skew[1])
-        self.skew = (low, high) if low <= high else new
+        if date is not None:
+            least = date - now
+            most = date + 1 - sent_at
+            if self.skew is None or not least <= self.skew <= most:
+                self.skew = least

@@ -122,7 +122,7 @@ class Gate:
                 case Wait(until, why):
                     wait = Wait(self.local_time(until), why)
                     if wait.until - self._clock.now() > patience_s:
-                        raise QuotaError(why, plan=str(self.read()[0]), resumes_at=wait.until)
+                        raise QuotaError(why, plan=str(self.read().plan), resumes_at=wait.until)
                     waited = True
                     self.log_wait(wait)
                     call_options.on_wait(wait)
@@ -153,30 +153,30 @@ class Gate:
             why = "it has banned the key" if banned else _REFUSALS[status]
             _log.warning("The service refused a request (%d): %s.", status, why)
         now = self.now()
-
-        def record(throttle: Throttle) -> None:
-            service_now = throttle.budget.service_time(now)
-            answer = rate_headers.read(status, headers, now=service_now, banned=banned)
-            was_lowered = set(throttle.budget.lowered)
-            throttle.answered(go.token, now, answer)
-            if throttle.budget.lowered.keys() - was_lowered:
-                _log.warning("The plan is lowered for this day to %s.", throttle.plan)
-
-        self._record(record, at_once=go.probe or not more_follow or status in _URGENT)
+        answer = rate_headers.read(status, headers, now=now, banned=banned)
+        self._unrecorded.append(lambda throttle: throttle.answered(go.token, now, answer))
+        if go.probe or not more_follow or status in _URGENT:
+            self.flush()
 
     def failed(self, go: Go, *, may_have_left: bool) -> None:
         """
         Record that no answer came: the request is spent, unless it is proven that nothing left.
         """
         now = self.now()
-        self._record(
-            lambda t: t.lost(go.token, now) if may_have_left else t.unsent(go.token), at_once=True
-        )
+        if may_have_left:
+            self._unrecorded.append(lambda throttle: throttle.lost(go.token, now))
+        else:
+            self._unrecorded.append(lambda throttle: throttle.unsent(go.token))
+        self.flush()
 
     def flush(self) -> None:
         """Record the answers that waited for another call."""
         if self._unrecorded:
-            self._record(lambda throttle: None, at_once=True)  # noqa: ARG005
+            # an error of the ledger must not cost the answer that is in hand: the next `acquire`
+            # meets the error, and until then the request counts as in flight
+            with suppress(LedgerError):
+                self._update(lambda throttle, now: None)  # noqa: ARG005
+            self._clock.poke()
 
     def now(self) -> float:
         """Return the ledger's Unix seconds."""
@@ -186,51 +186,42 @@ class Gate:
         """Return what this machine's clock shows when the ledger's shows `at`."""
         return at - self._ahead_s
 
-    def read(self) -> tuple[Plan, Throttle]:
-        """Return the plan in force and a throttle over a copy of the budget; costs no request."""
+    def read(self) -> Throttle:
+        """Return a throttle over a copy of the budget; costs no request."""
 
-        def copied(throttle: Throttle, now: float) -> tuple[Plan, Throttle]:
+        def copied(throttle: Throttle, now: float) -> Throttle:
             throttle.settle(now)
-            return throttle.plan, Throttle(self._plan, deepcopy(throttle.budget))
+            return deepcopy(throttle)
 
         return self._update(copied)
 
     def pause(self, seconds: float, call_options: CallOptions = ALONE) -> None:
         """
-        Sleep, unless the call is withdrawn; a clock that is set back ends it early, never late.
+        Sleep, unless the call is withdrawn; a clock that is set makes it no longer.
         """
-        began_at = self._clock.now()
-        while began_at <= self._clock.now() < began_at + seconds:
+        ends_at = self._clock.steady() + seconds
+        while (left_s := ends_at - self._clock.steady()) > 0:
             if call_options.cancelled():
                 raise CallCancelled
-            self._clock.sleep_until(began_at + seconds)
+            self._clock.sleep_until(self._clock.now() + left_s)
 
     def close(self) -> None:
         """Close the ledger."""
         self.flush()
         self.ledger.close()
 
-    def _record(self, change: Callable[[Throttle], None], *, at_once: bool) -> None:
-        # an error of the ledger must not cost the answer that is in hand: the next `acquire` meets
-        # the error, and until then the request counts as in flight
-        self._unrecorded.append(change)
-        if at_once:
-            with suppress(LedgerError):
-                self._update(lambda throttle, now: None)  # noqa: ARG005
-            self._clock.poke()
-
     def _update(self, change: Callable[[Throttle, float], T]) -> T:
-        return self.ledger.update(lambda budget: self._change(budget, change))
-
-    def _change(self, budget: Budget, change: Callable[[Throttle, float], T]) -> T:
         """
         Let `change` work on the budget; the time is read while the budget is held, not before.
         """
-        clock_s = self._clock.now()
-        now = budget.follow(clock_s + self.ledger.ahead_s, self._clock.machine_time())
-        self._ahead_s = now - clock_s
-        throttle = Throttle(self._plan, budget)
-        with suppress(IndexError):
-            while True:
+
+        def changed(budget: Budget) -> T:
+            clock_s = self._clock.now()
+            now = budget.follow(clock_s + self.ledger.ahead_s, self._clock.machine_time())
+            self._ahead_s = now - clock_s
+            throttle = Throttle(self._plan, budget)
+            while self._unrecorded:
                 self._unrecorded.popleft()(throttle)
-        return change(throttle, now)
+            return change(throttle, now)
+
+        return self.ledger.update(changed)

@@ -15,6 +15,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 from weakref import WeakSet
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
 _BUDGET: Final = TypeAdapter(Budget)
+_GONE: Final = (0, 0)
 
 # the second: how long the database waits for a machine that vanished inside a transaction
 _BEGIN: Final = (
@@ -92,10 +94,6 @@ class MemoryLedger:
         """Do nothing."""
 
 
-def _reason(error: BaseException, otherwise: str) -> str:
-    return "its content is damaged" if isinstance(error, ValueError) else otherwise
-
-
 class DatabaseLedger(ABC):
     """
     What the ledgers that processes share have in common.
@@ -112,7 +110,6 @@ class DatabaseLedger(ABC):
         self._subject = subject
         self._unusable = (error, OSError, ValueError)
         self._lock = threading.Lock()
-        self._known = b"", Budget()  # a state, and what it says
         self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(connect)
         _LEDGERS.add(self)
 
@@ -126,20 +123,15 @@ class DatabaseLedger(ABC):
         results: list[T] = []
 
         def changed(state: bytes) -> bytes:
-            known, budget = self._known
-            if state != known:
-                budget = _BUDGET.validate_json(state) if state else Budget()
-            self._known = b"", Budget()  # until nothing can fail any more
+            budget = _BUDGET.validate_json(state) if state else Budget()
             results.append(change(budget))
-            self._known = _BUDGET.dump_json(budget), budget
-            return self._known[0]
+            return _BUDGET.dump_json(budget)
 
         with self._lock:
             try:
                 self._transact(changed)
             except BaseException as failure:
                 self._connection.close()
-                self._known = b"", Budget()
                 if isinstance(failure, self._unusable):
                     raise LedgerError(self._message(failure)) from failure
                 raise
@@ -163,22 +155,19 @@ class DatabaseLedger(ABC):
 
 
 _LEDGERS: WeakSet[MemoryLedger | DatabaseLedger] = WeakSet()
-
-
-_held: list[MemoryLedger | DatabaseLedger] = []
+_held: list[threading.Lock] = []
 
 
 def _hold_all() -> None:
     """Before a fork: wait until nobody is inside a transaction, which SQLite would never end."""
-    _held[:] = _LEDGERS
-    for ledger in _held:
+    for ledger in list(_LEDGERS):
         ledger._lock.acquire()
+        _held.append(ledger._lock)
 
 
 def _let_go() -> None:
-    for ledger in _held:
-        ledger._lock.release()
-    _held.clear()
+    while _held:
+        _held.pop().release()
 
 
 if hasattr(os, "register_at_fork"):
@@ -204,7 +193,6 @@ class SqliteLedger(DatabaseLedger):
         super().__init__(subject, self._open, sqlite3.Error)
         self.path = path
         self._file: tuple[int, int] | None = None
-        self._is_gone = False
 
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
         with sqlite.transaction(self._connection.get()) as db:
@@ -217,20 +205,20 @@ class SqliteLedger(DatabaseLedger):
 
     def _check_file(self) -> None:
         """Check that it is the file of before: another one would be a second budget."""
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            found = None
-        identity = found and (found.st_dev, found.st_ino)
-        self._is_gone |= identity is None or self._file not in (None, identity)
-        if self._is_gone:
+        identity = _GONE
+        with suppress(FileNotFoundError):
+            found = os.stat(self.path)  # a quarter of the time of `Path.stat`
+            identity = (found.st_dev, found.st_ino)
+        if identity == _GONE or self._file not in (None, identity):
+            self._file = _GONE  # for good: a new file may get the number of the old one
             raise sqlite3.OperationalError("it was removed while it was in use")
         self._file = identity
 
     def _message(self, error: BaseException) -> str:
+        reason = "its content is damaged" if isinstance(error, ValueError) else error
         return (
             f"The budget file {self.path.name} in the state folder cannot be used "
-            f"({_reason(error, str(error))}). This request was not sent. Make the folder "
+            f"({reason}). This request was not sent. Make the folder "
             "writable, set PETSTORE_STATE_DIR to a folder that is, move the file away if it is "
             'damaged and start again, or pass ledger="memory" to count the requests of this '
             "process only."
@@ -240,7 +228,7 @@ class SqliteLedger(DatabaseLedger):
         if self._file is not None:
             self._check_file()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite.connect(self.path, durability="OFF")
+        connection = sqlite.connect(self.path, durability="OFF", journal="WAL")
         with sqlite.transaction(connection):
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS key_budget"
@@ -320,13 +308,10 @@ class PostgresLedger(DatabaseLedger):
 
     def _message(self, error: BaseException) -> str:
         return (  # not the error's text, which may show the password
-            f"The ledger database cannot be used ({_reason(error, type(error).__name__)}). "
-            "This request was "
-            "not sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here "
-            "and that its "
-            'user may create and change the table petstore_budget, or pass ledger="memory" to '
-            "count the "
-            "requests of this process only."
+            f"The ledger database cannot be used ({type(error).__name__}). This request was not "
+            "sent. Check that the address in PETSTORE_LEDGER_URL can be reached from here and "
+            "that its user may create and change the table petstore_budget, or pass "
+            'ledger="memory" to count the requests of this process only.'
         )
 
     def _open(self) -> psycopg.Connection:

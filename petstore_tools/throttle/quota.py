@@ -7,7 +7,7 @@ from math import ceil, inf
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.plans import PERIODS, Plan, Window, WindowName
+from petstore_tools.plans import Plan, Window, WindowName
 from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.throttle import WindowState, reserved
@@ -46,11 +46,7 @@ class Quota:
         minute, day: The two windows.
         blocked_until: Unix seconds until which nothing goes after a 429, a 503 or a ban; None where
             nothing is blocked.
-        blocked_reason: Why, or "".
-        in_flight: Requests without an answer yet; they count as spent.
-        lowered_until: Unix seconds until which the plan is lowered, since the service refused more;
-            None where it is not.
-        shared: Who shares the count, in words.
+        note: What else there is to know, in a sentence or two.
         as_of: Unix seconds.
     """
 
@@ -58,25 +54,8 @@ class Quota:
     minute: WindowQuota
     day: WindowQuota
     blocked_until: float | None
-    blocked_reason: str
-    in_flight: int
-    lowered_until: float | None
-    shared: str
+    note: str
     as_of: float
-
-    @property
-    def note(self) -> str:
-        """What else there is to know, in a sentence or two."""
-        notes = []
-        if self.blocked_until is not None:
-            notes.append(f"Blocked until {utc_text(self.blocked_until)}: {self.blocked_reason}.")
-        if self.in_flight:
-            notes.append(f"{pluralize(self.in_flight, 'request')} waiting for an answer.")
-        if self.lowered_until is not None:
-            until = utc_text(self.lowered_until)
-            notes.append(f"The plan is lowered until {until}, since the service refused more.")
-        notes.append(f"Counted {self.shared}.")
-        return " ".join(notes)
 
     def to_text(self) -> str:
         """Return the quota for a terminal."""
@@ -102,7 +81,7 @@ _HEADER = ("window", "limit", "left", "more is free at")
 
 def read_quota(gate: Gate) -> Quota:
     """Return what a key has left, as its gate counts; costs no request."""
-    plan, throttle = gate.read()
+    throttle = gate.read()
     now = gate.now()
     budget = throttle.budget
 
@@ -112,21 +91,26 @@ def read_quota(gate: Gate) -> Quota:
             window=name,
             limit=state.limit,
             left=None if state.left == inf else max(0, int(state.left)),
-            frees_at=gate.local_time(state.frees_at) if now < state.frees_at < inf else None,
+            frees_at=gate.local_time(state.frees_at) if state.frees_at > now else None,
         )
 
-    minute, day = (window(name) for name in PERIODS)
-    blocked = now < budget.blocked_until
-    lowered = max((lowered.until for lowered in budget.lowered.values()), default=None)
+    blocked_until = None
+    notes = []
+    if now < budget.blocked_until:
+        blocked_until = gate.local_time(budget.blocked_until)
+        notes.append(f"Blocked until {utc_text(blocked_until)}: {budget.reason}.")
+    if budget.in_flight:
+        notes.append(f"{pluralize(len(budget.in_flight), 'request')} waiting for an answer.")
+    if budget.lowered is not None:
+        until = utc_text(gate.local_time(budget.doubted_until))
+        notes.append(f"The plan is lowered until {until}, since the service refused more.")
+    notes.append(f"Counted {gate.ledger.shared}.")
     return Quota(
-        plan=str(plan),
-        minute=minute,
-        day=day,
-        blocked_until=gate.local_time(budget.blocked_until) if blocked else None,
-        blocked_reason=budget.reason if blocked else "",
-        in_flight=len(budget.in_flight),
-        lowered_until=gate.local_time(lowered) if lowered else None,
-        shared=gate.ledger.shared,
+        plan=str(throttle.plan),
+        minute=window("minute"),
+        day=window("day"),
+        blocked_until=blocked_until,
+        note=" ".join(notes),
         as_of=gate.local_time(now),
     )
 

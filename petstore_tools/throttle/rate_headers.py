@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
 from petstore_tools import plans, spec
-from petstore_tools.plans import MOST_REQUESTS, Plan, WindowName
+from petstore_tools.plans import Plan, WindowName
 from petstore_tools.throttle.budget import GUARD_S, Budget
 
 LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # after a 429; more is taken for nonsense: our choice
-MOST_BELIEVED: Final = 10**9  # requests of a window that a header may name
 LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say how long
 
 
@@ -59,12 +57,11 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
     Spec: §8.3, §8.4.
     """
     date = _http_date(headers.get("Date"))
-    limit, remaining = (
-        _whole(headers.get(name)) for name in (spec.HEADER_LIMIT, spec.HEADER_REMAINING)
-    )
-    if limit is not None and not 1 <= limit <= MOST_BELIEVED:
-        limit = None  # a limit of 0, or beyond reason, is no plan
-    if limit is not None and remaining is not None:
+    limit = _count(headers.get(spec.HEADER_LIMIT))
+    remaining = _count(headers.get(spec.HEADER_REMAINING))
+    if not limit or remaining is None:
+        limit = remaining = None  # a limit of 0 is no plan
+    else:
         remaining = min(limit, remaining)
     return Answer(
         status,
@@ -77,19 +74,15 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
     )
 
 
+def _count(text: str | None) -> int | None:
+    """Read requests of a window; more than nine digits are beyond reason."""
+    found = re.fullmatch(r"\s*\d{1,9}\s*", text or "", re.ASCII)
+    return int(found[0]) if found else None
+
+
 def _number(text: str | None) -> float | None:
-    if text is None or not re.fullmatch(r"\d{1,20}(\.\d{1,20})?", text.strip(), re.ASCII):
-        return None
-    return float(text)
-
-
-def _whole(text: str | None) -> int | None:
-    number = _number(text)
-    return (
-        int(number)
-        if number is not None and number.is_integer() and number <= MOST_REQUESTS
-        else None
-    )
+    found = re.fullmatch(r"\s*\d{1,20}(\.\d{1,20})?\s*", text or "", re.ASCII)
+    return float(found[0]) if found else None
 
 
 def _retry_after_s(status: int, text: str | None, now: float) -> float | None:
@@ -105,21 +98,21 @@ def _retry_after_s(status: int, text: str | None, now: float) -> float | None:
 
 
 def _http_date(text: str | None) -> float | None:
-    if text is None:
-        return None
     try:
-        moment = parsedate_to_datetime(text.strip())
-    except (ValueError, TypeError, IndexError, OverflowError):
+        return parsedate_to_datetime(text or "").timestamp()
+    except (ValueError, OverflowError):
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 _SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
 
 
-def is_believable(ahead_s: float) -> bool:
-    """Say whether a reset so far ahead can be one: not past, in milliseconds or years ahead."""
-    return -GUARD_S < ahead_s <= spec.DAY_S + 2 * GUARD_S
+def is_believable(ahead_s: float, slow_s: float) -> bool:
+    """
+    Say whether a reset so far ahead can be one: not in milliseconds or years ahead, and not past
+    when the request was sent, `slow_s` ago.
+    """
+    return -slow_s - 2 * GUARD_S < ahead_s <= spec.DAY_S + 2 * GUARD_S
 
 
 def window(limit: int, ahead_s: float, plan: Plan) -> WindowName:

@@ -7,40 +7,48 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.budget import STEP_S, Budget, WindowBudget
+from petstore_tools.throttle.budget import STEP_S, Budget, Reading, WindowBudget
 from petstore_tools.throttle.rate_headers import Answer
 from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
 
 T0 = 1_800_000_000.0
 
 
-def window(*at: float, period_s: int = 60) -> WindowBudget:
-    made = WindowBudget(period_s)
-    for moment in at:
-        made.add(moment)
-    return made
-
-
 def test_a_request_counts_a_whole_period_after_its_bucket_ended() -> None:
     """So any 60 s that the service may choose hold at most what is counted."""
-    counted = window(T0 + 0.9)
+    minute = WindowBudget(60)
+    minute.add(T0 + 0.9)
 
-    counted.settle(T0 + 60.9)
-    assert counted.used(T0 + 60.9) == 1
-    counted.settle(T0 + 61.0)
-    assert counted.used(T0 + 61.0) == 0
+    assert minute.frees_at(T0 + 1, 0.0) == T0 + 61
+    minute.settle(T0 + 60.9)
+    assert minute.used(T0 + 60.9, 0.0) == 1
+    minute.settle(T0 + 61.0)
+    assert minute.used(T0 + 61.0, 0.0) == 0
 
 
 def test_a_window_that_a_reset_opened_counts_from_there() -> None:
-    """What came before it in the same bucket does not count; it cannot open twice in a period."""
-    day = window(T0 + 1, T0 + 2, period_s=86_400)
-    day.open(T0 + 3, later=0)
-    day.add(T0 + 4)
-    day.open(T0 + 500, later=0)
+    """What came before it does not count; it cannot open twice in a period."""
+    day = WindowBudget(86_400)
+    for n in range(4):
+        day.add(T0 + n)
+    day.reset(T0 + 3, recent=1, proven=True)
+    day.reset(T0 + 500, recent=0, proven=True)
 
-    assert day.used(T0 + 600) == 1
-    assert day.frees_at(T0 + 600) == T0 + 3 + 86_400 + 1
-    assert day.used(T0 + 3 + 86_400) == 3
+    assert day.used(T0 + 600, 0.0) == 1
+    assert day.frees_at(T0 + 600, 0.0) == T0 + 3 + 86_400 + 1
+    assert day.used(T0 + 3 + 86_400, 0.0) == 4
+
+
+def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
+    """Two Resets came within a period: only what ended for sure is free, and the probe took it."""
+    minute = WindowBudget(60)
+    for reset in (60, 70):
+        minute.believe(Reading(5, 0, T0 + reset))
+        minute.add(T0 + 10)
+    minute.reset(T0 + 70, recent=0, proven=False)
+
+    assert minute.used(T0 + 71, 0.0) == 0
+    assert minute.used(T0 + 75, T0 + 71) == 2
 
 
 STEPS = st.lists(

@@ -1,17 +1,24 @@
 """The throttle against the real service, with a manual clock and real ledger files."""
 
+import multiprocessing
 import sqlite3
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from proxy import Fate, FaultProxy, reply
 
 from petstore_tools import PetStore, Sandbox
+from petstore_tools.clock import ManualClock
 from petstore_tools.errors import LedgerError
 from petstore_tools.http.client import CallOptions
-from petstore_tools.http.transport import Reply
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
+from petstore_tools.throttle.gate import Gate
+from petstore_tools.throttle.ledger import MemoryLedger
+from petstore_tools.throttle.quota import read_quota
 from petstore_tools.throttle.throttle import Throttle
 
 
@@ -20,22 +27,45 @@ def test_200_reads_at_60_a_minute_meet_no_429_and_no_idle_window() -> None:
     """Four windows; the best possible time is 180 s, and one window more is allowed."""
     with Sandbox(plan="free", animals=1) as box:
         client = box.store.client
-        statuses: list[int] = []
-        attempt = client.attempt
-
-        def watched(*args: object, **more: object) -> Reply:
-            reply: Reply = attempt(*args, **more)  # type: ignore[arg-type]
-            statuses.append(reply.status)
-            return reply
-
-        client.attempt = watched  # type: ignore[method-assign]
         before = box.clock.now()
         for _ in range(200):
             client.call("GET", f"{box.base_url}/pets?limit=1", call_options=CallOptions(wait=True))
         took_s = box.clock.now() - before
 
-    assert statuses == [200] * 200
+    assert client.sent == 200  # a refused one would be sent again
     assert 180 <= took_s <= 240
+
+
+def _read_four_times(base_url: str, folder: Path) -> None:
+    """Be one process of four threads."""
+    settings = {"base_url": base_url, "api_key": "k", "plan": "free", "state_dir": folder}
+    with PetStore(**settings) as store, ThreadPoolExecutor(4) as threads:  # type: ignore[arg-type]
+        url = f"{base_url}/pets"
+        replies = threads.map(lambda _: store.client.call("GET", url), range(4))
+        assert [reply.status for reply in replies] == [200] * 4
+
+
+@pytest.mark.case("P14")
+def test_two_processes_of_four_threads_keep_one_retry_after(tmp_path: Path) -> None:
+    """The first request of all is refused for two seconds: nobody else sends before they are over."""
+    came_at = []
+
+    def fate(method: str, number: int) -> Fate:
+        came_at.append(time.monotonic())
+        return reply(429, Retry_After="2") if number == 1 else reply(200, b"[]")
+
+    context = multiprocessing.get_context("spawn")
+    with FaultProxy("http://127.0.0.1:1/v1", fate) as proxy:
+        args = (proxy.base_url, tmp_path)
+        processes = [context.Process(target=_read_four_times, args=args) for _ in range(2)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(120)
+
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert len(came_at) == 9
+    assert came_at[1] - came_at[0] >= 2
 
 
 @pytest.mark.case("P23")
@@ -134,3 +164,17 @@ def test_a_budget_of_this_process_alone_says_so() -> None:
     store = PetStore(base_url="https://a/v1", api_key="k", plan="free", ledger="memory")
 
     assert "this process only" in store.quota().to_text()
+
+
+@pytest.mark.case("P82")
+@pytest.mark.parametrize("limit", ["0", "-1", "10000000000000000000"])
+def test_what_is_left_is_told_sensibly_behind_absurd_headers(limit: str) -> None:
+    """They are no plan: the named one is counted, and what resets when."""
+    gate = Gate(MemoryLedger(), Plan(60, 1_000), ManualClock(1_800_000_000), max_wait_s=90)
+    said = {"X-RateLimit-Limit": limit, "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "-5"}
+    gate.answered(gate.acquire(), 201, said, "")
+
+    quota = read_quota(gate)
+
+    assert (quota.minute.limit, quota.minute.left, quota.day.left) == (60, 59, 999)
+    assert "2027-01-15 08:01:01 UTC" in quota.to_text()

@@ -12,7 +12,6 @@ Run: python tests/benchmarks/ledger/distance.py [MILLISECONDS ...]
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import threading
@@ -29,23 +28,22 @@ from petstore_tools.throttle.ledger import PostgresLedger
 from petstore_tools.throttle.quota import connections
 
 BENCHMARKS = Path(__file__).parents[1]
-PROCESSES = 4
+PROCESSES = 6
 MINUTES = 2
 PER_MINUTE = 1_000
 PER_DAY = 1_000_000
 SERVICE_S = 0.05  # what the service takes at most
 
 
-def serve(port: int) -> None:
+def serve() -> None:
     """Run the strict service of the other benchmark, with a larger plan."""
     sys.path.insert(0, str(BENCHMARKS / "throttle"))
     import service
-    import uvicorn
 
     service.PER_MINUTE = PER_MINUTE
     service.PER_DAY = PER_DAY
     service.SCENARIOS = {name: {} for name in map(str, range(1_000))}
-    uvicorn.run(service.app, port=port, log_level="critical", date_header=False, backlog=4_096)
+    service.serve(service.app)
 
 
 def threads_at(milliseconds: int) -> int:
@@ -74,14 +72,14 @@ def send(base_url: str, url: str, me: str, threads: int, begin: float, end: floa
         worker.join(max(0.0, end + 2 - time.time()))
 
 
-def compare(milliseconds: int, port: int, database: str) -> None:
+def compare(milliseconds: int, address: str, database: str) -> None:
     """Run the machines over some whole minutes, and print their row."""
     begin = (time.time() // 60 + 1) * 60
     begin += 60 * (begin - time.time() < 8)
     threads = threads_at(milliseconds)
     end = begin + MINUTES * 60
     place = f"{milliseconds}/0"
-    base_url = f"http://127.0.0.1:{port}/{place}/v1"
+    base_url = f"{address}/{place}/v1"
     machines = [
         subprocess.Popen(
             [sys.executable, __file__, "send", base_url, database]
@@ -91,7 +89,7 @@ def compare(milliseconds: int, port: int, database: str) -> None:
     ]
     for machine in machines:
         machine.wait(600)
-    seen = requests.get(f"http://127.0.0.1:{port}/results", timeout=10).json()
+    seen = requests.get(f"{address}/results", timeout=10).json()
     row = seen[place]
     whole = sum(row["minutes"].get(str(int(begin // 60) + minute), 0) for minute in range(MINUTES))
     share = 100 * whole / (PER_MINUTE * MINUTES)
@@ -104,7 +102,7 @@ def compare(milliseconds: int, port: int, database: str) -> None:
 
 def main() -> None:
     if sys.argv[1:2] == ["serve"]:
-        return serve(int(sys.argv[2]))
+        return serve()
     if sys.argv[1:2] == ["send"]:
         *texts, threads, begin, end = sys.argv[2:]
         return send(*texts, int(threads), float(begin), float(end))
@@ -118,16 +116,19 @@ def main() -> None:
     )
     if absent():
         return print("| all | | not run | | |")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     service = subprocess.Popen(
-        [sys.executable, __file__, "serve", str(port)], stderr=subprocess.DEVNULL
+        [sys.executable, __file__, "serve"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
+    assert service.stdout is not None
+    address = service.stdout.readline().strip()
     try:
         with running() as postgres:
             for milliseconds in map(int, sys.argv[1:] or ("0", "20", "80")):
                 with TcpProxy(postgres.port, delay_s=milliseconds / 1_000) as proxy:
-                    compare(milliseconds, port, proxy.url(postgres.database()))
+                    compare(milliseconds, address, proxy.url(postgres.database()))
     finally:
         service.terminate()
     return None

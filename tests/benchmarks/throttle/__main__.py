@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import socket
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ MINUTES = 2
 NEEDS = {"requests-ratelimiter": "requests_ratelimiter", "pyrate-limiter": "pyrate_limiter"}
 
 
-def run(peer: str, port: int) -> None:
+def run(peer: str, address: str) -> None:
     """Run a peer through every scenario and print its rows."""
     begin = (time.time() // 60 + 1) * 60
     if begin - time.time() < 12:
@@ -45,19 +44,19 @@ def run(peer: str, port: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         clients = {
             name: [
-                start(peer, name, str(me), port, Path(folder), (begin, end))
+                start(peer, name, str(me), address, Path(folder), (begin, end))
                 for me in range(processes(name))
             ]
             for name in SCENARIOS
         }
-        stranger = threading.Thread(target=take_a_third, args=(peer, port, end))
+        stranger = threading.Thread(target=take_a_third, args=(peer, address, end))
         stranger.start()
         told = {
             name: [json.loads(p.communicate(timeout=600)[0] or "{}") for p in group]
             for name, group in clients.items()
         }
         stranger.join()
-    seen = requests.get(f"http://127.0.0.1:{port}/results", timeout=10).json()
+    seen = requests.get(f"{address}/results", timeout=10).json()
     for name in SCENARIOS:
         row = seen[f"{name}/{key(peer)}"]
         whole = sum(
@@ -86,10 +85,10 @@ def processes(scenario: str) -> int:
 
 
 def start(
-    peer: str, scenario: str, me: str, port: int, folder: Path, times: tuple[float, float]
+    peer: str, scenario: str, me: str, address: str, folder: Path, times: tuple[float, float]
 ) -> subprocess.Popen[bytes]:
     """Start one client process."""
-    base_url = f"http://127.0.0.1:{port}/{scenario}/{key(peer)}/v1"
+    base_url = f"{address}/{scenario}/{key(peer)}/v1"
     state = folder / scenario.replace(" ", "_")
     state.mkdir(exist_ok=True)
     numbers = (str(THREADS), *map(str, times), str(PER_MINUTE), str(PER_DAY))
@@ -100,10 +99,10 @@ def start(
     )
 
 
-def take_a_third(peer: str, port: int, end: float) -> None:
+def take_a_third(peer: str, address: str, end: float) -> None:
     """Use the same key without asking anybody: a hundred in the first seconds of each minute."""
     session = requests.Session()
-    url = f"http://127.0.0.1:{port}/a stranger takes a third/{key(peer)}/v1/pets"
+    url = f"{address}/a stranger takes a third/{key(peer)}/v1/pets"
     taken = 0
     minute = 0
     while time.time() < end:
@@ -119,11 +118,14 @@ def take_a_third(peer: str, port: int, end: float) -> None:
 
 
 def main() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, str(HERE / "service.py"), str(port)], stderr=subprocess.DEVNULL
+        [sys.executable, str(HERE / "service.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
+    assert server.stdout is not None
+    address = server.stdout.readline().strip()
     print("| scenario | throttle | share | 429s | knocks | CPU ms | per process |")
     print("|---|---|---:|---:|---:|---:|---:|", flush=True)
     try:
@@ -132,7 +134,7 @@ def main() -> None:
             if importlib.util.find_spec(module) is None:
                 print(f"| all | {peer} | not run | | | | |")
             else:
-                run(peer, port)
+                run(peer, address)
     finally:
         server.terminate()
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
+import threading
 import time
 from collections import Counter
 from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-import uvicorn
+from petstore_tools.service.server import ThreadedServer
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from service_model import StrictService, StrictWindow
@@ -121,5 +122,11 @@ async def answer(send: Any, status: int, fields: dict[str, str], body: bytes) ->
     await send({"type": "http.response.body", "body": body})
 
 
+def serve(app: Any) -> None:
+    """Serve until this process is ended; its first line is the address."""
+    print(ThreadedServer(app).start().base_url.removesuffix("/v1"), flush=True)
+    threading.Event().wait()
+
+
 if __name__ == "__main__":
-    uvicorn.run(app, port=int(sys.argv[1]), log_level="critical", date_header=False, backlog=4_096)
+    serve(app)
