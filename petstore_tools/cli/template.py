@@ -25,7 +25,7 @@ def template_(file: Path, categories: Path | None) -> None:
     """
     Write an empty workbook for the animals of an import.
 
-    Its titles have notes with examples, and its cells have drop-downs. A file that exists is not
+    Its cells have hints with examples, and drop-downs. A file that exists is not
     replaced.
 
     \b

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
 from petstore_tools import spec
@@ -17,7 +15,6 @@ LONGEST_CELL: Final = 32_767  # characters that Excel keeps
 LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
 WRITER_OPTIONS: Final = {  # text is never a formula or a link
     "in_memory": True,
-    "default_date_format": "yyyy-mm-dd",
     "strings_to_formulas": False,
     "strings_to_urls": False,
 }
@@ -38,9 +35,9 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     Args:
         categories: Name by id: with it, a category is chosen by its name.
     """
-    fields = {field: at for at, field in enumerate(spec.NEW_PET_FIELDS)}
+    titles = spec.NEW_PET_FIELDS
     return rejects_bytes(
-        spec.NEW_PET_FIELDS, [], fields=fields, categories=categories, examples=_EXAMPLES
+        titles, [], fields={of: at for at, of in enumerate(titles)}, categories=categories
     )
 
 
@@ -51,7 +48,6 @@ def rejects_bytes(
     bad: Collection[tuple[int, int]] = (),
     fields: Mapping[str, int] = {},
     categories: Mapping[int, str] | None = None,
-    examples: Mapping[str, str] = {},
     note: str = "",
 ) -> bytes:
     """
@@ -59,11 +55,10 @@ def rejects_bytes(
 
     Args:
         titles: Of the columns.
-        rows: Cells as text; what was no text (`NonTextCell`) is written as what it was.
+        rows: Cells as text; a number (`NonTextCell`) is written as one.
         bad: Positions of the row and of the cell in it that are coloured, both from 0.
-        fields: Which column holds which field, from 0.
+        fields: Which column holds which field, from 0: it has an example, and a drop-down.
         categories: Name by id, for the drop-down.
-        examples: Notes on the titles of fields.
         note: For the properties of the workbook.
 
     Raises:
@@ -75,62 +70,40 @@ def rejects_bytes(
     with xlsxwriter.Workbook(memory, WRITER_OPTIONS) as book:
         book.set_properties({"comments": note})
         sheet = book.add_worksheet("animals")
-        red = book.add_format(_BAD)
         sheet.write_row(0, 0, titles, book.add_format({"bold": True}))
+        red = book.add_format(_BAD)
         for row, cells in enumerate(rows):
             for at, cell in enumerate(cells):
-                colour = red if (row, at) in bad else None
-                if sheet.write(row + 1, at, _native(cell), colour) == _CUT:
+                is_bad = (row, at) in bad
+                value = _native(cell, is_bad=is_bad)
+                if sheet.write(row + 1, at, value, red if is_bad else None) == _CUT:
                     raise SheetError(
                         f"a cell of {len(cell):,} characters is too long for a workbook: use CSV"
                     )
         sheet.freeze_panes(1, 0)
         sheet.autofit()
-        for field, example in examples.items():
-            sheet.set_column(fields[field], fields[field], 24, book.add_format(_TEXT))
-            sheet.write_comment(0, fields[field], example, {"x_scale": 2})
-        _add_drop_downs(book, sheet, fields, categories or {})
+        lists: dict[str, Any] = {"status": [*spec.STATUSES]}
+        if categories:
+            hidden = book.add_worksheet(CATEGORY_SHEET)
+            names = sorted(set(categories.values()))
+            hidden.write_column(0, 0, names)
+            hidden.hide()
+            lists["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
+        for field, at in fields.items():
+            offered = (
+                {"validate": "list", "source": lists[field]}
+                if field in lists
+                else {"validate": "any"}
+            )
+            rule = {**offered, "error_type": "warning", "input_message": _EXAMPLES[field]}
+            sheet.data_validation(1, at, LAST_ROW, at, rule)  # words and ids are accepted, too
+            sheet.set_column(at, at, 24, book.add_format(_TEXT))
     return memory.getvalue()
 
 
-def _native(cell: str) -> object:
-    """Return what a cell was: text stays text, and what was no text does not pass for corrected."""
-    match getattr(cell, "kind", ""):
-        case "a boolean":
-            return cell == "TRUE"
-        case "a date":
-            return datetime.fromisoformat(cell)
-        case "a number" if abs(float(cell)) >= EXACT:  # of a frame, where it is exact
-            return str(cell)
-        case "a number" | "a number that may have been rounded":
-            return float(cell)
-        case "a formula without a saved value":
-            return "#N/A"
-    return str(cell)
-
-
-def _add_drop_downs(
-    book: Any, sheet: Any, fields: Mapping[str, int], categories: Mapping[int, str]
-) -> None:
-    """
-    Let a spreadsheet offer statuses and categories; it warns, since words and ids are accepted too.
-    """
-    sources: dict[str, Any] = {"status": list(spec.STATUSES)}
-    if categories:
-        hidden = book.add_worksheet(CATEGORY_SHEET)
-        hidden.write_column(0, 0, _choices(categories))
-        hidden.hide()
-        sources["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(categories)}"
-    for field in sources.keys() & fields.keys():
-        rule = {"validate": "list", "source": sources[field], "error_type": "warning"}
-        sheet.data_validation(1, fields[field], LAST_ROW, fields[field], rule)
-
-
-def _choices(categories: Mapping[int, str]) -> list[str | int]:
-    """Return what each category is chosen by: its id where its name is not clear."""
-    names = sorted((name.strip(), number) for number, name in categories.items())
-    same = Counter(name.casefold() for name, _ in names)
-    return [
-        number if same[name.casefold()] > 1 or name.lstrip("-").isdecimal() else name
-        for name, number in names
-    ]
+def _native(cell: str, *, is_bad: bool) -> str | float:
+    """Return what is written: a bad cell that was no text does not pass for corrected."""
+    kind = getattr(cell, "kind", "")
+    if "number" in kind and (abs(float(cell)) < EXACT or "rounded" in kind):
+        return float(cell)
+    return "#N/A" if is_bad and kind else str(cell)

@@ -5,7 +5,6 @@ installed.
 
 from __future__ import annotations
 
-import html
 import io
 import os
 import re
@@ -36,15 +35,8 @@ def rules(content: bytes | Path) -> dict[str, str]:
     return {
         a["sqref"][0]: f"{a['type']} {list_}".replace("&quot;", "").replace('"', "")
         for a, list_ in attributes
+        if a["type"] == "list"
     }
-
-
-def notes(content: bytes | Path) -> dict[str, str]:
-    """Return the notes on cells, by cell."""
-    found = re.findall(
-        r'<comment ref="(\w+)".*?>(.*?)</comment>', part(content, "xl/comments1.xml"), re.DOTALL
-    )
-    return {cell: html.unescape(re.sub(r"<[^>]*>", "", text)).strip() for cell, text in found}
 
 
 def libreoffice(path: Path, ending: str) -> Path:
