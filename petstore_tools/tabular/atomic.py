@@ -22,11 +22,9 @@ def as_on_disk(path: Path) -> Path:
     path = path.resolve()
     with suppress(OSError):
         names = os.listdir(path.parent)
-        if path.name not in names:
-            same = (
-                path.with_name(name) for name in names if name.casefold() == path.name.casefold()
-            )
-            return next((other for other in same if other.samefile(path)), path)
+        same = [name for name in names if name.casefold() == path.name.casefold()]
+        if same and path.name not in same:
+            return path.with_name(same[0])
     return path
 
 

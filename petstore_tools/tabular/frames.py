@@ -27,7 +27,6 @@ from petstore_tools.tabular.workbooks import text_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_EXACT: Final = {2: 2**11, 4: 2**24}  # by bytes of a float
 _HALF: Final = re.compile(
     "[\ud800-\udfff]"
 )  # a surrogate on its own, which no file and no request can hold
@@ -76,32 +75,19 @@ class FrameSource(Sheet):
 
 
 def _texts(column: pd.Series[Any]) -> list[str]:
-    missing = column.isna().tolist()
-    exact = _exact(column.dtype)
-    return [
-        "" if gone else _text(value, exact)
-        for gone, value in zip(missing, column.tolist(), strict=True)
-    ]
+    cells = zip(column.isna().tolist(), column.tolist(), strict=True)
+    return ["" if is_missing else _text(value) for is_missing, value in cells]
 
 
-def _exact(dtype: Any) -> int:
-    """Return the number from which on a float of this type cannot be told from its neighbours."""
-    return _EXACT.get(dtype.itemsize, EXACT) if getattr(dtype, "kind", "") == "f" else EXACT
-
-
-def _text(value: Any, exact: int) -> str:
+def _text(value: Any) -> str:
     """Return a value as text; a whole number of a frame is exact, whatever its size."""
-    if isinstance(value, str):
-        if value.isascii() or not _HALF.search(value):
-            return value
+    if isinstance(value, str) and _HALF.search(value):
         return NonTextCell(_HALF.sub("�", value), "a text with a broken character")
-    if isinstance(value, Decimal):
-        whole = value.is_finite() and value == value.to_integral_value() and abs(value) < _LONG
-        return NonTextCell(str(int(value) if whole else value), "a number")
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        number = int(value)
-        return NonTextCell(str(number if abs(number) < _LONG else Decimal(number)), "a number")
-    return text_of(value, _exact(value.dtype) if hasattr(value, "dtype") else exact)
+    is_exact = isinstance(value, Integral | Decimal) and not isinstance(value, bool)
+    if is_exact:
+        is_whole = abs(value) < _LONG and value == int(value)
+        return NonTextCell(str(int(value) if is_whole else Decimal(value)), "a number")
+    return text_of(value)
 
 
 def labels(numbers: Sequence[int]) -> pd.Series[Any]:

@@ -128,14 +128,8 @@ class Worksheet(Sheet):
         return replace(self, names=names, notes=(*self.notes, *notes))
 
 
-def text_of(value: Any, exact: int = EXACT) -> str:
-    """
-    Return a cell's value as text; one that was no text keeps what it was (`NonTextCell`).
-
-    Args:
-        value: As the reader gave it.
-        exact: The number from which on its neighbours cannot be told apart.
-    """
+def text_of(value: Any) -> str:
+    """Return a cell's value as text; one that was no text keeps what it was (`NonTextCell`)."""
     match value:
         case str():
             return str(value)
@@ -143,12 +137,10 @@ def text_of(value: Any, exact: int = EXACT) -> str:
             return NonTextCell("TRUE" if value else "FALSE", "a boolean")
         case Real():
             number = float(value)
-            if abs(number) >= exact:
-                point = 0 if exact == EXACT else 1  # so few digits would look exact
-                return NonTextCell(f"{number:.{point}f}", "a number that may have been rounded")
-            return NonTextCell(
-                str(int(number)) if number.is_integer() else repr(number), "a number"
-            )
+            if abs(number) >= EXACT:
+                return NonTextCell(f"{number:.0f}", "a number that may have been rounded")
+            text = str(int(number)) if number.is_integer() else repr(number)
+            return NonTextCell(text, "a number")
         case datetime() | date():
             return NonTextCell(value.isoformat(), "a date")
         case time() | timedelta():
@@ -271,7 +263,7 @@ class _Xlsx:
                 return NonTextCell(text, "a date")
         if cell.get("s") in self._dates:
             with suppress(OverflowError):
-                days = timedelta(days=float(text))
+                days = timedelta(seconds=round(float(text) * 86_400))
                 day = self._day_0 + days
                 if days < timedelta(days=1):
                     return text_of(days)
