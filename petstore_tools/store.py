@@ -104,18 +104,16 @@ class PetStore:
     def _open(self, settings: Settings, progress: bool | None, **options: Any) -> None:
         from petstore_tools.history import History
         from petstore_tools.http.client import Client
-        from petstore_tools.listing.fetch import Fetcher
-        from petstore_tools.listing.pages import Inventory, RememberedServices
+        from petstore_tools.listing.pages import Inventory
 
         self.settings = settings
         self.progress = progress
         self._prints_previews = True
         self.client = Client(settings, **options)
-        remembered = RememberedServices(settings.state_dir / "services.json")
-        self.inventory = Inventory(self.client, remembered, settings.pagination)
+        learnt = settings.state_dir / "services.json"
+        self.inventory = Inventory(self.client, learnt, settings.pagination)
         self.kept = History.of(settings.state_dir, settings.environment, settings.place)
         self.journals = settings.state_dir / "imports"
-        self._fetcher = Fetcher(self.inventory)
 
     def list_pets(
         self,
@@ -154,7 +152,7 @@ class PetStore:
         if age is not None and (kept := self.kept.younger(age, status=status, now=now)) is not None:
             return kept
         with page_progress(self.progress) as show:
-            frame = self._fetcher.fetch(query, wait=wait, show=show)
+            frame = self.inventory.fetch(query, wait=wait, show=show)
         listing = Listing.as_listed(frame)
         notes = [] if listing.complete or first is not None else [listing.shortfall]
         notes += [note for note in listing.notes if note != HOLE]
@@ -174,9 +172,10 @@ class PetStore:
         Raises:
             ArgumentError: Status or limit is none that the interface document allows.
         """
+        from petstore_tools.listing.pages import Pages
         from petstore_tools.throttle.gate import CallOptions
 
-        return self.inventory.pages(ListQuery(status, limit), call_options=CallOptions(wait=wait))
+        return Pages(self.inventory, ListQuery(status, limit), CallOptions(wait=wait))
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
         """
@@ -190,7 +189,7 @@ class PetStore:
         What the last listing had that was interrupted or not complete as required; None where it
         ended.
         """
-        return self._fetcher.last_partial
+        return self.inventory.last_partial
 
     def snapshot(self, *, wait: bool = False) -> Snapshot:
         """

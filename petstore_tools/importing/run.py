@@ -35,7 +35,7 @@ from petstore_tools.importing.results import OUTCOMES, ImportResult, check_folde
 from petstore_tools.importing.send import Progress, Sender, Stopped, thread_name
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.links import ListQuery
-from petstore_tools.listing.pages import Inventory
+from petstore_tools.listing.pages import Inventory, Pages
 from petstore_tools.text import option, pluralize, utc_text
 from petstore_tools.throttle.gate import CallOptions
 from petstore_tools.throttle.throttle import Wait
@@ -111,7 +111,7 @@ def settle(
     absent: frozenset[int] = frozenset()
     while not listings or (absent and len(listings) < 2 and listings[-1].complete):
         began = clock.steady()
-        pages = inventory.pages(ListQuery(), call_options=call_options)
+        pages = Pages(inventory, ListQuery(), call_options)
         journal.begin_listing()
         for page in pages:
             journal.add_page(page.rows)

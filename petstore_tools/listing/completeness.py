@@ -26,18 +26,17 @@ def digest(*columns: Sequence[Any]) -> str:
         TypeError, OverflowError: An id or a category is no int64.
     """
     ids = columns[0]
-    kinds = spec.PET_FIELDS.values()
     if list(ids) != sorted(ids):
         order = sorted(range(len(ids)), key=ids.__getitem__)
         columns = tuple([column[n] for n in order] for column in columns)
     content = sha256()
-    for numbers in (column for column, kind in zip(columns, kinds, strict=True) if kind is int):
-        content.update(array("q", numbers))
-    for texts in (column for column, kind in zip(columns, kinds, strict=True) if kind is str):
-        content.update(array("q", [len(text) if isinstance(text, str) else -1 for text in texts]))
-        content.update(
-            "".join([t for t in texts if isinstance(t, str)]).encode("utf-8", "surrogatepass")
-        )
+    for column, kind in zip(columns, spec.PET_FIELDS.values(), strict=True):
+        if kind is int:
+            content.update(array("q", column))
+            continue
+        content.update(array("q", [len(t) if isinstance(t, str) else -1 for t in column]))
+        text = "".join([t for t in column if isinstance(t, str)])
+        content.update(text.encode("utf-8", "surrogatepass"))
     return content.hexdigest()[:32]
 
 

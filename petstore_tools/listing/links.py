@@ -8,7 +8,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from urllib.parse import SplitResult, parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import (
+    SplitResult,
+    parse_qsl,
+    unquote_plus,
+    urlencode,
+    urljoin,
+    urlsplit,
+    urlunsplit,
+)
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
@@ -99,10 +107,9 @@ def follow(asked: str, target: str) -> str | End:
         target: What it names, relative or absolute; capitals and the default port make no other
             service.
     """
-    path = asked.partition("?")[0]
+    here = urlsplit(asked)
     try:
-        here = urlsplit(path)
-        there = urlsplit(path + target if target[:1] == "?" else urljoin(asked, target))
+        there = urlsplit(urljoin(asked, target))
         same = _origin(here) == _origin(there)
     except ValueError:
         return End("cut", "the service gave an address of the next page that is not valid")
@@ -123,12 +130,12 @@ def holds_id(url: str, last_id: int, *, rows: int) -> bool:
         last_id: Id of the last animal of the page before.
         rows: Animals so far: a number near it may count rows, so it is believed only behind `id`.
     """
-    for name, value in parse_qsl(urlsplit(url).query):
-        for found in re.finditer(r"(?<![0-9])-?[0-9]+", value):
-            if int(found[0]) == last_id:
-                named = re.search(r"(?<![a-z])id[^a-z]*$", f"{name}={value[: found.start()]}", re.I)
-                if named or abs(last_id) > 2 * rows:
-                    return True
+    query = unquote_plus(urlsplit(url).query)
+    for found in re.finditer(r"(?<![0-9])-?[0-9]+", query):
+        if int(found[0]) == last_id:
+            named = re.search(r"(?<![a-z])id[^a-z]*$", query[: found.start()], re.IGNORECASE)
+            if named or abs(last_id) > 2 * rows:
+                return True
     return False
 
 

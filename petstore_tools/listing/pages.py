@@ -14,19 +14,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from pydantic import BaseModel, Field, RootModel, ValidationError
+from pydantic import TypeAdapter
 
 from petstore_tools import spec
-from petstore_tools.errors import SettingsError
+from petstore_tools.errors import IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import HOLE, Listing
+from petstore_tools.listing.frames import Columns
 from petstore_tools.listing.links import End, ListQuery, NextPage, Response
 from petstore_tools.listing.pager import Pager, Proven
 from petstore_tools.models import Pet, PetRow
@@ -35,6 +36,10 @@ from petstore_tools.text import pluralize
 from petstore_tools.throttle.gate import ALONE, CallOptions
 from petstore_tools.throttle.quota import SLOW_S, connections
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+Show: TypeAlias = Callable[[int, int | None], None]
 _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
@@ -66,31 +71,93 @@ class Page:
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """
+    Of one service.
+
+    Attributes:
+        proven: What its answers proved.
+        sizes: Animals in the last complete listing by filter, "" for none.
+    """
+
+    proven: Proven = field(default_factory=Proven)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+
+_FILE: Final = TypeAdapter(dict[str, Learnt])
+
+
 class Inventory:
     """
     What a store lists.
 
-    Attributes:
+    Args:
         client: One key at one service.
-        remembered: What earlier listings learnt of services.
+        path: What listings have learnt of services, by place; where it cannot be written, that
+            lasts as long as the process.
         pagination: How the service pages, as the caller named it; None to learn it.
+
+    Attributes:
+        last_partial: What the last listing had when it was interrupted, labelled as cut, or was not
+            complete as required; None where it ended.
     """
 
-    client: Client
-    remembered: RememberedServices
-    pagination: str | None
-
-    def __post_init__(self) -> None:
-        schemes.parse(self.pagination)
+    def __init__(self, client: Client, path: Path, pagination: str | None) -> None:
+        self.client = client
+        self._path = path
+        self._known: dict[str, Learnt] = {}
+        self.is_told = pagination is not None
+        self.told = schemes.parse(pagination)
+        self.last_partial: pd.DataFrame | None = None
 
     @property
     def learnt(self) -> Learnt:
         """What earlier listings learnt of this service."""
-        return self.remembered.of(self.client.place)
+        with suppress(OSError, ValueError):
+            self._known = _FILE.validate_json(self._path.read_bytes())
+        return self._known.get(self.client.place, Learnt())
 
-    def pages(self, query: ListQuery, *, call_options: CallOptions = ALONE) -> Pages:
-        """Return a listing that sends its requests while it is iterated (§4.1)."""
-        return Pages(partial(PageIterator, self, query, call_options))
+    def remember(self, learnt: Learnt) -> None:
+        """Keep what is known of this service by now."""
+        if learnt == self.learnt:
+            return
+        self._known[self.client.place] = learnt
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self._path, _FILE.dump_json(self._known))
+
+    def fetch(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:
+        """
+        Read a listing to its end.
+
+        Args:
+            query: What is asked for.
+            wait: Wait for the next day's quota.
+            show: Called with the animals of each page, and how many there may be.
+
+        Raises:
+            IncompleteListingError: A complete one was required; the frame is in `last_partial`.
+        """
+        columns = Columns()
+        pages = PageIterator(self, query, CallOptions(wait=wait))
+        show(0, pages.size)
+        try:
+            for page in pages:
+                columns.add(page.rows)
+                show(len(page), pages.size)
+        except BaseException as error:
+            self.last_partial = columns.to_frame(pages.listing)
+            if isinstance(error, KeyboardInterrupt):
+                kept = pluralize(len(columns), "animal")
+                raise Interrupted(f"{kept} so far, in last_partial.") from None
+            raise
+        frame = columns.to_frame(pages.listing)
+        listing = Listing.as_listed(frame)
+        is_short = query.require is not None and not listing.complete
+        self.last_partial = frame if is_short else None
+        if is_short:
+            raise IncompleteListingError(listing.shortfall, listing=listing)
+        return frame
 
 
 class Pages:
@@ -101,7 +168,9 @@ class Pages:
     one that began last.
 
     Args:
-        begin: Begins an iteration.
+        inventory: Whose animals.
+        query: Which of them.
+        call_options: How its calls wait.
 
     Raises:
         UnauthorizedError: The key is refused (§5).
@@ -111,9 +180,11 @@ class Pages:
     Spec: §4.1.
     """
 
-    def __init__(self, begin: Callable[[], PageIterator]) -> None:
-        self._begin = begin
-        self._current = begin()
+    def __init__(
+        self, inventory: Inventory, query: ListQuery, call_options: CallOptions = ALONE
+    ) -> None:
+        self._begin = partial(PageIterator, inventory, query, call_options)
+        self._current = self._begin()
 
     @property
     def listing(self) -> Listing:
@@ -154,17 +225,19 @@ class PageIterator:
             on_sent=count,
             more_follow=True,
         )
-        told = inventory.pagination
+        proven = self._learnt.proven
+        if inventory.is_told:
+            proven = replace(proven, scheme=inventory.told)
         self._pager = Pager(
             f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
-            limit=query.limit,
             first=query.first,
-            proven=self._learnt.proven(told),
-            fixed=told is not None,
+            proven=proven,
+            fixed=inventory.is_told,
         )
         self._end = End("cut", "the listing was not read to its end")
         self._started_at = self._ended_at = self._client.clock.now()
         self._notes: dict[str, None] = {}
+        self._rows = 0  # animals that were given
         self._others = 0  # animals that do not bear the status asked for
 
     @property
@@ -178,19 +251,18 @@ class PageIterator:
         """What is known of the listing so far; it is cut until the last page is read."""
         notes = list(self._notes)
         received = self._pager.received
-        may_have_hole = received.may_have_hole or received.moved or received.doubles > 0
         if self._others:
             others = pluralize(self._others, "animal")
             notes.append(
                 f"the service returned {others} of another status, which are left out here"
             )
-        if may_have_hole:
+        if received.may_have_hole:
             notes.append(HOLE)
         return Listing(
             completeness=self._end.completeness,
             reason=self._end.reason,
             status=self._query.status,
-            rows=int(min(self._pager.came, self._query.first or inf)) - self._others,
+            rows=self._rows,
             digest="",
             requests=self._requests,
             pages=self._pager.pages,
@@ -199,17 +271,17 @@ class PageIterator:
             ended_at=self._ended_at,
             environment=self._client.environment,
             notes=tuple(notes),
-            may_have_hole=may_have_hole,
+            may_have_hole=received.may_have_hole,
         )
 
     def __iter__(self) -> Iterator[Page]:
         try:
             yield from self._pages(Prefetcher(self._call))
-        except GeneratorExit:
+        except Exception as error:
+            self._end = End("cut", str(error))
             raise
-        except BaseException as error:
-            reason = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
-            self._end = End("cut", reason)
+        except KeyboardInterrupt:
+            self._end = End("cut", "it was interrupted")
             raise
         finally:
             self._closed = True
@@ -219,33 +291,37 @@ class PageIterator:
         status = self._query.status
         while isinstance(step := self._pager.next, NextPage):
             reply = prefetcher.get(step.url, self._predicted())
-            if step.trial and reply.status in _REFUSED:
-                self._finish(self._pager.refused())
-                continue
-            rows = read_rows(reply)
+            rows: list[PetRow] = []
+            others: set[int] = set()
+            response = None
+            if not (step.trial and reply.status in _REFUSED):
+                rows = read_rows(reply)
+                if status is not None:
+                    others = {row["id"] for row in rows if row.get("status") != status}
+                ids = tuple([row["id"] for row in rows])
+                response = Response(step.url, ids, reply.headers, bool(others))
             self._ended_at = self._client.clock.now()
-            unfiltered = status is not None and any(row.get("status") != status for row in rows)
-            ids = tuple([row["id"] for row in rows])
-            self._finish(self._pager.feed(Response(step.url, ids, reply.headers, unfiltered)))
-            yield Page(self._pager.pages, tuple(self._kept(rows)))
+            end = self._pager.feed(response)
+            if isinstance(end, End):
+                self._finish(end)
+            yield Page(self._pager.pages, tuple(self._kept(rows, others)))
 
     def _call(self, url: str) -> Reply:
         return self._client.call("GET", url, call_options=self._call_options)
 
-    def _finish(self, step: NextPage | End) -> None:
-        """Remember what a listing has learnt that has ended."""
-        if isinstance(step, NextPage):
-            return
-        if step.completeness != "complete" and self._query.first is None:
-            _log.warning("A listing is %s: %s.", step.completeness, step.reason)
-        self._end = step
-        self._inventory.remembered.keep(
-            self._client.place,
-            self._pager.proven,
-            told=self._inventory.pagination is not None,
-            status=self._query.status,
-            rows=self._pager.rows if step.completeness == "complete" else None,
-        )
+    def _finish(self, end: End) -> None:
+        """Remember what the listing has learnt."""
+        if end.completeness != "complete" and self._query.first is None:
+            _log.warning("A listing is %s: %s.", end.completeness, end.reason)
+        self._end = end
+        before = self._inventory.learnt
+        proven = self._pager.proven
+        if self._inventory.is_told:  # what the caller named is not remembered
+            proven = replace(proven, scheme=before.proven.scheme)
+        sizes = before.sizes
+        if end.completeness == "complete":
+            sizes = {**sizes, self._query.status or "": self._pager.rows}
+        self._inventory.remember(Learnt(proven, sizes))
 
     def _predicted(self) -> list[str]:
         """
@@ -264,102 +340,22 @@ class PageIterator:
         wide = min(wide, connections(self._client.plan.per_minute, latency_s))
         return self._pager.predicted(wide) if wide > 1 else []
 
-    def _kept(self, rows: list[PetRow]) -> list[PetRow]:
+    def _kept(self, rows: list[PetRow], others: set[int]) -> list[PetRow]:
         """Return the rows that are new, and note what the document does not name."""
-        statuses = {row.get("status") for row in rows}
-        for status in statuses - _KNOWN:
-            self._notes[f"the interface document does not name the status {str(status)[:40]!r}"] = (
-                None
-            )
-        for name in {name for row in rows for name in row} - set(spec.PET_FIELDS):
-            self._notes[f"the interface document does not name the field {name[:40]!r}"] = None
-        new = self._pager.new
+        statuses = {str(row.get("status")) for row in rows if row.get("status") not in _KNOWN}
+        fields = {name for row in rows for name in row} - set(spec.PET_FIELDS)
+        for kind, names in (("status", statuses), ("field", fields)):
+            for name in names:
+                note = f"the interface document does not name the {kind} {name[:40]!r}"
+                self._notes[note] = None
         by_id = {row["id"]: row for row in reversed(rows)}
-        rows = [by_id[pet_id] for pet_id in new]
+        rows = [by_id[pet_id] for pet_id in self._pager.new]
         if self._query.first is not None:
-            rows = rows[: max(0, self._query.first - self._pager.came + len(new))]
-        if self._query.status is not None and statuses != {self._query.status}:
-            kept = [row for row in rows if row.get("status") == self._query.status]
-            self._others += len(rows) - len(kept)
-            rows = kept
-        return rows
-
-
-class Learnt(BaseModel):
-    """
-    Of one base address.
-
-    Attributes:
-        scheme: Name of the paging scheme that its answers proved.
-        signals, totals, filters_first: As in `Proven`.
-        sizes: Animals in the last complete listing by filter, "" for none.
-    """
-
-    scheme: str | None = None
-    signals: bool = False
-    totals: bool = False
-    filters_first: bool = False
-    sizes: dict[str, int] = Field(default_factory=dict)
-
-    def proven(self, told: str | None) -> Proven:
-        """Return what is proved, with the scheme that the caller named in place of the learnt."""
-        try:
-            scheme = schemes.parse(told or self.scheme)
-        except SettingsError:  # another version wrote the file
-            scheme = None
-        return Proven(scheme, self.signals, self.totals, self.filters_first)
-
-
-_File = RootModel[dict[str, Learnt]]
-
-
-@dataclass
-class RememberedServices:
-    """
-    A small file in the state folder; where it cannot be written, it lasts as long as the process.
-
-    Args:
-        path: The file.
-    """
-
-    path: Path
-    _known: dict[str, Learnt] = field(default_factory=dict)
-
-    def of(self, base_url: str) -> Learnt:
-        """Return what is known of a base address."""
-        with suppress(OSError, ValidationError):
-            self._known = _File.model_validate_json(self.path.read_bytes()).root
-        return self._known.get(base_url, Learnt())
-
-    def keep(
-        self, base_url: str, proven: Proven, *, told: bool, status: str | None, rows: int | None
-    ) -> None:
-        """
-        Remember what is proved, and the rows of a complete listing; None for one that is not.
-
-        Args:
-            base_url: Of the service.
-            proven: What its answers proved.
-            told: The caller named the scheme, so it is not remembered.
-            status: The filter of the listing.
-            rows: Its animals.
-        """
-        before = self.of(base_url)
-        scheme = before.scheme if told else proven.scheme and proven.scheme.name
-        sizes = before.sizes if rows is None else {**before.sizes, status or "": rows}
-        after = Learnt(
-            scheme=scheme,
-            signals=proven.signals,
-            totals=proven.totals,
-            filters_first=proven.filters_first,
-            sizes=sizes,
-        )
-        if after == before:
-            return
-        self._known[base_url] = after
-        with suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, _File(self._known).model_dump_json().encode())
+            rows = rows[: self._query.first - self._rows - self._others]
+        kept = [row for row in rows if row["id"] not in others]
+        self._others += len(rows) - len(kept)
+        self._rows += len(kept)
+        return kept
 
 
 class Prefetcher:

@@ -36,10 +36,6 @@ class Scheme:
     counts: Literal["rows", "pages", "id", "token"]
     base: int = 0
 
-    def value(self, *, rows: int, pages: int, last_id: int) -> int:
-        """Return the value that asks for the page behind so many rows and pages, and this id."""
-        return {"rows": rows, "pages": pages + self.base, "id": last_id}[self.counts]
-
 
 PAGE: Final = Scheme("page", "page", "pages", 1)
 PAGE_0: Final = Scheme("page0", "page", "pages", 0)
@@ -60,9 +56,9 @@ CURSOR_HEADERS: Final = (  # with the parameters that may take what it holds
     ("X-Continuation-Token", ("continuation_token", "cursor")),
     ("X-Next-Page", ("page",)),
 )
-NO_TOKEN: Final = frozenset({"", "null", "none"})
+NO_TOKEN: Final = frozenset({"", "0", "null", "none"})
 MORE_HEADER: Final = "X-Has-More"
-TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total", "Total-Count")
+TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total", "Total-Count", "Content-Range")
 
 
 def parse(name: str | None) -> Scheme | None:
@@ -86,17 +82,16 @@ def parse(name: str | None) -> Scheme | None:
     )
 
 
-def is_token(header: str, text: str) -> bool:
-    """Say whether a next-cursor header holds a token; a next page of 0 is none."""
-    is_zero = header == "X-Next-Page" and text.strip() == "0"
-    return text.strip().casefold() not in NO_TOKEN and not is_zero
+def says_more(headers: Mapping[str, str]) -> str:
+    """Return `true` or `false` where a header says whether more animals follow, else ""."""
+    return headers.get(MORE_HEADER, "").strip().casefold()
 
 
 def total(headers: Mapping[str, str]) -> int | None:
     """Return how many animals the headers count, None where they do not say."""
-    counted = headers.get("Content-Range", "").rpartition("/")[2].strip()
-    for text in (*(headers.get(name, "") for name in TOTAL_HEADERS), counted):
-        if re.fullmatch(r"[0-9]{1,15}", text.strip()):
+    for name in TOTAL_HEADERS:
+        text = headers.get(name, "").rpartition("/")[2].strip()
+        if re.fullmatch(r"[0-9]{1,15}", text):
             return int(text)
     return None
 

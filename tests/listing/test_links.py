@@ -26,7 +26,7 @@ def page(ids: range | list[int], link: str | None = None, url: str = URL) -> Res
 
 
 def pager_of(limit: int = 100, **told: Any) -> Pager:
-    return Pager(f"https://host/v1/pets?limit={limit}", limit=limit, **told)
+    return Pager(f"https://host/v1/pets?limit={limit}", **told)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_page_that_was_read_is_known_in_another_spelling() -> None:
 @pytest.mark.parametrize("base", ["https://HOST/v1", "https://host:443/v1"])
 def test_a_base_address_in_another_spelling_follows_its_links(base: str) -> None:
     """The setting may have the capitals or the port."""
-    pager = Pager(f"{base}/pets?limit=2", limit=2)
+    pager = Pager(f"{base}/pets?limit=2")
 
     step = pager.feed(
         page([1, 2], "<https://host/v1/pets?cursor=b>; rel=next", f"{base}/pets?limit=2")

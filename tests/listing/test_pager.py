@@ -22,7 +22,7 @@ TOLD_ABOUT = {  # why a service that gives all may not be believed
     "do not lead to a next page": "it shows no way to page",
     "it refuses the next page": "a refusal is no empty page",
     "the service says that more follow": "it says so and names no way",
-    "a header names a next page": "no usual parameter takes the token",
+    "it names a next page": "no usual parameter takes the token",
 }
 
 

@@ -25,7 +25,6 @@ from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import ApiError, IncompleteListingError, Interrupted, ProtocolError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.fetch import Fetcher
 from petstore_tools.listing.links import ListQuery
 from petstore_tools.plans import parse
 from petstore_tools.sandbox.faults import Fault
@@ -244,14 +243,13 @@ def test_an_interrupted_listing_keeps_what_came(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with store_of(service, tmp_path) as store:
-        fetcher = Fetcher(store.inventory)
         with pytest.raises(Interrupted, match="300 animals so far, in last_partial"):
-            fetcher.fetch(ListQuery(), wait=False, show=interrupt)
-        assert fetcher.last_partial is not None
-        part = Listing.of(fetcher.last_partial)
+            store.inventory.fetch(ListQuery(), wait=False, show=interrupt)
+        assert store.inventory.last_partial is not None
+        part = Listing.of(store.inventory.last_partial)
         assert (part.completeness, part.rows) == ("cut", 300)
-        assert len(fetcher.fetch(ListQuery(), wait=False, show=lambda *_: None)) == 680
-        assert fetcher.last_partial is None
+        assert len(store.inventory.fetch(ListQuery(), wait=False, show=lambda *_: None)) == 680
+        assert store.inventory.last_partial is None
 
 
 def test_completeness_can_be_required(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def listed(
     """Let a pager read a service to its end."""
     query = {"limit": str(limit)} | ({} if status is None else {"status": status})
     url = f"https://host/v1/pets?{urlencode(query)}"
-    pager = Pager(url, limit=limit, first=first, proven=proven, fixed=fixed)
+    pager = Pager(url, first=first, proven=proven, fixed=fixed)
     ids: dict[int, None] = {}
     before = len(service.asked)
     step = pager.next
@@ -180,7 +180,7 @@ def listed(
         answered, headers, rows = service.answer(asked)
         if answered != 200:
             assert step.trial, "only a trial may be refused"
-            step = pager.refused()
+            step = pager.feed(None)
             continue
         unfiltered = status is not None and any(row[1] != status for row in rows)
         found = tuple(pet_id for pet_id, _ in rows)
@@ -188,9 +188,8 @@ def listed(
         step = pager.feed(Response(step.url, found, headers_, unfiltered))
         given = dict(rows)
         ids.update((n, None) for n in pager.new if status in (None, given[n]))
-    came = pager.received
-    hole = came.may_have_hole or came.moved or came.doubles > 0
-    return Outcome(step, list(ids), len(service.asked) - before, pager.proven, hole)
+    requests = len(service.asked) - before
+    return Outcome(step, list(ids), requests, pager.proven, pager.received.may_have_hole)
 
 
 def _ways() -> dict[str, Way]:
