@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
+from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.options import ImportOptions, category_names, takes_options
 from petstore_tools.listing.completeness import HOLE, Listing
-from petstore_tools.listing.links import ListQuery, check_status, parse_age
+from petstore_tools.listing.links import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import import_progress, page_progress, show_text
 from petstore_tools.settings import Settings
-from petstore_tools.text import html_table
+from petstore_tools.text import html_table, option, parse_duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -147,7 +148,7 @@ class PetStore:
                     `last_partial`.
         """
         query = ListQuery(status, first=first, require=require)
-        age = None if max_age is None else parse_age(max_age, query)
+        age = None if max_age is None else _age(max_age, first)
         now = self.client.clock.now()
         if age is not None and (kept := self.kept.younger(age, status=status, now=now)) is not None:
             return kept
@@ -380,3 +381,20 @@ class PetStore:
             return "PetStore(not opened)"
         plan = self.settings.plan or "plan learnt from the service's answers"
         return f"PetStore({self.settings.environment}, {self.client.host}, {plan})"
+
+
+def _age(given: str | float | timedelta, first: int | None) -> timedelta:
+    """Return the greatest age of a kept listing that may answer."""
+    if first is not None:
+        raise ArgumentError(f"{option('max_age')} cannot be combined with {option('first')}")
+    seconds = parse_duration(given) if isinstance(given, str) else given
+    if isinstance(seconds, timedelta):
+        seconds = seconds.total_seconds()
+    if (
+        not isinstance(seconds, int | float)
+        or not 0 <= seconds <= timedelta.max.total_seconds() / 2
+    ):
+        raise ArgumentError(
+            f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}"
+        )
+    return timedelta(seconds=seconds)

@@ -157,9 +157,9 @@ def count(pets: pd.DataFrame) -> dict[str, int]:
     import numpy as np
 
     found, names = codes(pets)
-    shifted = found.astype("int64") + 1  # a missing status is -1, so it falls into the first bin
-    bins = np.bincount(shifted, minlength=len(names)).tolist()
-    return dict(zip(names, [*bins[1:], bins[0]], strict=True))
+    places = found.astype("int64") % len(names)  # a missing status is -1, so the last
+    bins = np.bincount(places, minlength=len(names))
+    return dict(zip(names, bins.tolist(), strict=True))
 
 
 ENDINGS: Final = (".csv", ".xlsx", ".json", ".parquet")

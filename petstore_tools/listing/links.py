@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from urllib.parse import (
     SplitResult,
     parse_qsl,
@@ -22,7 +21,7 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import Completeness
 from petstore_tools.models import whole
-from petstore_tools.text import option, parse_duration, suggest
+from petstore_tools.text import suggest
 
 # requests' own parser loses `rel` behind a parameter without a value, and splits at a `, <` inside
 # quotes
@@ -191,25 +190,3 @@ def check_status(status: str | None) -> None:
         raise ArgumentError(
             f"status must be one of {', '.join(spec.STATUSES)}, not {status!r}{near}"
         )
-
-
-def parse_age(given: str | float | timedelta, query: ListQuery) -> timedelta:
-    """
-    Return the greatest age of a kept listing that may answer, as a time span.
-
-    Raises:
-        ArgumentError: It is no age, or the listing is limited.
-    """
-    if query.first is not None:
-        raise ArgumentError(f"{option('max_age')} cannot be combined with {option('first')}")
-    seconds = parse_duration(given) if isinstance(given, str) else given
-    if isinstance(seconds, timedelta):
-        seconds = seconds.total_seconds()
-    if (
-        not isinstance(seconds, int | float)
-        or not 0 <= seconds <= timedelta.max.total_seconds() / 2
-    ):
-        raise ArgumentError(
-            f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}"
-        )
-    return timedelta(seconds=seconds)

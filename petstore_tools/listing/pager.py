@@ -9,7 +9,8 @@ signals pages at all, and else tries the usual ways to page. The size of a page 
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import inf
 from typing import Final, TypeAlias
 
@@ -45,12 +46,14 @@ class Proven:
         signals: The service names the next page where there is one.
         totals: Its totals count a listing, not a page.
         filters_first: It filters before it cuts a page.
+        sizes: Animals in the last complete listing by filter, "" for none.
     """
 
     scheme: Scheme | None = None
     signals: bool = False
     totals: bool = False
     filters_first: bool = False
+    sizes: dict[str, int] = field(default_factory=dict)
 
 
 class Moved(Exception):  # noqa: N818 - no fault: the inventory changed while it was looked at
@@ -98,8 +101,7 @@ class Received:
         self.moved |= repeats != overlap
         self.new = [pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self.ids]
         self.ids.update(dict.fromkeys(self.new))
-        if ids != self.last:
-            self.doubles += len(ids) - len(self.new) - repeats
+        self.doubles += len(ids) - len(self.new) - repeats
         self.moved |= self.doubles > 0
         self.may_have_hole |= self.moved
         self.pages += 1
@@ -109,6 +111,11 @@ class Received:
         self.unfiltered |= response.unfiltered
         self.totals.add(schemes.total(response.headers))
         self.says_more = schemes.says_more(response.headers) == "true"
+
+    @property
+    def was_alone(self) -> bool:
+        """Whether the last page held nothing but the animal that it repeats."""
+        return self.pages > 1 and not self.new and len(self.last) == 1
 
     @property
     def total(self) -> int | None:
@@ -263,10 +270,8 @@ class Pager:
             found = yield from self._prove(scheme)
             if found is not None:
                 return (yield from self._turn(found))
-            if self._fixed and self.rows > 1:
-                return self._unproven(f"it does not page by {scheme.parameter!r}")
             if self._fixed:
-                return (yield from self._learn())
+                return self._unproven(f"it does not page by {scheme.parameter!r}")
         return (yield from self._ask_for_signs())
 
     # signs
@@ -323,7 +328,7 @@ class Pager:
             if known is not None and known.counts == "token":
                 parameters = (known.parameter,)
             return {
-                with_query(self._url, {parameter: token}): schemes.parse(schemes.CURSOR + parameter)
+                with_query(self._url, {parameter: token}): Scheme(parameter, "token")
                 for parameter in parameters
             }
         says_end = schemes.says_more(response.headers) == "false"
@@ -357,7 +362,9 @@ class Pager:
 
     def _learn(self) -> Ending:
         """Try the usual ways one after the other, each at a place of the page in hand."""
-        for scheme in schemes.TRIED:
+        for scheme in schemes.SCHEMES.values():
+            if scheme is PAGE_0:  # which is tried with `page`
+                continue
             found = yield from self._prove(scheme)
             if found is not None:
                 return (yield from self._turn(found))
@@ -373,8 +380,11 @@ class Pager:
         at = max(1, len(page) - 1)
         value = at if scheme.counts == "rows" else page[at - 1]
         answer = yield from self._try({scheme.parameter: value})
-        if answer is None or not answer.ids or answer.ids[0] == page[0]:
+        if answer is None or answer.ids[:1] == page[:1]:
             return None
+        if not answer.ids:
+            is_end = len(page) == 1 and scheme == self.proven.scheme
+            return scheme if is_end else None
         if len(page) == 1:  # then another animal must not come by itself
             again = yield from self._try({})
             if again is not None and again.ids == page:
@@ -418,8 +428,7 @@ class Pager:
             if answer is None:
                 return self._unproven(f"it refuses the next page by {scheme.parameter!r}")
             if not page.overlap and self._repeats(answer):
-                was_alone = scheme.counts == "rows" and came.full > 1
-                came.may_have_hole |= not (page.safe or was_alone)
+                came.may_have_hole |= not page.safe
                 why = f"no animal follows the last one, paged by {scheme.parameter!r}"
                 return (yield from self._end_of_filter(why))
             self._take(page, answer)
@@ -431,8 +440,8 @@ class Pager:
 
     def _repeats(self, answer: Response) -> bool:
         """Whether an answer is empty, or the end of what came."""
-        size = len(answer.ids)
-        return answer.ids == (tuple(self.received.ids)[-size:] if size else ())
+        end = islice(reversed(self.received.ids), len(answer.ids))
+        return [*end] == [*reversed(answer.ids)]
 
     def _page_behind(self, scheme: Scheme, ahead: int = 0) -> NextPage:
         """Return the page of the scheme behind what came and so many full pages."""
@@ -444,7 +453,7 @@ class Pager:
             "id": came.last[-1],
         }
         url = with_query(self._url, {scheme.parameter: values[scheme.counts]})
-        return NextPage(url, overlap=overlap, safe=scheme.counts == "id")
+        return NextPage(url, overlap=overlap, safe=scheme.counts == "id" or came.was_alone)
 
     @property
     def _overlap(self) -> int:
@@ -456,25 +465,26 @@ class Pager:
         """
         came = self.received
         counts_rows = self._way is not None and self._way.counts == "rows"
-        was_alone = came.pages > 1 and not came.new and len(came.last) == 1
         is_cheap = came.full >= OVERLAPPED or came.pages < FIRST_PAGES
-        return int(counts_rows and came.full > 1 and is_cheap and not was_alone)
+        return int(counts_rows and came.full > 1 and is_cheap and not came.was_alone)
 
     # ends
 
     def _end_of_filter(self, why: str) -> Ending:
         """End behind the last page of a way; under a filter only where that is applied first."""
-        known = self.proven.filters_first or self.received.unfiltered
-        if self._is_filtered and not known:
+        known = not self._is_filtered or self.proven.filters_first or self.received.unfiltered
+        if not known:
             size = self.received.full
             every = yield from self._try_whole(size)
             some = yield from self._try({"limit": size})
-            if every is None or some is None or len(some.ids) < len(every.ids):
-                return self._unproven("it may cut before it filters")
-            if set(some.ids) <= set(every.ids):
-                return self._unproven("it may cut before it filters")
-            self.proven = replace(self.proven, filters_first=True)
-        return self._done(why)
+            known = (
+                every is not None
+                and some is not None
+                and len(some.ids) >= len(every.ids)
+                and not set(some.ids) <= set(every.ids)
+            )
+            self.proven = replace(self.proven, filters_first=known)
+        return self._done(why) if known else self._unproven("it may cut before it filters")
 
     def _done(self, why: str) -> End:
         """End as complete, unless what came shows that the inventory moved or has more."""

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from math import ceil
@@ -70,21 +70,7 @@ class Page:
         return len(self.rows)
 
 
-@dataclass(frozen=True)
-class Learnt:
-    """
-    Of one service.
-
-    Attributes:
-        proven: What its answers proved.
-        sizes: Animals in the last complete listing by filter, "" for none.
-    """
-
-    proven: Proven = field(default_factory=Proven)
-    sizes: dict[str, int] = field(default_factory=dict)
-
-
-_FILE: Final = TypeAdapter(dict[str, Learnt])
+_FILE: Final = TypeAdapter(dict[str, Proven])
 
 
 class Inventory:
@@ -105,19 +91,19 @@ class Inventory:
     def __init__(self, client: Client, path: Path, pagination: str | None) -> None:
         self.client = client
         self._path = path
-        self._known: dict[str, Learnt] = {}
+        self._known: dict[str, Proven] = {}
         self.is_told = pagination is not None
         self.told = schemes.parse(pagination)
         self.last_partial: pd.DataFrame | None = None
 
     @property
-    def learnt(self) -> Learnt:
+    def learnt(self) -> Proven:
         """What earlier listings learnt of this service."""
         with suppress(OSError, ValueError):
             self._known = _FILE.validate_json(self._path.read_bytes())
-        return self._known.get(self.client.place, Learnt())
+        return self._known.get(self.client.place, Proven())
 
-    def remember(self, learnt: Learnt) -> None:
+    def remember(self, learnt: Proven) -> None:
         """Keep what is known of this service by now."""
         if learnt == self.learnt:
             return
@@ -153,9 +139,9 @@ class Inventory:
             raise
         frame = columns.to_frame(pages.listing)
         listing = Listing.as_listed(frame)
-        is_short = query.require is not None and not listing.complete
-        self.last_partial = frame if is_short else None
-        if is_short:
+        self.last_partial = None
+        if query.require is not None and not listing.complete:
+            self.last_partial = frame
             raise IncompleteListingError(listing.shortfall, listing=listing)
         return frame
 
@@ -225,7 +211,7 @@ class PageIterator:
             on_sent=count,
             more_follow=True,
         )
-        proven = self._learnt.proven
+        proven = self._learnt
         if inventory.is_told:
             proven = replace(proven, scheme=inventory.told)
         self._pager = Pager(
@@ -276,7 +262,8 @@ class PageIterator:
 
     def __iter__(self) -> Iterator[Page]:
         try:
-            yield from self._pages(Prefetcher(self._call))
+            call = partial(self._client.call, "GET", call_options=self._call_options)
+            yield from self._pages(Prefetcher(call))
         except Exception as error:
             self._end = End("cut", str(error))
             raise
@@ -306,38 +293,31 @@ class PageIterator:
                 self._finish(end)
             yield Page(self._pager.pages, tuple(self._kept(rows, others)))
 
-    def _call(self, url: str) -> Reply:
-        return self._client.call("GET", url, call_options=self._call_options)
-
     def _finish(self, end: End) -> None:
         """Remember what the listing has learnt."""
         if end.completeness != "complete" and self._query.first is None:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end
-        before = self._inventory.learnt
-        proven = self._pager.proven
+        learnt = self._pager.proven
         if self._inventory.is_told:  # what the caller named is not remembered
-            proven = replace(proven, scheme=before.proven.scheme)
-        sizes = before.sizes
+            learnt = replace(learnt, scheme=self._learnt.scheme)
         if end.completeness == "complete":
-            sizes = {**sizes, self._query.status or "": self._pager.rows}
-        self._inventory.remember(Learnt(proven, sizes))
+            sizes = {**learnt.sizes, self._query.status or "": self._pager.rows}
+            learnt = replace(learnt, sizes=sizes)
+        self._inventory.remember(learnt)
 
     def _predicted(self) -> list[str]:
         """
         Return the addresses to fetch ahead, as many as plan, latency and the known rest call for.
         """
         rows = self._pager.rows
-        end = self._query.first or self.size
+        step = self._pager.step
         latency_s = self._client.transport.fastest_s or 0.0
         if not rows or latency_s < SLOW_S:
             return []
-        wide = (
-            1 + self._pager.pages // _WIDER_EVERY
-            if end is None
-            else ceil((end - rows) / self._pager.step)
-        )
-        wide = min(wide, connections(self._client.plan.per_minute, latency_s))
+        unknown = rows + step * (1 + self._pager.pages // _WIDER_EVERY)
+        end = self._query.first or self.size or unknown
+        wide = min(ceil((end - rows) / step), connections(self._client.plan.per_minute, latency_s))
         return self._pager.predicted(wide) if wide > 1 else []
 
     def _kept(self, rows: list[PetRow], others: set[int]) -> list[PetRow]:

@@ -8,7 +8,7 @@ To add a scheme, add a row to `SCHEMES`; to add a header that names the next pag
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -24,30 +24,27 @@ class Scheme:
     One way to name the next page.
 
     Attributes:
-        name: As `pagination=` takes it.
         parameter: The query parameter.
         counts: What its value is: the `rows` before the page, the number of the page (`pages`), the
             last `id`, or a `token` that the service hands out.
         base: Number of the first page.
     """
 
-    name: str
     parameter: str
     counts: Literal["rows", "pages", "id", "token"]
     base: int = 0
 
 
-PAGE: Final = Scheme("page", "page", "pages", 1)
-PAGE_0: Final = Scheme("page0", "page", "pages", 0)
-SCHEMES: Final = (
-    Scheme("offset", "offset", "rows"),
-    Scheme("skip", "skip", "rows"),
-    PAGE,
-    PAGE_0,
-    Scheme("after", "after", "id"),
-    Scheme("starting_after", "starting_after", "id"),
-)
-TRIED: Final = tuple(scheme for scheme in SCHEMES if scheme is not PAGE_0)  # tried with `page`
+PAGE: Final = Scheme("page", "pages", 1)
+PAGE_0: Final = Scheme("page", "pages", 0)
+SCHEMES: Final = {  # by the names that `pagination=` takes
+    "offset": Scheme("offset", "rows"),
+    "skip": Scheme("skip", "rows"),
+    "page": PAGE,
+    "page0": PAGE_0,
+    "after": Scheme("after", "id"),
+    "starting_after": Scheme("starting_after", "id"),
+}
 
 CURSOR_HEADERS: Final = (  # with the parameters that may take what it holds
     ("X-Next-Cursor", ("cursor", "after", "page_token")),
@@ -72,11 +69,10 @@ def parse(name: str | None) -> Scheme | None:
         return None
     parameter = name.removeprefix(CURSOR)
     if name != parameter != "":
-        return Scheme(name, parameter, "token")
-    for scheme in SCHEMES:
-        if scheme.name == name:
-            return scheme
-    names = ", ".join(scheme.name for scheme in SCHEMES)
+        return Scheme(parameter, "token")
+    if name in SCHEMES:
+        return SCHEMES[name]
+    names = ", ".join(SCHEMES)
     raise SettingsError(
         f"pagination must be one of {names}, cursor=PARAMETER or {NEVER}, not {name!r}"
     )
@@ -96,7 +92,7 @@ def total(headers: Mapping[str, str]) -> int | None:
     return None
 
 
-def place(known: Sequence[int], answer: Sequence[int]) -> int | None:
+def place(known: tuple[int, ...], answer: tuple[int, ...]) -> int | None:
     """
     Return the place of a known page at which an answer begins and goes on as the page does.
 
@@ -105,5 +101,4 @@ def place(known: Sequence[int], answer: Sequence[int]) -> int | None:
     if not answer or answer[0] not in known:
         return None
     at = known.index(answer[0])
-    both = min(len(known) - at, len(answer))
-    return at if tuple(known[at : at + both]) == tuple(answer[:both]) else None
+    return at if known[at:][: len(answer)] == answer[: len(known) - at] else None

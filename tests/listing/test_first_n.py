@@ -9,7 +9,7 @@ import pytest
 from paging_server import PagingService, pets
 
 from petstore_tools import PetStore, Plan, Sandbox, status_report
-from petstore_tools.errors import FrameError
+from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.service.server import ThreadedServer
 
@@ -42,6 +42,15 @@ def test_a_listing_that_leaves_animals_out_is_never_complete(first: int) -> None
         )
         with pytest.raises(FrameError, match="not complete"):
             status_report(frame)
+
+
+def test_the_first_n_are_never_answered_by_a_kept_listing() -> None:
+    """That one is complete, so it is no answer."""
+    with (
+        Sandbox(animals=3) as box,
+        pytest.raises(ArgumentError, match="max_age .* cannot be combined with first"),
+    ):
+        box.store.list_pets(first=2, max_age="1h")
 
 
 @pytest.mark.parametrize("first", [118, 119, 5_000])

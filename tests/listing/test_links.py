@@ -5,15 +5,12 @@ from typing import Any
 import pytest
 
 from petstore_tools import Listing, Sandbox
-from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.links import (
     End,
-    ListQuery,
     NextPage,
     Response,
     holds_id,
     links,
-    parse_age,
 )
 from petstore_tools.listing.pager import Pager
 
@@ -169,12 +166,6 @@ def test_an_animal_that_comes_twice_makes_the_listing_unproven() -> None:
     assert (pager.rows, pager.received.doubles) == (150, 1)
     assert isinstance(end, End)
     assert (end.completeness, "1 animal came twice" in end.reason) == ("unproven", True)
-
-
-def test_an_age_is_refused_for_a_listing_that_is_bounded() -> None:
-    """A kept listing is complete, so that it is no answer."""
-    with pytest.raises(ArgumentError, match="max_age .* cannot be combined with first"):
-        parse_age("1h", ListQuery(first=5))
 
 
 HELD = {

@@ -15,7 +15,7 @@ from petstore_tools.listing.pager import EMPTY_PAGES, Proven
 COUNTS = (0, 1, 2, 5, 8, 40, 64, 65, 100, 101, 250)
 FILTERS = (None, None, "sold", "sold")  # each listing knows what those before proved
 SIGNALLED = [name for name, way in WAYS.items() if way.speaks == "link" or "=" in way.speaks]
-USUAL = [name for name, way in WAYS.items() if way.speaks in {s.name for s in schemes.SCHEMES}]
+USUAL = [name for name, way in WAYS.items() if way.speaks in schemes.SCHEMES]
 TOLD_ABOUT = {  # why a service that gives all may not be believed
     "it may cut before it filters": "the filtered page may be what is left of a whole one",
     "no animal came by which": "a filter without an animal proves nothing",

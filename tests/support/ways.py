@@ -15,7 +15,6 @@ from petstore_tools.listing.schemes import SCHEMES
 
 Animal = tuple[int, str]
 STATUSES = ("available", "pending", "sold")
-_SCHEMES = {scheme.name: scheme for scheme in SCHEMES}
 
 
 def animals(count: int, *, step: int = 3) -> list[Animal]:
@@ -82,7 +81,7 @@ class Service:
         way = self.way
         status = query.get("status")
         header, _, parameter = way.speaks.partition("=")
-        scheme = _SCHEMES.get(way.speaks)
+        scheme = SCHEMES.get(way.speaks)
         takes = parameter or (scheme.parameter if scheme else "cursor" if header == "link" else "")
         if way.strict and not set(query) <= {"limit", "status", takes}:
             return 400, {}, []
@@ -105,7 +104,7 @@ class Service:
         return 200, headers, page
 
     def _start(self, rows: list[Animal], value: str | None, size: int) -> int:
-        scheme = _SCHEMES.get(self.way.speaks)
+        scheme = SCHEMES.get(self.way.speaks)
         if value is None or self.way.speaks == "nothing":
             return 0
         number = int(value.removeprefix("id").removeprefix("t"))
@@ -194,7 +193,7 @@ def listed(
 
 def _ways() -> dict[str, Way]:
     ways = {}
-    for scheme in _SCHEMES:
+    for scheme in SCHEMES:
         for cap in (1, 7, 33, 48, 64, 99, 100):
             ways[f"{scheme}, at most {cap}"] = Way(scheme, cap=cap)
         base = Way(scheme)
