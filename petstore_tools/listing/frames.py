@@ -113,8 +113,8 @@ def check(frame: pd.DataFrame) -> None:
         raise FrameError(
             f"the frame lacks {', '.join(missing)}; it needs id, name, categoryId and status"
         )
-    for name in (name for name, kind in spec.PET_FIELDS.items() if kind is int):
-        if not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans:
+    for name, kind in spec.PET_FIELDS.items():
+        if kind is int and (not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans):
             raise FrameError(
                 f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a "
                 "merge "

@@ -169,8 +169,9 @@ class ListQuery:
         for name in ("limit", "first"):
             object.__setattr__(self, name, whole(getattr(self, name)))
         if type(self.limit) is not int or not spec.LIMIT_MIN <= self.limit <= spec.LIMIT_MAX:
-            bounds = f"between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}"
-            raise ArgumentError(f"limit must be {bounds}, not {self.limit!r}")
+            raise ArgumentError(
+                f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not {self.limit!r}"
+            )
         if self.first is not None and (type(self.first) is not int or self.first < 1):
             raise ArgumentError(f"first must be a whole number of at least 1, not {self.first!r}")
         if self.require not in (None, "complete"):

@@ -27,9 +27,7 @@ from petstore_tools.listing.links import (
 from petstore_tools.listing.schemes import PAGE, PAGE_0, Scheme
 from petstore_tools.text import option, pluralize
 
-PAGING: Final = frozenset(
-    {"first", "prev", "previous", "next", "last"}
-)  # relations that speak of pages
+PAGING: Final = frozenset({"first", "prev", "previous", "last"})  # relations that speak of pages
 EMPTY_PAGES: Final = 50  # in a row, each promising more
 OVERLAPPED: Final = 40  # animals of a page from which on each page repeats one
 FIRST_PAGES: Final = 4  # which repeat one whatever their size
@@ -156,7 +154,6 @@ class Pager:
         self.received = Received()
         self._earlier = set[int]()  # ids that came before the listing began anew
         self._asked: set[str] = set()
-        self._one: Response | None = None  # the answer to one animal of the whole inventory
         self._way: Scheme | None = None  # by which this listing goes on
         self._restarts = 0
         self.pages = 0
@@ -207,12 +204,6 @@ class Pager:
         """Ask for animals without a filter; they are not taken."""
         return (yield from self._try({"limit": limit, "status": None}))
 
-    def _one_animal(self) -> Asking:
-        """Ask once for one animal of the whole inventory."""
-        if self._one is None:
-            self._one = yield from self._try_whole(1)
-        return self._one
-
     def _take(self, page: NextPage, response: Response) -> None:
         came = self.received
         if came.last and not page.safe and not page.overlap:
@@ -227,11 +218,11 @@ class Pager:
             try:
                 return (yield from self._compare((yield from self._once())))
             except Moved:
+                if self._restarts == RESTARTS:
+                    return self._unproven("a page begins at another animal than expected")
                 self._restarts += 1
                 self._earlier.update(self.received.ids)
-                self._asked = set()
                 self.received = Received()
-                self._way = None
                 if not self._fixed:
                     self.proven = replace(self.proven, scheme=None)
 
@@ -241,16 +232,11 @@ class Pager:
         if end.completeness != "complete" or total <= self.rows:
             return end
         if self._is_filtered:
-            one = yield from self._one_animal()
+            one = yield from self._try_whole(1)
             if one is not None and schemes.total(one.headers) == total:
                 return end
         counted = pluralize(total, "animal")
         return End("unproven", f"{end.reason}, but the service counts {counted}")
-
-    def _note_move(self) -> None:
-        """Begin anew, a few times: the page in hand is not as it was."""
-        if self._restarts < RESTARTS:
-            raise Moved
 
     def _once(self) -> Ending:
         page = NextPage(self._url)
@@ -336,7 +322,7 @@ class Pager:
 
     def _ask_for_signs(self) -> Ending:
         """Find out whether the service signals pages, and else read on by a usual way."""
-        one = yield from self._one_animal()
+        one = yield from self._try_whole(1)
         if one is not None:
             if self._named(one):
                 self.proven = replace(self.proven, signals=True)
@@ -389,19 +375,18 @@ class Pager:
             again = yield from self._try({})
             if again is not None and again.ids == page:
                 return scheme
-            self._note_move()
-            self.received.moved = True
-        elif schemes.place(page, answer.ids) == at:
+            raise Moved
+        if schemes.place(page, answer.ids) == at:
             self._take(NextPage(answer.url, overlap=1, safe=scheme.counts == "id"), answer)
             return scheme
-        elif scheme.counts == "rows":
-            self._note_move()
+        if scheme.counts == "rows":
+            raise Moved
         return None
 
     def _prove_pages(self, page: tuple[int, ...], likely: Scheme) -> Proving:
         """Tell page numbers that begin at 1 from those that begin at 0, and from none."""
         size = max(1, len(page) // 3)
-        answer = yield from self._try({"limit": size, PAGE.parameter: 2})
+        answer = yield from self._try({"limit": size, "page": 2})
         if answer is None or answer.ids[:1] == page[:1]:
             return None
         landed = schemes.place(page, answer.ids)
@@ -410,11 +395,11 @@ class Pager:
         if found is not None:
             return found
         for scheme in sorted((PAGE, PAGE_0), key=lambda scheme: scheme != likely):
-            answer = yield from self._try({PAGE.parameter: scheme.base})
+            answer = yield from self._try({"page": scheme.base})
             if answer is not None and answer.ids == page:
                 return scheme
         if landed is not None:
-            self._note_move()
+            raise Moved
         return None
 
     def _turn(self, scheme: Scheme) -> Ending:
@@ -490,8 +475,7 @@ class Pager:
         """End as complete, unless what came shows that the inventory moved or has more."""
         came = self.received
         if came.moved:
-            twice = f": {pluralize(came.doubles, 'animal')} came twice" if came.doubles else ""
-            how = f"the inventory changed while it was read{twice}"
+            how = "the inventory changed while it was read"
             return End("unproven", f"{how}, so some may be missing")
         if came.says_more:
             return End("unproven", f"{why}, but the service says that more follow")

@@ -13,10 +13,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from http import HTTPStatus
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from pydantic import TypeAdapter
 
@@ -39,13 +38,10 @@ from petstore_tools.throttle.quota import SLOW_S, connections
 if TYPE_CHECKING:
     import pandas as pd
 
-Show: TypeAlias = Callable[[int, int | None], None]
 _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
-_REFUSED: Final = frozenset(
-    {HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}
-)
+_REFUSED: Final = (400, 404, 422)  # by which a service refuses a parameter
 
 
 @dataclass(frozen=True)
@@ -112,7 +108,9 @@ class Inventory:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._path, _FILE.dump_json(self._known))
 
-    def fetch(self, query: ListQuery, *, wait: bool, show: Show) -> pd.DataFrame:
+    def fetch(
+        self, query: ListQuery, *, wait: bool, show: Callable[[int, int | None], None]
+    ) -> pd.DataFrame:
         """
         Read a listing to its end.
 
@@ -264,11 +262,8 @@ class PageIterator:
         try:
             call = partial(self._client.call, "GET", call_options=self._call_options)
             yield from self._pages(Prefetcher(call))
-        except Exception as error:
-            self._end = End("cut", str(error))
-            raise
-        except KeyboardInterrupt:
-            self._end = End("cut", "it was interrupted")
+        except (Exception, KeyboardInterrupt) as error:
+            self._end = End("cut", str(error) or "it was interrupted")
             raise
         finally:
             self._closed = True
@@ -352,7 +347,7 @@ class Prefetcher:
         self._call = call
         self._fetched: dict[str, Future[Reply]] = {}
 
-    def get(self, url: str, predicted: Iterable[str] = ()) -> Reply:
+    def get(self, url: str, predicted: Iterable[str]) -> Reply:
         """
         Return the reply of an address; meanwhile those that are predicted to follow are fetched,
         too.

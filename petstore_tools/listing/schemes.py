@@ -14,9 +14,6 @@ from typing import Final, Literal
 
 from petstore_tools.errors import SettingsError
 
-NEVER: Final = "none"
-CURSOR: Final = "cursor="
-
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
@@ -54,7 +51,6 @@ CURSOR_HEADERS: Final = (  # with the parameters that may take what it holds
     ("X-Next-Page", ("page",)),
 )
 NO_TOKEN: Final = frozenset({"", "0", "null", "none"})
-MORE_HEADER: Final = "X-Has-More"
 TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total", "Total-Count", "Content-Range")
 
 
@@ -65,22 +61,22 @@ def parse(name: str | None) -> Scheme | None:
     Raises:
         SettingsError: There is no such scheme.
     """
-    if name is None or name == NEVER:
+    if name is None or name == "none":
         return None
-    parameter = name.removeprefix(CURSOR)
+    parameter = name.removeprefix("cursor=")
     if name != parameter != "":
         return Scheme(parameter, "token")
     if name in SCHEMES:
         return SCHEMES[name]
     names = ", ".join(SCHEMES)
     raise SettingsError(
-        f"pagination must be one of {names}, cursor=PARAMETER or {NEVER}, not {name!r}"
+        f"pagination must be one of {names}, cursor=PARAMETER or none, not {name!r}"
     )
 
 
 def says_more(headers: Mapping[str, str]) -> str:
     """Return `true` or `false` where a header says whether more animals follow, else ""."""
-    return headers.get(MORE_HEADER, "").strip().casefold()
+    return headers.get("X-Has-More", "").strip().casefold()
 
 
 def total(headers: Mapping[str, str]) -> int | None:

@@ -21,6 +21,7 @@ TOLD_ABOUT = {  # why a service that gives all may not be believed
     "no animal came by which": "a filter without an animal proves nothing",
     "do not lead to a next page": "it shows no way to page",
     "it refuses the next page": "a refusal is no empty page",
+    "a page begins at another animal": "pages that were filtered behind the cut hold no place",
     "the service says that more follow": "it says so and names no way",
     "it names a next page": "no usual parameter takes the token",
 }
