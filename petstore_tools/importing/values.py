@@ -19,6 +19,7 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.titles import FIELDS, Titles
 from petstore_tools.tabular.cells import (
     EXACT,
+    MERGED,
     MalformedLine,
     NonTextCell,
     Record,
@@ -99,7 +100,8 @@ _COMPARISONS: Final = (
 _TOTAL: Final = (
     "(?:grand total|suma total|totale generale|total général|(?:sub|sous-|zwischen|eind|gesamt)?"
     "(?:totals?|totale|totaal|totaux|subtotale|summe|suma|somme|somma|som|sum)|gesamt|insgesamt"
-    "|razem|łącznie|ogółem|podsuma|anzahl)"
+    "|gesamtanzahl|suma końcowa|razem|łącznie|ogółem|podsuma|anzahl|celkem|ukupno|toplam|итого"
+    "|всего|сумма|összesen|yhteensä|totalt|i alt|σύνολο)"
 )
 _A_TOTAL: Final = re.compile(rf"{_TOTAL}\s*:?", re.IGNORECASE)
 # what a line without a category is about the table, not an animal: a total, a page, a signature
@@ -505,7 +507,8 @@ def _decided(
             letter = "" if at is None else column_letter(at)
             problems.append(RowProblem(number, letter, of, cell, *problem))
     name, category, _ = fields
-    if is_blank(category) and not is_blank(name):  # no default makes an animal of a note
+    is_covered = any(p.rule.startswith(f"is {MERGED} {p.column}") for p in problems)  # from above
+    if is_blank(category) and not is_blank(name) and not is_covered:  # no animal of a note
         columns = [at for _, at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
         if problems and problems[0].field == "name":

@@ -291,8 +291,8 @@ def _corners(reference: str) -> tuple[int, int, int, int]:
 
 
 _UNSEEN: Final = (
-    "whether rows are hidden, formulas without a value and error cells cannot be seen in this kind "
-    "of workbook"
+    "whether rows are hidden, merged cells, formulas without a value and errors cannot be seen in "
+    "this kind of workbook"
 )
 
 
