@@ -195,7 +195,7 @@ class Sender:
             fails = self._unknown_in_a_row >= MAX_UNKNOWN_IN_A_ROW
             if self._connections is None and latency_s is not None:
                 self._connections = connections(self.client.plan.per_minute, latency_s)
-            self._changed.notify_all()
+                self._changed.notify_all()  # of other rows the next tick tells
         if fails:
             why = f"{MAX_UNKNOWN_IN_A_ROW} rows in a row got no usable answer: {detail}"
             self.stop(Stopped("service", why, may_recover=True))
