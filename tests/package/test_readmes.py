@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import pandas as pd
 import pytest
 
-from petstore_tools import ImportPreview, ImportResult, PetStore, StatusReport
-from petstore_tools.cli import cli
+from petstore_tools import Sandbox, status_report
+from petstore_tools.cli import cli, main
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "petstore_tools"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROOMS = [
     *ROOT.glob("petstore_tools/**/README.md"),
@@ -69,20 +74,49 @@ def test_commands_and_options_of_the_readmes_exist() -> None:
         command.make_context("x", words)
 
 
-def test_python_calls_of_the_readmes_exist() -> None:
-    """Each method of `store`, `report`, `result` and `preview` that they show is there."""
-    kinds = {
-        "store": PetStore,
-        "report": StatusReport,
-        "result": ImportResult,
-        "preview": ImportPreview,
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sandbox]:
+    """A service and the files that the READMEs name, in the current folder."""
+    (tmp_path / "data").mkdir()
+    shutil.copy(ROOT / "data" / "animals.xlsx", tmp_path / "data")
+    (tmp_path / "animals.csv").write_text("name,categoryId\nRex,3\n")
+    (tmp_path / "pets.csv").write_text("Pet,Kind\nMia,4\n")
+    with pd.ExcelWriter(tmp_path / "pets.xlsx") as book:
+        pd.DataFrame({"Pet": ["Tom"], "Kind": [5]}).to_excel(book, sheet_name="2026", index=False)
+    monkeypatch.chdir(tmp_path)
+    with Sandbox(plan="business", clock="system", animals=25) as box:
+        told = {"BASE_URL": box.base_url, "API_KEY": box.api_key, "PLAN": "business"}
+        for name, value in told.items():
+            monkeypatch.setenv(f"PETSTORE_{name}", value)
+        yield box
+
+
+@pytest.mark.parametrize("room", [".", "history", "reporting", "sandbox"])
+def test_python_of_a_readme_runs(shop: Sandbox, room: str) -> None:
+    """Its blocks one after the other, as in a notebook, against the real service."""
+    readme = PACKAGE / room / "README.md" if room != "." else ROOT / "README.md"
+    blocks = re.findall(r"```python\n(.*?)```", readme.read_text("utf-8"), re.S)
+    names = {
+        "store": shop.store,
+        "df": shop.store.list_pets(),
+        "your_frame": pd.DataFrame({"name": ["Ida"], "categoryId": [6]}),
+        "status_report": status_report,
     }
-    code = "".join(re.findall(r"```python\n(.*?)```", ALL, re.S))
-    shown = re.findall(r'(?<!")\b(store|report|result|preview)\.(\w+)', code)
-    assert shown
-    for variable, attribute in shown:
-        fields = getattr(kinds[variable], "__dataclass_fields__", {})
-        assert attribute in fields or hasattr(kinds[variable], attribute), (variable, attribute)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(readme), "exec"), names)
+
+
+def test_commands_of_the_readmes_run(shop: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each ends as it should; one that asks says how to go ahead without a terminal."""
+    lines = re.findall(r"^petstore-tools ((?:list|import|report|history) [^#\n]+)", ALL, re.M)
+    assert len(lines) > 6
+    for line in lines:
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(line))
+        said = capsys.readouterr().err
+        assert ended.value.code in (0, 1) or "no terminal to ask in" in said, (line, said)
+    assert (Path("inventory.csv").exists(), Path("report.html").exists()) == (True, True)
 
 
 @pytest.mark.case("P56")
