@@ -48,6 +48,17 @@ def quoted(text: str, most: int = 40) -> str:
     return repr(text if len(text) <= most else text[:most] + "…")
 
 
+def some_of(things: Sequence[object], most: int = 10) -> list[str]:
+    """Name some things, and how many more there are: `3`, `5`, `6`, `and 1,200 more`."""
+    more = [f"and {len(things) - most:,} more"] if len(things) > most else []
+    return [*map(str, things[:most]), *more]
+
+
+def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> str:
+    """Name some things, and how many more there are, in one line."""
+    return between.join(some_of(things, most))
+
+
 def utc_text(at: float) -> str:
     """Write Unix seconds as people read them: `2030-12-05 00:00:00 UTC`."""
     return zone_text(at, UTC)

@@ -24,8 +24,7 @@ from petstore_tools.importing.values import AnyRow, BadRow, LeftOut, PetValues, 
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
-from petstore_tools.tabular.cells import first_of
-from petstore_tools.text import option, pluralize, quoted
+from petstore_tools.text import first_of, option, pluralize, quoted
 from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast
 
 SHOWN: Final = 5  # rows named of each kind

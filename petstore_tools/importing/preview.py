@@ -17,9 +17,9 @@ from petstore_tools.importing.sheet import Table
 from petstore_tools.importing.titles import FIELDS
 from petstore_tools.importing.values import BadRow, LeftOut, Match, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.tabular.cells import column_letter, first_of, label_of, some_of
+from petstore_tools.tabular.cells import column_letter, label_of
 from petstore_tools.tabular.frames import labels
-from petstore_tools.text import html_table, option, pluralize, quoted
+from petstore_tools.text import first_of, html_table, option, pluralize, quoted, some_of
 from petstore_tools.throttle.quota import Forecast
 
 if TYPE_CHECKING:

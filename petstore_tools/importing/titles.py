@@ -10,8 +10,8 @@ from typing import Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import column_letter, first_of
-from petstore_tools.text import suggest
+from petstore_tools.tabular.cells import column_letter
+from petstore_tools.text import first_of, suggest
 
 FIELDS: Final = spec.NEW_PET_FIELDS
 # Titles that may mean a field in English, German, French, Polish, Spanish, Italian and Dutch, the

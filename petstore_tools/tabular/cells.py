@@ -147,17 +147,6 @@ def unescape_formula(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
 
 
-def some_of(things: Sequence[object], most: int = 10) -> list[str]:
-    """Name some things, and how many more there are: `3`, `5`, `6`, `and 1,200 more`."""
-    more = [f"and {len(things) - most:,} more"] if len(things) > most else []
-    return [*map(str, things[:most]), *more]
-
-
-def first_of(things: Sequence[object], most: int = 10, between: str = ", ") -> str:
-    """Name some things, and how many more there are, in one line."""
-    return between.join(some_of(things, most))
-
-
 @cache
 def column_position(letters: str) -> int:
     """Return the position of a column from 0: A is 0, AA is 26."""

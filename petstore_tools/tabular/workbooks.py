@@ -44,7 +44,7 @@ _BROKEN: Final = (
     *(ElementTree.ParseError, CalamineError),
 )
 _MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
-_MOST_CELLS: Final = 8_000_000  # of a sheet
+_MOST_CELLS: Final = 8_000_000  # of a sheet that calamine reads, from A1 to the last one
 _PIECE: Final = 1 << 12  # bytes of XML parsed at once: of more, Python walks their elements again
 _EMPTY: Final = re.compile(  # cells and rows of .xlsx that have a format alone
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
@@ -177,7 +177,6 @@ class _Xlsx:
 
     def __init__(self, book: zipfile.ZipFile) -> None:
         self._book = book
-        self._names = {name.casefold(): name for name in book.namelist()}
         index = self._part("xl/workbook.xml")
         links = {link.get("Id"): link for link in self._part("xl/_rels/workbook.xml.rels")}
         self._sheets: dict[str, str] = {}
@@ -197,7 +196,8 @@ class _Xlsx:
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
-        found = self._names.get(name.casefold())
+        parts = {part.casefold(): part for part in self._book.namelist()}
+        found = parts.get(name.casefold())
         return ElementTree.fromstring(self._book.read(found) if found else "<none/>")
 
     def _date_styles(self) -> set[str]:
@@ -372,10 +372,7 @@ def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Workshe
         what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         which = option('sheet="…"')
         raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
-    found = [book.read(name).finished(every) for name in names]
-    if any(sum(map(len, sheet.rows.values())) > _MOST_CELLS for sheet in found):
-        raise _too_large(path)
-    return found
+    return [book.read(name).finished(every) for name in names]
 
 
 _TEXTS: Final = (".csv", ".tsv", ".txt")
