@@ -6,7 +6,7 @@ import signal
 import time
 from contextlib import closing, suppress
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +15,6 @@ from petstore_tools.cli.options import ENVIRONMENTS
 from petstore_tools.errors import SettingsError
 from petstore_tools.settings import state_folder
 from petstore_tools.text import text_table, utc_text
-
-if TYPE_CHECKING:
-    from petstore_tools.service.database import Database
 
 PORTS = {"production": 8765, "staging": 8766}
 
@@ -56,7 +53,7 @@ ENVIRONMENT = click.option(
 )
 
 
-def _open(database: str) -> closing[Database]:
+def _open(database: str) -> closing[Any]:
     from petstore_tools.service.database import Database
 
     return closing(Database(database))
@@ -116,8 +113,6 @@ def serve_(
     workers: int,
     database: str,
     environment: str,
-    *,
-    metrics_port: int | None,
     **options: Any,
 ) -> None:
     """
@@ -137,18 +132,16 @@ def serve_(
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
-    if metrics_port is not None:
-        options |= {"metrics_enabled": True, "metrics_port": metrics_port}
+    options["metrics_enabled"] = options["metrics_port"] is not None
     port = port or PORTS[environment]
     with suppress(KeyboardInterrupt):
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the server takes over
         with _open(database) as store:
             server.require_free(host, port)
             name = f"[{host}]" if ":" in host else host
-            many = f" with {workers} workers" if workers > 1 else ""
             click.echo(
                 f"Serving {environment} at http://{name}:{port}{spec.PATH_PREFIX} "
-                f"from {store.name}{many} (Ctrl-C stops it)",
+                f"from {store.name} (Ctrl-C stops it)",
                 err=True,
             )
         server.serve(database, host, port, workers=workers, **options)
@@ -190,10 +183,8 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
         "PETSTORE_ENVIRONMENT": environment,
     }
     click.echo(
-        (
-            f"Key {key_id}, {numbers}. The key cannot be shown again: the service stores only a "
-            "digest of it."
-        ),
+        f"Key {key_id}, {numbers}. The key cannot be shown again: the service stores only a digest "
+        "of it.",
         err=True,
     )
     for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
@@ -212,17 +203,18 @@ def list_keys(database: str, environment: str) -> None:  # noqa: ARG001 - names 
       petstore-tools keys list --environment staging
     """
     with _open(database) as service:
-        keys = service.list_keys()
-    rows = [
-        (key.id, key.label, str(key.plan), _time(key.created_at), _time(key.revoked_at))
-        for key in keys
-    ]
+        rows = [
+            (
+                key.id,
+                key.label,
+                str(key.plan),
+                utc_text(key.created_at),
+                utc_text(key.revoked_at) if key.revoked_at else "",
+            )
+            for key in service.list_keys()
+        ]
     titles = ("id", "label", "plan", "created", "revoked")
     click.echo(text_table(titles, rows) if rows else "No keys yet.")
-
-
-def _time(at: float | None) -> str:
-    return "" if at is None else utc_text(at)
 
 
 @keys_.command("revoke")
