@@ -6,8 +6,8 @@ The service beside what people run in its place: each on one core, `wrk` with 16
     4]
 
 `--node` has the node_modules of @stoplight/prism-cli and json-server; `--before` is a checkout of
-another version, whose service is measured beside this one on a PostgreSQL at a distance (`--only
-distance`: nothing else is). What is missing prints `not run`.
+another version, with what it needs in its `.venv`, whose service is measured beside this one
+(`--only before`: nothing else is). What is missing prints `not run`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from multiprocessing import Queue
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from petstore_tools.plans import Plan
 from petstore_tools.service.app import OPENAPI
@@ -42,6 +43,15 @@ POST = """
 wrk.method = "POST"
 wrk.body = '{"name":"Rex","categoryId":3,"status":"sold"}'
 wrk.headers["Content-Type"] = "application/json"
+"""
+FILLED = """
+import sys, time
+from petstore_tools.plans import Plan
+from petstore_tools.service.database import Database
+database = Database(sys.argv[1])
+print(database.create_key(Plan(10**9, 10**9), label="", now=time.time())[1])
+database.add_many((f"Pet {n}", n % 7, "sold") for n in range(1_000))
+database.close()
 """
 MIXED = """
 local body = '{"name":"Rex","categoryId":3,"status":"sold"}'
@@ -286,45 +296,61 @@ def _forward(port: int, delay_s: float, to: Queue[int]) -> None:
     threading.Event().wait()
 
 
-def at_a_distance(before: Path | None, seconds: int) -> None:
-    """
-    Print creates a second, 16 at once, of one worker; a round trip to PostgreSQL takes so long.
-    """
+@contextmanager
+def at_a_distance(url: str, delay_s: float) -> Iterator[str]:
+    """Give the address of the same PostgreSQL, from which each answer takes so long."""
+    port = urlsplit(url).port or 0
+    forward = multiprocessing.Process(target=_forward, args=(port, delay_s, to := Queue()))
+    forward.start()
+    yield url.replace(f":{port}/", f":{to.get()}/")
+    forward.terminate()
+    forward.join()
+
+
+def rates(checkout: Path, where: str, far: str, seconds: int) -> list[float]:
+    """Return what one worker of a checkout, on one core, answers a second: GET, POST, mixed."""
+    own = checkout / ".venv" / "bin" / "python"
+    python = own if own.exists() else sys.executable
+    key = subprocess.run(
+        [python, "-c", FILLED, where], cwd=checkout, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    port = free_port()
+    base = f"http://127.0.0.1:{port}/v1/pets"
+    page = f"{base}?limit=100"
+    serve = [python, "-m", "petstore_tools", "serve", "--port", str(port)]
+    with running(serve, port, cwd=checkout, PETSTORE_DATABASE_URL=far):
+        measured = [
+            wrk(url, key, script, seconds=seconds)
+            for url, script in ((page, ""), (base, POST), (page, MIXED))
+        ]
+    assert not any(refused for _, _, refused in measured)
+    return [rate for rate, _, _ in measured]
+
+
+def beside_before(before: Path | None, seconds: int) -> None:
+    """Print this version beside a checkout of another, in turns, the best of three each."""
     import postgres
 
-    print("\n| PostgreSQL at a distance, creates a second, 16 at once | 0 ms | 1 ms | 5 ms |")
+    print("| requests a second of one worker, this version / before | GET 100 | POST | 4:1 |")
     print("|---|---:|---:|---:|")
-    if why := postgres.absent():
+    if why := "no --before" if before is None else postgres.absent():
         print(f"| not run: {why} | | | |")
         return
-    rates: dict[str, list[float]] = {}
-    with postgres.running() as server:
-        for name, folder in (("before", before), ("this version", HERE.parents[2])):
-            if folder is None:
-                print(f"| {name} | not run | | |")
-                continue
-            for delay_s in (0.0, 0.001, 0.005):
-                url = server.database()
-                port = free_port()
-                key = filled(url, 0)
-                forward = multiprocessing.Process(
-                    target=_forward, args=(server.port, delay_s, to := Queue())
-                )
-                forward.start()
-                far = url.replace(f":{server.port}/", f":{to.get()}/")
-                command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
-                with running(command, port, "0,1", cwd=folder, PETSTORE_DATABASE_URL=far):
-                    rate, _, bad = wrk(
-                        f"http://127.0.0.1:{port}/v1/pets", key, POST, seconds=seconds
-                    )
-                forward.terminate()
-                forward.join()
-                assert not bad
-                rates.setdefault(name, []).append(rate)
-            print(f"| {name} | {' | '.join(f'{rate:,.0f}' for rate in rates[name])} |", flush=True)
-    if len(rates) == 2:
-        times = (new / old for old, new in zip(*rates.values(), strict=True))
-        print(f"| times | {' | '.join(f'{ratio:.1f}' for ratio in times)} |", flush=True)
+    checkouts = (HERE.parents[2], before)
+    with postgres.running() as server, tempfile.TemporaryDirectory() as folder:
+        for name, delay_s in (("SQLite", None), ("PostgreSQL", 0.0), ("PostgreSQL, 1 ms", 0.001)):
+            best = [[0.0] * 3, [0.0] * 3]
+            for turn in range(6):
+                version = turn % 2
+                where = f"{folder}/{name}{turn}.db" if delay_s is None else server.database()
+                far = at_a_distance(where, delay_s) if delay_s else nullcontext(where)
+                with far as address:
+                    found = rates(checkouts[version], where, address, seconds)
+                best[version] = [max(pair) for pair in zip(best[version], found, strict=True)]
+            cells = [
+                f"{new:,.0f} / {old:,.0f} = {new / old:.2f}" for new, old in zip(*best, strict=True)
+            ]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
 def main() -> None:
@@ -332,13 +358,13 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--node", type=Path, default=Path())
     options.add_argument("--before", type=Path)
-    options.add_argument("--only", choices=["distance"])
+    options.add_argument("--only", choices=["before"])
     options.add_argument("--animals", type=int, default=5_000_000)
     options.add_argument("--seconds", type=int, default=4)
     told = options.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is not installed: nothing was measured")
-    at_a_distance(told.before, told.seconds)
+    beside_before(told.before and told.before.resolve(), told.seconds)
     if told.only:
         return
     beside_peers(told.node.resolve(), told.seconds)
