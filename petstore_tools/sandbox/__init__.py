@@ -81,7 +81,7 @@ class Sandbox:
         numbers = plans.parse(plan) or plans.DOCUMENTED[0]
         if not isinstance(animals, int | Integral) or animals < 0:
             raise ArgumentError(f"animals must be a number, 0 or more, not {animals!r}")
-        seen = self._seen = deque[tuple[float, str, str, int]](maxlen=1_000_000)
+        self._seen = deque[tuple[float, str, str, int]](maxlen=1_000_000)
         self.clock: Clock = ManualClock(STARTS_AT) if clock == "manual" else SystemClock()
         with ExitStack() as made:  # whatever fails in it, nothing is left behind
             temporary = tempfile.TemporaryDirectory(
@@ -95,13 +95,10 @@ class Sandbox:
                 served.add_many(samples.inventory(animals))
             _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
             # nothing that the server holds leads to this object: dropped, it is collected and ends
-            service = FaultyService(
-                faults, served, self.clock, lambda *response: seen.append(response)
-            )
+            service = FaultyService(faults, self._seen, served, self.clock)
             self.faults = service.faults
-            server = ThreadedServer(service)
+            server = ThreadedServer(service).start()
             made.callback(server.stop)
-            server.start()
             self.base_url = server.base_url
             self.state_dir = folder / "state"
             settings = Settings(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -72,12 +72,19 @@ class FaultyService(Service):
 
     Args:
         faults: What goes wrong; may be changed while it serves. The first that hits counts.
-        arguments, more: Of `Service`.
+        seen: Takes time, method, path and status of each answer of the service.
+        arguments: Of `Service`.
     """
 
-    def __init__(self, faults: Sequence[Fault], *arguments: Any, **more: Any) -> None:
-        super().__init__(*arguments, **more)
+    def __init__(
+        self,
+        faults: Sequence[Fault],
+        seen: MutableSequence[tuple[float, str, str, int]],
+        *arguments: Any,
+    ) -> None:
+        super().__init__(*arguments)
         self.faults = list(faults)
+        self._seen = seen
         self._counts: Counter[str | None] = Counter()  # of each method; None: of all requests
 
     async def answer(self, request: Request, receive: Receive) -> Response:
@@ -86,18 +93,18 @@ class FaultyService(Service):
         self._counts.update(methods)
         hitting = (f for f in self.faults if f.method in methods and f.hits(self._counts[f.method]))
         fault = next(hitting, None)
-        if fault is None:
-            return await super().answer(request, receive)
-        if fault.kind == "slow":
+        kind = "" if fault is None else fault.kind
+        if fault is not None and kind == "slow":
             await asyncio.sleep(fault.seconds)
         response = Response(500, b"x")
-        if not fault.kind.endswith("before"):
+        if not kind.endswith("before"):
             response = await super().answer(request, receive)
-        if fault.kind.startswith("error"):
+            self._seen.append((self.clock.now(), request.method, request.path, response.status))
+        if kind.startswith("error"):
             return error(500, "internal_error", "a fault on purpose")
-        if fault.kind.startswith("drop"):
+        if kind.startswith("drop"):
             # the server refuses to write two lengths, and closes the connection without a byte
             return response.add("Transfer-Encoding", "chunked")
-        if fault.kind == "garbage":
+        if kind == "garbage":
             response.body = b"<html>no JSON</html>"
         return response

@@ -8,7 +8,7 @@ commit for all of them (group commit), and one reading of each key and counter.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from importlib.resources import files
@@ -30,7 +30,7 @@ OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
-HEALTH_WAIT_S: Final = 0.5
+HEALTH_WAIT_S: Final = 1.0  # from when it may have been sent at the earliest
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 CONNECTION_S: Final = 5.0  # what is sent ahead on an older connection is not read
 MAX_REMEMBERED: Final = 10_000  # keys that were valid, and connections
@@ -38,9 +38,6 @@ REPORT_EVERY_S: Final = (
     10.0  # an outage fails thousands of requests: each kind is logged this often
 )
 MAX_PATH_LOGGED: Final = 200  # characters
-_LIMIT, _REMAINING, _RESET = (
-    name.lower().encode() for name in (spec.HEADER_LIMIT, spec.HEADER_REMAINING, spec.HEADER_RESET)
-)
 _log = logging.getLogger(__name__)
 
 
@@ -50,8 +47,7 @@ class Service:
 
     Args:
         database: Animals, keys, counters.
-        clock: The service's time; `Date` headers follow it.
-        on_response: Called with each response's time, method, path and status.
+        clock: The service's time; `Date` headers follow it; an attribute, too.
         without_key: Minute and day of each address without a valid key.
         latest_s: No create is committed longer than this after it was sent.
     """
@@ -60,35 +56,28 @@ class Service:
         self,
         database: Database,
         clock: Clock,
-        on_response: Callable[[float, str, str, int], None] = lambda *_: None,
         *,
         without_key: tuple[Window, Window] = windows(*spec.PLANS["free"]),
         latest_s: float = LATEST_S,
     ) -> None:
         self._database = database
-        self._clock = clock
-        self._on_response = on_response
+        self.clock = clock
         self._without_key = without_key
         self._latest_s = latest_s
-        self._batches = Batches(self._answer_batch, self._give_up, local=database.local)
+        self._batches = Batches(self._answer_batch, self._fail)
         self._operations = Operations(database)
         self._valid_keys: set[str] = set()
         self._connections: dict[tuple[str, int], float] = {}  # since when they are used
         self._quiet_until: dict[type[Exception], float] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request; `connection` in its scope is whose it is where that is a proxy's."""
         response = await self.answer(messages.read_head(scope), receive)
+        self._limit_age(scope.get("connection", scope["client"]), response)
         await response.send(send)
 
     async def answer(self, request: Request, receive: Receive) -> Response:
         """Return the response to a request."""
-        response = await self._respond(request, receive)
-        self._limit_age(request.caller, response)
-        self._on_response(self._clock.now(), request.method, request.path, response.status)
-        return response
-
-    async def _respond(self, request: Request, receive: Receive) -> Response:
         if request.path in (OPENAPI_PATH, HEALTH_PATH):
             request.patience_s = HEALTH_WAIT_S
             if request.method != "GET":
@@ -96,8 +85,7 @@ class Service:
             if request.path == OPENAPI_PATH:
                 return self._finish(Response(200, OPENAPI))
         if request.body is None:
-            too_large = request.length > messages.MAX_BODY_BYTES
-            if too_large or request.key not in self._valid_keys:  # the key comes first
+            if request.key not in self._valid_keys:  # the key comes first
                 response = await self._batches.respond(request)
                 if response is not None:
                     return response
@@ -105,12 +93,11 @@ class Service:
             if isinstance(body, Response):
                 return self._finish(body.add("Connection", "close"))
             request.body = body
-            request.length = len(body)
         response = await self._batches.respond(request)
         assert response is not None
         return response
 
-    def _limit_age(self, caller: tuple[str, int], response: Response) -> None:
+    def _limit_age(self, connection: tuple[str, int], response: Response) -> None:
         """
         Close a connection that has been used for long.
 
@@ -120,8 +107,8 @@ class Service:
         now = elapsed()
         if len(self._connections) > MAX_REMEMBERED:
             self._connections.clear()
-        if now - self._connections.setdefault(caller, now) > CONNECTION_S:
-            del self._connections[caller]
+        if now - self._connections.setdefault(connection, now) > CONNECTION_S:
+            del self._connections[connection]
             response.add("Connection", "close")
 
     def _answer_batch(self, batch: Batch, here: bool) -> Sequence[Response | None] | None:
@@ -130,29 +117,28 @@ class Service:
 
         `here`: without waiting for other programs; None where they are in the way.
         """
+        if here and not self._database.local:
+            return None
         requests = batch.requests
-        creates = any(request.body for request in requests)
-        asked = [
-            (digest_of(one.key) if one.key else "", subject_of(one.caller[0])) for one in requests
-        ]
-        responses: list[Response | None] = []
+        asked = [(digest_of(one.key), subject_of(one.caller)) for one in requests]
         try:
             with self._database.transaction(
-                asked, durable=creates, within_s=0.0 if here else DATABASE_S
+                asked,
+                durable=any(request.body for request in requests),
+                within_s=0.0 if here else DATABASE_S,
             ) as standing:
-                now = self._clock.now() if standing.time is None else standing.time
-                self._operations.begin(standing.changes, standing.newest)
-                for request, pair in zip(requests, asked, strict=True):
-                    responses.append(
-                        self._count(request, standing.callers[pair], standing.usages, now)
-                    )
-                self._operations.store(standing.usages, now)
-                if creates:
-                    waited_s = elapsed() - min(request.since for request in requests)
-                    if waited_s > self._latest_s or not batch.may_commit():
-                        raise UnavailableError(SILENT)  # their callers may have gone
+                now = self.clock.now() if standing.time is None else standing.time
+                self._operations.begin(standing.changes)
+                responses = [
+                    self._count(request, standing.callers[pair], standing.usages, now)
+                    for request, pair in zip(requests, asked, strict=True)
+                ]
+                self._operations.store(standing.usages)
+                waited_s = elapsed() - requests[0].since
+                if waited_s > self._latest_s or not batch.decide("committed"):
+                    raise UnavailableError(SILENT)  # their callers may have gone
         except Exception as failed:
-            self._operations.begin(-1, -1)  # they may hold what was not committed
+            self._operations.begin(-1)  # they may hold what was not committed
             if here and isinstance(failed, UnavailableError) and failed.reason == LOCKED:
                 return None
             return [self._fail(request, failed) for request in requests]
@@ -166,34 +152,36 @@ class Service:
         then.
         """
         if request.path == HEALTH_PATH:  # counters can be written, as at the end of each batch
-            response = Response(200, messages.dump({"status": "ok", "database": "ok"}))
+            response = Response(200, b'{"status":"ok","database":"ok"}')
             return self._finish(response, now)
         subject, key_id, *plan = caller
         allowed = windows(*plan) if key_id else self._without_key
         usage, decision = consume(usages[subject], *allowed, now)
-        if key_id is None:
-            self._valid_keys.discard(request.key)
-        else:
+        self._valid_keys.discard(request.key)
+        if key_id is not None:
             if len(self._valid_keys) >= MAX_REMEMBERED:
                 self._valid_keys.clear()
             self._valid_keys.add(request.key)
         if not decision.allowed:
-            response = messages.too_many(decision.banned, decision.retry_after_s)
+            wait_s = decision.retry_after_s
+            response = messages.error(429, "rate_limited", f"too many requests; wait {wait_s} s")
+            if decision.banned:
+                response = messages.error(429, "key_banned", f"this key is banned; wait {wait_s} s")
+            response.add(spec.HEADER_RETRY_AFTER, wait_s)
         elif key_id is None:
             response = messages.error(401, "unauthorized", "the API key is missing or invalid")
             response.add("WWW-Authenticate", "Bearer")
-        elif request.length > messages.MAX_BODY_BYTES:
-            text = f"a body has at most {messages.MAX_BODY_BYTES:,} bytes"
-            response = messages.error(413, "body_too_large", text)
         elif request.body is None:
             return None
+        elif len(request.body) > messages.MAX_BODY_BYTES:
+            response = messages.error(
+                413, "body_too_large", f"a body has at most {messages.MAX_BODY_BYTES:,} bytes"
+            )
         else:
             response = self._operations.respond(request, now)
+            request.creates = response.status == 201
         usages[subject] = usage
         return self._finish(response, now, decision)
-
-    def _give_up(self, request: Request, unknown: bool) -> Response:
-        return self._fail(request, UnavailableError(SILENT, unknown=unknown))
 
     def _fail(self, request: Request, why: Exception) -> Response:
         """
@@ -202,15 +190,18 @@ class Service:
         That of a create is unknown where the outcome of its commit is.
         """
         self._report(request, why)
-        if isinstance(why, UnavailableError) and not (why.unknown and request.body):
-            wait = f"wait {RETRY_AFTER_S} s and try again"
-            text = f"the database {why.reason}; nothing was changed; {wait}"
-            response = messages.error(503, "unavailable", text)
-            return self._finish(response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S))
-        text = "nothing was changed"
-        if isinstance(why, UnavailableError):
+        if not isinstance(why, UnavailableError):
+            response = messages.error(
+                500, "internal_error", "the service failed; nothing was changed"
+            )
+        elif why.unknown and request.creates:
             text = "it is not known whether the animal was created"
-        return self._finish(messages.error(500, "internal_error", f"the service failed; {text}"))
+            response = messages.error(500, "internal_error", f"the database {why.reason}; {text}")
+        else:
+            text = f"nothing was changed; wait {RETRY_AFTER_S} s and try again"
+            response = messages.error(503, "unavailable", f"the database {why.reason}; {text}")
+            response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
+        return self._finish(response)
 
     def _report(self, request: Request, why: Exception) -> None:
         """
@@ -221,25 +212,21 @@ class Service:
             return
         self._quiet_until[type(why)] = elapsed() + REPORT_EVERY_S
         path = ascii(request.path[:MAX_PATH_LOGGED])  # a line break in it begins no line of the log
-        ours = not isinstance(why, UnavailableError)
-        exc_info = why if ours else None
+        exc_info = None if isinstance(why, UnavailableError) else why
         _log.error("%s %s failed: %s", request.method, path, why, exc_info=exc_info)
 
     def _finish(
         self, response: Response, now: float | None = None, decision: Decision | None = None
     ) -> Response:
         """Add what every response carries; `now`: the database's time, where it was read."""
-        second = int(self._clock.now() if now is None else now)
-        response.headers.append((b"date", _date(second)))
+        response.add("Date", _date(int(self.clock.now() if now is None else now)))
         if decision is not None:
-            response.headers += (
-                (_LIMIT, b"%d" % decision.limit),
-                (_REMAINING, b"%d" % decision.remaining),
-                (_RESET, b"%d" % decision.reset),
-            )
+            response.add(spec.HEADER_LIMIT, decision.limit)
+            response.add(spec.HEADER_REMAINING, decision.remaining)
+            response.add(spec.HEADER_RESET, decision.reset)
         return response
 
 
 @lru_cache(maxsize=2)
-def _date(second: int) -> bytes:
-    return formatdate(second, usegmt=True).encode()
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Final
+from typing import Final, Literal
 
+from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.messages import Request, Response
 
 MAX_AT_ONCE: Final = 256  # requests in one commit
 TICK_S: Final = 0.25
 QUICK_S: Final = 0.05
 GATHER_S: Final = 0.005
+Outcome = Literal["committed", "given up"]
 Answers = Sequence[Response | None]
 
 
@@ -34,17 +35,11 @@ class Batch:
 
     def __init__(self, requests: Sequence[Request] = ()) -> None:
         self.requests = requests
-        self._given_up = False
-        self._decided = threading.Lock()
+        self._outcome: dict[str, Outcome] = {}
 
-    def may_commit(self) -> bool:
-        """Say, once and for good, whether its changes may be committed."""
-        return self._decided.acquire(blocking=False)
-
-    def give_up(self) -> bool:
-        """Say whether nothing of it is committed, now and for good."""
-        self._given_up = self._given_up or self._decided.acquire(blocking=False)
-        return self._given_up
+    def decide(self, outcome: Outcome) -> bool:
+        """Say whether this becomes of it; whoever asks first decides for good."""
+        return self._outcome.setdefault("is", outcome) == outcome
 
 
 class Batches:
@@ -53,27 +48,23 @@ class Batches:
 
     Args:
         work: Answers a batch in the database's thread, or `here`, where nothing may wait: then it
-            returns None where another program holds the database up.
-        refuse: Answers one that could not wait longer; whether it is unknown what became of it.
-        local: Nothing but another program and a slow disk holds the database up: quick
-            batches are answered without the thread, which takes a fifth more of the processor.
+            returns None where that cannot be.
+        refuse: Answers one that could not wait longer.
     """
 
     def __init__(
         self,
         work: Callable[[Batch, bool], Answers | None],
-        refuse: Callable[[Request, bool], Response],
-        *,
-        local: bool,
+        refuse: Callable[[Request, UnavailableError], Response],
     ) -> None:
         self._work = work
         self._refuse = refuse
-        self._local = local
         self._pending: list[Request] = []
         self._batch = Batch()
         self._took_s = 0.0
         self._callers = 0  # that asked, or waited, at the end of the last batch
-        self._timer: asyncio.TimerHandle | None = None
+        self._all_ask = asyncio.Event()
+        self._answering: asyncio.Task[None] | None = None
         self._ticks: tuple[float, float] | None = None  # the last but one, and the last
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
@@ -86,57 +77,38 @@ class Batches:
         request.response = self._loop.create_future()
         request.since = self._ticks[0]
         self._pending.append(request)
-        if not self._batch.requests:
-            self._begin_soon()
+        if len(self._pending) >= self._callers:
+            self._all_ask.set()
+        if self._answering is None or self._answering.done():
+            self._answering = self._loop.create_task(self._answer())
         return await request.response
 
-    def _begin_soon(self) -> None:
+    async def _answer(self) -> None:
         """
-        Begin a batch as soon as all who asked lately ask again, or a moment later.
+        Answer all that wait, batch by batch.
 
-        Else one of many callers begins alone, and all others wait for it and then for each other.
+        A batch begins as soon as all who asked lately ask again, or a moment later: else one of
+        many callers begins alone, and all others wait for it and then for each other.
         """
-        waiting = len(self._pending)
-        if self._timer is None or waiting == self._callers:
-            if self._timer is not None:
-                self._timer.cancel()
-            wait_s = 0.0 if waiting >= self._callers else min(self._took_s / 4, GATHER_S)
-            self._timer = self._loop.call_later(wait_s, self._begin)
-
-    def _begin(self) -> None:
-        self._timer = None
-        waiting = [request for request in self._pending if not request.response.done()]
-        self._batch = Batch(waiting[:MAX_AT_ONCE])
-        self._pending = waiting[MAX_AT_ONCE:]
-        if not self._batch.requests:
-            return
-        if self._local and self._took_s < QUICK_S:
-            responses = self._attempt(here=True)
-            if responses is not None:
-                self._end(responses)
-                return
-        self._thread.submit(self._run)
-
-    def _run(self) -> None:
-        responses = self._attempt(here=False)
-        with suppress(RuntimeError):  # the loop has ended meanwhile
-            self._loop.call_soon_threadsafe(self._end, responses)
-
-    def _attempt(self, *, here: bool) -> Answers | None:
-        begun_at = time.monotonic()
-        responses = self._work(self._batch, here)
-        self._took_s = time.monotonic() - begun_at
-        return responses
-
-    def _end(self, responses: Answers | None) -> None:
-        assert responses is not None
-        for request, response in zip(self._batch.requests, responses, strict=True):
-            if not request.response.done():
-                request.response.set_result(response)
-        self._callers = len(self._batch.requests) + len(self._pending)
-        self._batch = Batch()
-        if self._pending:
-            self._begin_soon()
+        while self._pending:
+            self._batch = Batch(self._pending[:MAX_AT_ONCE])
+            self._pending = self._pending[MAX_AT_ONCE:]
+            begun_at = time.monotonic()
+            responses = self._work(self._batch, True) if self._took_s < QUICK_S else None
+            if responses is None:
+                responses = await self._loop.run_in_executor(
+                    self._thread, self._work, self._batch, False
+                )
+            self._took_s = time.monotonic() - begun_at
+            for request, response in zip(self._batch.requests, responses or (), strict=True):
+                if not request.response.done():
+                    request.response.set_result(response)
+            self._callers = len(self._batch.requests) + len(self._pending)
+            self._batch = Batch()
+            self._all_ask.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(self._took_s / 4, GATHER_S)):
+                    await self._all_ask.wait()
 
     def _tick(self) -> None:
         """
@@ -148,10 +120,13 @@ class Batches:
         assert self._ticks is not None
         self._loop.call_later(TICK_S, self._tick)
         self._ticks = self._ticks[1], elapsed()
-        for requests in (self._batch.requests, self._pending):
-            for request in requests:
-                late = self._ticks[1] - request.since > request.patience_s
-                if late and not request.response.done():
-                    begun = requests is self._batch.requests and request.body
-                    unknown = bool(begun) and not self._batch.give_up()
-                    request.response.set_result(self._refuse(request, unknown))
+        for request in (*self._batch.requests, *self._pending):
+            late = self._ticks[1] - request.since > request.patience_s
+            if late and not request.response.done():
+                unknown = bool(request.body) and not (
+                    request in self._pending or self._batch.decide("given up")
+                )
+                request.response.set_result(
+                    self._refuse(request, UnavailableError(SILENT, unknown=unknown))
+                )
+        self._pending = [one for one in self._pending if not one.response.done()]

@@ -10,7 +10,6 @@ import secrets
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_network
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from pydantic import SecretStr
 
-from petstore_tools import spec, sqlite
+from petstore_tools import sqlite
 from petstore_tools.errors import MissingExtraError, SettingsError
 from petstore_tools.plans import Plan
 from petstore_tools.service.engine import USAGE_COLUMNS, Engine, NewPet, Rows, Statement
@@ -27,8 +26,9 @@ from petstore_tools.service.sqlite_engine import SqliteEngine
 
 MAX_ADDRESSES: Final = 10_000  # of callers without a key that are counted at once
 POSTGRES: Final = ("postgresql://", "postgres://")
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # one letter is a drive of Windows
-_KEYWORDS = re.compile(r"(?:^|\s)(host|hostaddr|port|dbname|user|password|service)\s*=")
+_ADDRESS: Final = re.compile(  # of any kind; one letter in front of it is a drive of Windows
+    r"^[A-Za-z][A-Za-z0-9+.-]+:/|(?:^|\s)(?:host|hostaddr|port|dbname|user|password|service)\s*="
+)
 # by key where it is valid, else by address
 _CALLERS: Final = (
     "WITH asked (digest, address) AS (VALUES {marks}), caller AS (SELECT asked.digest, address,"
@@ -47,13 +47,11 @@ _SAVE_USAGE: Final = (
 _OVERWRITE: Final = " UPDATE SET " + ", ".join(
     f"{name} = excluded.{name}" for name in USAGE_COLUMNS
 )
-_FORGET: Final = (  # those of another day; begun while the clock was ahead; the oldest of many
-    "DELETE FROM usage WHERE subject LIKE 'address %' AND (day_start <= ? OR minute_start > ? "
-    "OR subject IN"
-    " (SELECT subject FROM usage WHERE subject LIKE 'address %'"
-    " ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET ?))"
+_FORGET: Final = (
+    "DELETE FROM usage WHERE subject IN (SELECT subject FROM usage WHERE subject LIKE 'address %'"
+    f" ORDER BY minute_start DESC, subject LIMIT 1000 OFFSET {MAX_ADDRESSES})"
 )
-_STATE: Final = "SELECT changes, (SELECT coalesce(max(id), 0) FROM pet), {clock} FROM inventory"
+_STATE: Final = "SELECT changes, {clock} FROM inventory"
 _PET: Final = "SELECT id, name, category_id, status FROM pet WHERE "
 
 StoredPet = tuple[int, str, int, str | None]  # with the id in front
@@ -68,19 +66,16 @@ class Standing(NamedTuple):
             the id and its requests a minute and a day.
         usages: What subjects have used.
         changes: A number that grows with each change of an animal that existed already.
-        newest: The newest id.
         time: Unix seconds of the database where it is the clock of all, else None.
     """
 
     callers: dict[tuple[str, str], tuple[Any, ...]]
     usages: dict[str, Usage]
     changes: int
-    newest: int
     time: float | None
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(NamedTuple):
     """
     An API key as it is stored: without the key.
 
@@ -125,14 +120,14 @@ def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: b
             file.
         MissingExtraError: The extra `postgres` is not installed.
     """
-    text = where if isinstance(where, str) else ""
+    text = str(where)
     if text.startswith(POSTGRES):
         try:
             from petstore_tools.service.postgres_engine import PostgresEngine
         except ImportError as error:
             raise MissingExtraError("postgres", "the service on PostgreSQL") from error
         return PostgresEngine(SecretStr(text), own_time=own_time)
-    if _ADDRESS.match(text) or _KEYWORDS.search(text):
+    if _ADDRESS.search(text):
         raise SettingsError(
             "the service's database must be the path of an SQLite file, or an address that "
             "begins with "
@@ -210,21 +205,18 @@ class Database:
         with self._in_use:
             self._db.close()
 
-    def save(
-        self, usages: Mapping[str, Usage], now: float, pets: Iterable[NewPet] = ()
-    ) -> list[int]:
+    def save(self, usages: Mapping[str, Usage], pets: Iterable[NewPet] = ()) -> list[int]:
         """
         Store what subjects have used, and add animals; return their ids, each higher than any
         before.
 
-        Addresses that did not come today are forgotten, and the oldest of many.
+        Of many addresses the oldest are forgotten.
         """
         also = [self._saving(usages, _OVERWRITE)] if usages else []
-        if (
-            self._addresses > MAX_ADDRESSES // 100
-        ):  # sorting them for each new one would hold all others up
+        # to sort them for each new one would hold all others up
+        if self._addresses > MAX_ADDRESSES // 100:
             self._addresses = 0
-            also.append((_FORGET, (now - spec.DAY_S, now + spec.MINUTE_S, MAX_ADDRESSES)))
+            also.append((_FORGET, ()))
         return self.add(pets, *also)
 
     def add(self, pets: Iterable[NewPet], *also: Statement) -> list[int]:

@@ -19,18 +19,17 @@ SILENT: Final = "did not answer in time"
 VERSION: Final = 1
 APPLICATION_ID: Final = 0x50455453  # "PETS", in the header of an SQLite file
 TABLES: Final = frozenset({"pet", "key", "usage", "inventory"})
-_TYPES: Final = {int: "BIGINT", float: "DOUBLE PRECISION"}
 USAGE_COLUMNS: Final = Usage._fields
-_USAGE: Final = ", ".join(
-    f"{name} {_TYPES[type(zero)]} NOT NULL" for name, zero in Usage()._asdict().items()
-)
 _COMMON: Final = (
     "CREATE INDEX pet_by_status ON pet (status, id)",
     "CREATE TABLE key (id TEXT PRIMARY KEY, digest TEXT NOT NULL UNIQUE, label TEXT NOT NULL,"
     " plan TEXT NOT NULL, per_minute BIGINT NOT NULL, per_day BIGINT NOT NULL,"
     " created_at DOUBLE PRECISION NOT NULL, revoked_at DOUBLE PRECISION)",
-    f"CREATE TABLE usage (subject TEXT PRIMARY KEY, {_USAGE})",
-    "CREATE INDEX usage_by_day ON usage (day_start)",
+    "CREATE TABLE usage (subject TEXT PRIMARY KEY,"
+    " minute_start BIGINT NOT NULL, minute_used BIGINT NOT NULL,"
+    " day_start BIGINT NOT NULL, day_used BIGINT NOT NULL,"
+    " refused_at DOUBLE PRECISION NOT NULL, refused_until DOUBLE PRECISION NOT NULL,"
+    " retries_during_block BIGINT NOT NULL, banned_until DOUBLE PRECISION NOT NULL)",
     "CREATE TABLE inventory (changes BIGINT NOT NULL)",
     "INSERT INTO inventory VALUES (0)",
 )
@@ -146,12 +145,16 @@ class Engine(ABC):
         except UnavailableError as error:
             if not was_open or error.reason in (LOCKED, SILENT):
                 raise
-            rows = self._opened(
-                first, durable, within_s
-            )  # the old connection was bad: nothing has begun
-        with self._undone_on_errors():
+            # the old connection was bad: nothing has begun
+            rows = self._opened(first, durable, within_s)
+        try:
             yield rows
             self._check()
+        except BaseException:
+            if self._db is not None:  # else it is undone already
+                with suppress(UnavailableError):
+                    self.execute(("ROLLBACK", ()))
+            raise
         try:
             self._run([("COMMIT", ())])
         except self._db_errors as error:
@@ -163,18 +166,7 @@ class Engine(ABC):
         self, first: Sequence[Statement], durable: bool, within_s: float | None
     ) -> list[Rows]:
         self._call(self._begin, durable, within_s)
-        with self._undone_on_errors():
-            return self.execute(*first)
-
-    @contextmanager
-    def _undone_on_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            if self._db is not None:
-                with suppress(UnavailableError):
-                    self.execute(("ROLLBACK", ()))
-            raise
+        return self.execute(*first)
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""

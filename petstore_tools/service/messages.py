@@ -32,7 +32,7 @@ MAX_WAIT_S: Final = 8.0  # a request waits at most so long for the database, and
 STALLED_S: Final = 10.0  # a caller that takes no part of an answer for so long is cut off
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Request:
     """
     A request.
@@ -43,10 +43,10 @@ class Request:
         key: The bearer token, "" where there is none, or more than one.
         content_type: As it came.
         body: Up to one byte more than is allowed; None: needed, and not read yet.
-        caller: Its address and port.
-        length: Of the body as its head announces it; 1 where it announces a body without a length.
+        caller: Its address.
         since: No later than it was sent, in seconds of `batches.elapsed`.
         patience_s: It is refused when it has waited for the database so long.
+        creates: It adds an animal, once it is committed.
         response: Where its response is put; None where its body is needed for one.
     """
 
@@ -56,10 +56,10 @@ class Request:
     key: str = ""
     content_type: str = ""
     body: bytes | None = b""
-    caller: tuple[str, int] = ("unknown", 0)
-    length: int = 0
+    caller: str = "unknown"
     since: float = math.inf
     patience_s: float = MAX_WAIT_S
+    creates: bool = False
     response: asyncio.Future[Response | None] = field(init=False)
 
 
@@ -103,15 +103,8 @@ class Response:
 
 def error(status: int, code: str, message: str) -> Response:
     """Return an Error (§2.5)."""
-    return Response(status, dump({"code": code, "message": message, "status": status}))
-
-
-def too_many(banned: bool, wait_s: int) -> Response:
-    """Return a 429 (§8.4)."""
-    code, what = (
-        ("key_banned", "this key is banned") if banned else ("rate_limited", "too many requests")
-    )
-    return error(429, code, f"{what}; wait {wait_s} s").add(spec.HEADER_RETRY_AFTER, wait_s)
+    body = {"code": code, "message": message, "status": status}
+    return Response(status, json.dumps(body, ensure_ascii=False).encode())
 
 
 def wrong_method(allowed: str) -> Response:
@@ -130,14 +123,13 @@ def read_head(scope: Scope) -> Request:
         path=scope["path"],
         query=scope["query_string"],
         key=token.strip().decode("latin-1") if scheme.lower() == b"bearer" else "",
-        caller=scope["client"],
+        caller=scope["client"][0],
     )
     if request.method == "POST" and request.path == LIST_PATH:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         request.content_type = headers.get(b"content-type", b"").decode("latin-1")
-        chunked = b"transfer-encoding" in headers
-        request.length = 1 if chunked else int(headers.get(b"content-length", 0))
-        request.body = None if request.length else b""
+        if b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0":
+            request.body = None
     return request
 
 
@@ -270,8 +262,3 @@ def pet_json(pet: StoredPet) -> str:
     pet_id, name, category_id, status = pet
     last = "" if status is None else f',"status":{_quoted(status)}'
     return f'{{"id":{pet_id},"name":{_quoted(name)},"categoryId":{category_id}{last}}}'
-
-
-def dump(body: Any) -> bytes:
-    """Return compact JSON in UTF-8."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from email.utils import formatdate
 from typing import Final
@@ -17,9 +16,9 @@ from petstore_tools.service.limiter import Usage
 from petstore_tools.service.messages import LIST_PATH, Request, Response, error, wrong_method
 
 DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
-MAX_PAGES, MAX_PAGE_BYTES = 1_000, 32 << 10  # that are kept, of either kind; larger pages are not
-MAX_UNREAD_BYTES: Final = 128 << 20  # of larger pages that are on their way
-PET_PATH: Final = re.compile(re.escape(LIST_PATH) + "/([^/]+)")
+MAX_PAGES: Final = 1_000  # that are kept; those that go out in parts are not
+MAX_UNREAD_BYTES: Final = 128 << 20  # of these, on their way
+PET_PATH: Final = LIST_PATH + "/"
 
 
 class Operations:
@@ -32,29 +31,25 @@ class Operations:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # with a next one: what is created comes behind them
-        self._pages: dict[bytes, Response] = {}
-        self._last_pages: dict[bytes, Response] = {}  # without: they hold until the next create
+        self._pages: dict[bytes, Response] = {}  # full ones: what is created comes behind them
         self._large = WeakSet[Response]()
-        self._state = (-1, -1)  # of the database, when the pages were read
+        self._changes = -1  # of the database, when the pages were read
         # not added yet: all of a transaction are, in one go
         self._new: list[tuple[NewPet, Response]] = []
 
-    def begin(self, changes: int, newest: int) -> None:
+    def begin(self, changes: int) -> None:
         """
         Begin a transaction: drop the pages that are no longer right (`Standing`), and what was
         undone.
         """
-        if changes != self._state[0]:
+        if changes != self._changes:
             self._pages.clear()
-        if (changes, newest) != self._state:
-            self._last_pages.clear()
-        self._state = changes, newest
+        self._changes = changes
         self._new = []
 
-    def store(self, usages: Mapping[str, Usage], now: float) -> None:
+    def store(self, usages: Mapping[str, Usage]) -> None:
         """Add the new animals, put their ids into the responses, and store what was used."""
-        ids = self._database.save(usages, now, [pet for pet, _ in self._new])
+        ids = self._database.save(usages, [pet for pet, _ in self._new])
         for (pet, response), pet_id in zip(self._new, ids, strict=True):
             response.body = messages.pet_json((pet_id, *pet)).encode()
         self._new = []
@@ -66,12 +61,13 @@ class Operations:
         try:
             if path == LIST_PATH:
                 if method == "GET":
-                    return self._list(request.query, now)
+                    return self._list(request.query)
                 if method == "POST":
                     return self._create(request)
                 return wrong_method("GET, POST")
-            if of_pet := PET_PATH.fullmatch(path):
-                return self._get(of_pet[1], now) if method == "GET" else wrong_method("GET")
+            if path.startswith(PET_PATH):
+                pet_id = path.removeprefix(PET_PATH)
+                return self._get(pet_id, now) if method == "GET" else wrong_method("GET")
         except messages.InvalidError as invalid:
             return error(400, *invalid.args)
         if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
@@ -79,46 +75,44 @@ class Operations:
             return error(501, "not_implemented", text)
         return error(404, "not_found", f"there is no such path below {spec.PATH_PREFIX}")
 
-    def _list(self, raw: bytes, now: float) -> Response:
-        kept = self._pages.get(raw) or self._last_pages.get(raw)
+    def _list(self, raw: bytes) -> Response:
+        kept = self._pages.get(raw)
         if kept is not None:
             return Response(200, kept.body, kept.headers.copy())
         query = dict(parse_qsl(raw.decode("latin-1"), keep_blank_values=True))
         limit = messages.read_limit(query.get("limit"))
         status = messages.read_status(query.get("status"))
         after = messages.read_cursor(query.get("cursor"), status)
-        self.store({}, now)
+        self.store({})
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
-        pages = self._last_pages
         first = {"limit": limit} | ({} if status is None else {"status": status})
         link = f'<?{urlencode(first)}>; rel="first"'
-        if len(pets) > limit:
+        full = len(pets) > limit
+        if full:
             onward = first | {"cursor": messages.write_cursor(page[-1][0], status)}
             link += f', <?{urlencode(onward)}>; rel="next"'
-            pages = self._pages
         body = f"[{','.join(map(messages.pet_json, page))}]".encode()
         response = Response(200, body).add("Link", link)
-        if len(body) + len(raw) <= MAX_PAGE_BYTES:
-            if len(pages) >= MAX_PAGES:
-                pages.clear()
-            pages[raw] = Response(200, body, response.headers.copy())
-        elif sum(len(unread.body) for unread in self._large) > MAX_UNREAD_BYTES:
-            busy = error(503, "busy", "too many long pages are on their way; wait a second")
-            return busy.add(spec.HEADER_RETRY_AFTER, 1)
-        else:
+        if len(body) > messages.PART_BYTES:
+            if sum(len(unread.body) for unread in self._large) > MAX_UNREAD_BYTES:
+                busy = error(503, "busy", "too many long pages are on their way; wait a second")
+                return busy.add(spec.HEADER_RETRY_AFTER, 1)
             self._large.add(response)
+        elif full:
+            if len(self._pages) >= MAX_PAGES:
+                self._pages.clear()
+            self._pages[raw] = Response(200, body, response.headers.copy())
         return response
 
     def _create(self, request: Request) -> Response:
         pet = messages.read_new_pet(request.body or b"", request.content_type)
         response = Response(201, b"")  # its body comes with the id
         self._new.append((pet, response))
-        self._last_pages.clear()
         return response
 
     def _get(self, pet_id: str, now: float) -> Response:
-        self.store({}, now)
+        self.store({})
         number = messages.read_int64(pet_id)
         pet = None if number is None else self._database.pet(number)
         if now >= spec.REMOVAL_OF_GET_PET_AT:

@@ -33,8 +33,6 @@ LOCK_S = 3.0
 STATEMENT_S = 3.5
 CONNECT_S: Final = 2
 SCHEMA_LOCK_S: Final = 60.0
-_BEGIN: Final[list[Statement]] = [("BEGIN", ())]  # sent with what runs first
-_BEGIN_LOOSELY: Final[list[Statement]] = [*_BEGIN, ("SET LOCAL synchronous_commit = off", ())]
 _LOCKS: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
 _TABLES: Final = (
     "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class"
@@ -115,7 +113,6 @@ class PostgresEngine(Engine):
     row_lock = " FOR UPDATE"
     _db_errors = (psycopg.Error, OSError)
     _db: _Connection | None
-    _opening: list[Statement] = []  # noqa: RUF012 - replaced, never changed
 
     def __init__(self, url: SecretStr, *, own_time: bool = True) -> None:
         self._url = url
@@ -133,29 +130,27 @@ class PostgresEngine(Engine):
 
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
         db = self._connection()
-        opening = self._opening
-        self._opening = []
-        if db.info.transaction_status == TransactionStatus.IDLE and not opening:
+        if db.info.transaction_status == TransactionStatus.IDLE:
             db.until = math.inf  # that of the last transaction has passed
         try:
             cursors = [
-                db.execute(_percent(text), values) for text, values in (*opening, *statements)
+                db.execute(text.replace("%", "%%").replace("?", "%s"), values)
+                for text, values in statements
             ]
-        except (
-            psycopg.Error
-        ):  # of an earlier one: none behind it runs before the server has seen a sync
+        except psycopg.Error:
+            # of an earlier one: none behind it runs before the server has seen a sync
             with suppress(psycopg.Error):
                 db.queue.sync()
             raise
         db.queue.sync()
-        return [
-            cursor.fetchall() if cursor.description else [] for cursor in cursors[len(opening) :]
-        ]
+        return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
-        until = math.inf if within_s is None else time.monotonic() + within_s
-        self._connection().until = until
-        self._opening = _BEGIN if durable else _BEGIN_LOOSELY
+        db = self._connection()
+        db.until = math.inf if within_s is None else time.monotonic() + within_s
+        db.execute("BEGIN")
+        if not durable:
+            db.execute("SET LOCAL synchronous_commit = off")
 
     def _reason(self, error: Exception) -> str:
         reasons: dict[type[Exception], str] = {
@@ -207,7 +202,3 @@ class PostgresEngine(Engine):
             check(comments.keys(), comments.get("inventory"), "on PostgreSQL")
         else:
             self.execute(*((statement, ()) for statement in POSTGRES))
-
-
-def _percent(statement: str) -> str:
-    return statement.replace("%", "%%").replace("?", "%s")

@@ -11,6 +11,7 @@ import multiprocessing
 import re
 import signal
 import socket
+import sys
 import threading
 import time
 from functools import partial
@@ -19,22 +20,24 @@ from typing import Any, Final, Self
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.net import SocketSpec  # type: ignore[attr-defined]
+from granian.net import SocketHolder  # type: ignore[attr-defined]
 from granian.server import Server as Supervisor
 from granian.server.embed import Server
 from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
 from petstore_tools import spec
 from petstore_tools.clock import SystemClock
-from petstore_tools.errors import PetstoreError, SettingsError
+from petstore_tools.errors import SettingsError
 from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
+from petstore_tools.service.messages import Scope
 
-STARTS_WITHIN_S: Final = 10.0
 DRAIN_S: Final = 9  # at its end a service answers what is under way for so long
 MAX_CONNECTIONS: Final = 900  # of a process: below the 1,024 files that many systems allow
 HEAD_WITHIN_MS: Final = 10_000  # a head is complete, and an idle connection used again, within this
 MAX_HEAD_BYTES: Final = 64 << 10
+BACKLOG: Final = 1_024
+MOST_WAITS: Final = 5_000
 _KEY: Final = re.compile(r"psk_[\w-]+")
 _HTTP: Final[Any] = {
     "interface": Interfaces.ASGINL,
@@ -46,28 +49,20 @@ _HTTP: Final[Any] = {
 }
 
 
-class AccessLine(logging.Formatter):
-    """An answer as a line of JSON, without keys."""
+class Line(logging.Formatter):
+    """A line on stderr without keys: an answer as JSON, all else as text."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        return _KEY.sub("psk_...", json.dumps(record.args))
+        answer = record.name == "granian.access"
+        return _KEY.sub("psk_...", json.dumps(record.args) if answer else super().format(record))
 
 
 LOGS: Final = {
-    "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(message)s"},
-        "access": {"()": AccessLine},
-    },
-    "handlers": {
-        "line": {"class": "logging.StreamHandler", "formatter": "line"},
-        "access": {"class": "logging.StreamHandler", "formatter": "access"},
-    },
-    "loggers": {
-        "_granian": {"handlers": ["line"]},
-        "granian.access": {"handlers": ["access"], "level": "INFO"},
-        "petstore_tools.service": {"handlers": ["line"], "level": "WARNING"},
-    },
+    "formatters": {"line": {"()": Line, "fmt": "%(asctime)s %(levelname)s %(message)s"}},
+    "handlers": {"line": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {"granian.access": {"level": "INFO"}},
+    "root": {"handlers": ["line"], "level": "WARNING"},
 }
 
 
@@ -96,7 +91,7 @@ def serve(where: str, host: str, port: int, *, trusted: str = "", **options: Any
         "the service",
         host,
         port,
-        backlog=1_024,
+        backlog=BACKLOG,
         log_level=LogLevels.error,
         log_dictconfig=LOGS,
         respawn_failed_workers=True,
@@ -132,7 +127,18 @@ def worker(where: str, trusted: str) -> Any:
             logging.getLogger(__name__).error("%s", error)
             time.sleep(1)
         else:
-            return wrap_asgi_with_proxy_headers(service, trusted.split(",")) if trusted else service
+            return behind_proxies(service, trusted) if trusted else service
+
+
+def behind_proxies(service: Service, trusted: str) -> Any:
+    """Believe proxies in whose name they ask; a connection is theirs all the same."""
+    believing = wrap_asgi_with_proxy_headers(service, trusted.split(","))
+
+    def answer(scope: Scope, *channel: Any) -> Any:
+        scope["connection"] = scope["client"]
+        return believing(scope, *channel)
+
+    return answer
 
 
 def _end_with_parent() -> None:
@@ -146,63 +152,42 @@ def _end_with_parent() -> None:
     signal.raise_signal(signal.SIGTERM)  # os.kill would end it at once on Windows
 
 
-class _Embedded(Server):
-    def _init_shared_socket(self) -> None:
-        """Leave out a socket of granian's that nobody would close."""
-        self._ssp: Any = SocketSpec(self.bind_addr, self.bind_port, self.backlog)
-
-
-class ThreadedServer:
+class ThreadedServer(Server):
     """
     An ASGI application on a free local port, served from a thread.
 
     Args:
         app: What answers.
+
+    Attributes:
+        base_url: The base address, with the version prefix (§9).
     """
 
     def __init__(self, app: Any) -> None:
-        self._socket = socket.socket()  # nobody else gets its port
-        if hasattr(socket, "SO_REUSEPORT"):
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        self._socket.bind(("127.0.0.1", 0))
-        self._port: int = self._socket.getsockname()[1]
-        self._server = _Embedded(
+        super().__init__(
             app,
-            port=self._port,
             log_enabled=False,
             # leaves alone how this process logs
             log_dictconfig={"incremental": True, "handlers": {}, "loggers": {}},
             **_HTTP,
         )
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+        self._bound = socket.create_server(("127.0.0.1", 0))  # nobody else gets its port
+        self.base_url = f"http://127.0.0.1:{self._bound.getsockname()[1]}{spec.PATH_PREFIX}"
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
-    async def _serve(self) -> None:
-        self._loop = asyncio.get_running_loop()
-        await self._server.serve()
+    def _init_shared_socket(self) -> None:
+        more = () if sys.platform == "win32" else (False, BACKLOG)
+        self._shd: Any = SocketHolder(self._bound.detach(), *more)  # type: ignore[call-arg]
 
-    @property
-    def base_url(self) -> str:
-        """The base address, with the version prefix (§9)."""
-        return f"http://127.0.0.1:{self._port}{spec.PATH_PREFIX}"
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self.serve())
 
     def start(self) -> Self:
-        """
-        Serve until `stop`.
-
-        Raises:
-            PetstoreError: It did not come up.
-        """
+        """Serve until `stop`; who connects before it is up waits a moment."""
         self._thread.start()
-        give_up_at = time.monotonic() + STARTS_WITHIN_S
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", self._port)).close()
-            except OSError:
-                if not self._thread.is_alive() or time.monotonic() > give_up_at:
-                    raise PetstoreError("the embedded service did not start") from None
-                time.sleep(0.001)
-            else:
-                return self
+        return self
 
     def is_current(self) -> bool:
         """Say whether this is called in its thread."""
@@ -210,9 +195,14 @@ class ThreadedServer:
 
     def stop(self) -> None:
         """Finish what is under way and stop."""
-        if self._thread.ident is not None:
-            self._loop.call_soon_threadsafe(self._server.stop)
-            self._thread.join()
-            # granian's own thread still lets go of what it holds; at the end of Python that fails
-            time.sleep(0.02)
-        self._socket.close()
+        self._loop.call_soon_threadsafe(super().stop)
+        self._thread.join()
+
+    async def shutdown(self, exit_code: int = 0) -> None:
+        """Stop, and wait until granian's own thread has let go: at the end of Python it fails."""
+        held = self.wrks[0]._sig
+        await super().shutdown(exit_code)  # type: ignore[no-untyped-call]
+        for _ in range(MOST_WAITS):
+            if sys.getrefcount(held) <= 2:  # ours, and that of this question
+                break
+            await asyncio.sleep(0.001)

@@ -53,7 +53,6 @@ class SqliteEngine(Engine):
         self._durability = durability
         self._real = path.resolve()
         self._file: tuple[int, ...] = ()
-        self._now_durable = True
         with self._starting(f"(--database) {path.name or path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
@@ -76,9 +75,8 @@ class SqliteEngine(Engine):
         if self._db is None and within_s == 0:
             raise UnavailableError(LOCKED)  # for all we know: to open it may take long
         db = self._connection()
-        if durable != self._now_durable and self._durability == "FULL":
+        if self._durability == "FULL":
             db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
-            self._now_durable = durable
         try:
             sqlite.begin(db, wait_s=sqlite.BUSY_S if within_s is None else within_s)
         except sqlite3.OperationalError as error:
@@ -105,7 +103,6 @@ class SqliteEngine(Engine):
         if self._db is None:
             self._check()  # no file is made in the place of one that is gone
             self._db = sqlite.connect(self._real, durability=self._durability, journal="WAL")
-            self._now_durable = True
         return self._db
 
     def _require_ours(self) -> None:
@@ -116,7 +113,7 @@ class SqliteEngine(Engine):
                 "in it, put a "
                 "copy of it back. If it is to be a new database, delete the file and start again"
             )
-        with closing(sqlite3.connect(self._path, timeout=sqlite.BUSY_S)) as db:
+        with closing(sqlite.read(self._path)) as db:
             (marked,) = db.execute("PRAGMA application_id").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
             tables = {

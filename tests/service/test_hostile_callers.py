@@ -5,14 +5,12 @@ it.
 
 from __future__ import annotations
 
-import random
 import re
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +19,20 @@ from serving import Serving, read_answer, serving, wait_until
 REX = b'{"name":"Rex","categoryId":1}'
 WRONG = "psk_wrong"
 MIB = 1 << 20
+LONG = b"x" * 262_144
+GET = b"GET /v1/pets HTTP/1.1\r\n"
+CHUNKED = b"POST /v1/pets HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+HALF = b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n"
+ENDLESS = {  # what begins it, and what follows again and again
+    "header": (GET + b"X-Long: ", LONG),
+    "address": (b"GET /v1/pets?x=", LONG),
+    "trailer": (CHUNKED + b"0\r\nX-Long: ", LONG),
+    "extension": (CHUNKED + b"5;x=", LONG),
+    "requests": (b"", (GET + b"\r\n") * 10_000),
+    "body": (CHUNKED, b"40000\r\n" + LONG + b"\r\n"),
+    "chunks of a byte": (CHUNKED, b"1\r\nx\r\n" * 20_000),
+    "little in long chunks": (CHUNKED, b"1;" + b"x" * 60_000 + b"\r\nx\r\n"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -67,28 +79,23 @@ def test_a_header_section_of_60_kib_is_served(served: Serving) -> None:
             assert read_answer(connection).status == 200
 
 
-@pytest.mark.parametrize("where", ["header", "url", "trailer", "extension"])
-def test_what_does_not_end_is_refused_at_64_kib(served: Serving, where: str) -> None:
+@pytest.mark.parametrize("what", ["header", "address", "trailer", "extension"])
+def test_what_does_not_end_is_refused_at_64_kib(served: Serving, what: str) -> None:
     """
     A header, an address, a trailer, an extension of a chunk: cut off, and little of it was taken
     in.
     """
-    begun = {
-        "header": b"GET /v1/pets HTTP/1.1\r\nX-Long: ",
-        "url": b"GET /v1/pets?x=",
-        "trailer": chunked(served)[:-2] + b"X-Long: ",
-        "extension": chunked(served)[:-5] + b"5;x=",
-    }[where]
+    begun, part = ENDLESS[what]
     taken = 0
     with served.connect() as connection:
         with suppress(ConnectionError):
             connection.sendall(begun)
-            for _ in range(1_000):
-                connection.sendall(b"x" * 65_536)
-                taken += 65_536
+            for _ in range(250):
+                connection.sendall(part)
+                taken += len(part)
         answer = read_answer(connection)
 
-    assert answer.status in (400, 414, 431, 0)
+    assert answer.status in (400, 401, 414, 431, 0)
     assert taken < 20 * MIB
     assert served.memory_mb() < 200
 
@@ -187,85 +194,32 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up_within_seconds(
     assert [status for status, _ in ends] == [0, 0, 408]
 
 
-class Crowd:
-    """Twenty connections without a key that do the same thing again and again, until the end."""
-
-    def __init__(
-        self, served: Serving, do: Callable[[socket.socket], None], size: int = 20
-    ) -> None:
-        self._served = served
-        self._do = do
-        self._end = threading.Event()
-        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(size)]
-
-    def _run(self) -> None:
-        while not self._end.is_set():
-            with suppress(OSError), self._served.connect(2) as connection:
-                self._do(connection)
-                self._end.wait(0.05)
-
-    def __enter__(self) -> Crowd:
-        for thread in self._threads:
-            thread.start()
-        time.sleep(0.5)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join()
-
-
-def many_at_once(connection: socket.socket) -> None:
-    for _ in range(100):
-        connection.sendall(b"GET /v1/pets HTTP/1.1\r\n\r\n" * 10_000)
-
-
-def endless_header(connection: socket.socket) -> None:
-    connection.sendall(b"GET /v1/pets HTTP/1.1\r\nX-Long: ")
-    for _ in range(100):
-        connection.sendall(b"x" * 262_144)
-
-
-def endless_body(connection: socket.socket) -> None:
-    connection.sendall(b"POST /v1/pets HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
-    for _ in range(100):
-        connection.sendall(b"40000\r\n" + b"x" * 262_144 + b"\r\n")
-
-
-def little_body_in_much(connection: socket.socket) -> None:
-    connection.sendall(b"POST /v1/pets HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
-    for _ in range(1_000):
-        connection.sendall(b"1;" + b"x" * 60_000 + b"\r\nx\r\n")
-
-
-def half_open_body(connection: socket.socket) -> None:
-    connection.sendall(
-        b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n" + b"x" * 1_000_000
-    )
-    connection.recv(1)
-    time.sleep(1)
-
-
-def mixed(connection: socket.socket) -> None:
-    random.choice((many_at_once, endless_header, endless_body, half_open_body))(connection)
-
-
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize(
-    "do", [mixed, many_at_once, endless_header, endless_body, little_body_in_much, half_open_body]
-)
+@pytest.mark.parametrize("what", ENDLESS)
 def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
-    served: Serving, do: Callable[[socket.socket], None]
+    served: Serving, what: str
 ) -> None:
     """A listing over a new connection each time, for three seconds; memory stays under 300 MB."""
+    begun, part = ENDLESS[what]
+    end = threading.Event()
+
+    def annoy() -> None:
+        while not end.wait(0.05):
+            with suppress(OSError), served.connect(2) as connection:
+                connection.sendall(begun)
+                while not end.is_set():
+                    connection.sendall(part)
+
     alone = sorted(served.wait_s() for _ in range(50))[45]
-    with Crowd(served, do):
+    with ThreadPoolExecutor(20) as pool:
+        for _ in range(20):
+            pool.submit(annoy)
         waited = []
         until = time.monotonic() + 3
         while time.monotonic() < until:
             waited.append(served.wait_s())
             time.sleep(0.02)
+        end.set()
     waited.sort()
 
     assert waited[len(waited) * 19 // 20] < alone + 0.1
@@ -283,15 +237,10 @@ def test_more_connections_than_the_limit_wait_until_one_is_closed(tmp_path: Path
     assert answer.status == 200
 
 
-def test_half_open_requests_beyond_the_limit_make_room_for_others(served: Serving) -> None:
-    """With 600 of them: a new caller is served all the same."""
-    crowd = []
-    try:
+def test_half_open_requests_make_room_for_others(served: Serving) -> None:
+    """Beside 600 of them a new caller is served."""
+    with ExitStack() as crowd:
         for _ in range(600):
-            crowd.append(served.connect())
-            crowd[-1].sendall(b"POST /v1/pets HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n")
+            crowd.enter_context(served.connect()).sendall(HALF + b"x")
         wait_until(lambda: served.ask(served.head("GET /v1/pets?limit=1")).status == 200, 5)
         assert served.memory_mb("VmHWM") < 300
-    finally:
-        for connection in crowd:
-            connection.close()

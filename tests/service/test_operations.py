@@ -105,12 +105,12 @@ def test_within_one_commit_a_page_shows_what_was_created_before_it_and_nothing_u
     database = Database(tmp_path / "service.db")
     operations = Operations(database)
     with suppress(RuntimeError), database.transaction([("", "h")]) as standing:
-        operations.begin(standing.changes, standing.newest)
+        operations.begin(standing.changes)
         before, made, after = (respond(operations, method) for method in ("GET", "POST", "GET"))
         raise RuntimeError
-    operations.begin(-1, -1)
+    operations.begin(-1)
     with database.transaction([("", "h")]) as standing:
-        operations.begin(standing.changes, standing.newest)
+        operations.begin(standing.changes)
         undone = respond(operations, "GET")
     database.close()
 
@@ -132,7 +132,7 @@ def test_a_link_shows_the_last_id_of_its_page(tmp_path: Path) -> None:
 def test_pages_of_many_different_queries_are_not_all_kept(tmp_path: Path) -> None:
     """However small they are: what is kept is bounded."""
     database = Database(tmp_path / "service.db", durability="OFF")
-    database.add_many([("x" * 100, 1, None) for _ in range(100)])
+    database.add_many([("x" * 100, 1, None) for _ in range(101)])
     operations = Operations(database)
     held = []
     tracemalloc.start()
@@ -146,9 +146,9 @@ def test_pages_of_many_different_queries_are_not_all_kept(tmp_path: Path) -> Non
 
 
 def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(tmp_path: Path) -> None:
-    """Each is megabytes; short ones are still served."""
+    """Each is megabytes; short ones, of one animal with the longest name, are still served."""
     database = Database(tmp_path / "service.db", durability="OFF")
-    database.add_many([("名" * 10_000, 1, None) for _ in range(100)])
+    database.add_many([("🐕" * 10_000, 1, None) for _ in range(100)])
     operations = Operations(database)
     unread = [respond(operations, "GET", b"limit=100") for _ in range(60)]
     short = respond(operations, "GET", b"limit=1")

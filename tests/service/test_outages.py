@@ -247,7 +247,10 @@ def test_a_long_lock_refuses_all_creates_and_makes_none(where: str) -> None:
 
 
 def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) -> None:
-    """The connection is cut behind COMMIT, before its answer: a 500 that says so, made once."""
+    """
+    The connection is cut behind COMMIT, before its answer: a 500 that says so, made once; a create
+    that would have been refused is safe to send again.
+    """
     with (
         TcpProxy(postgres.port, cut_behind=b"COMMIT") as proxy,
         served(proxy.url(postgres.database())) as (database, base_url),
@@ -256,6 +259,7 @@ def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) ->
         client(key).get(f"{base_url}/pets", timeout=5)  # now the key is known: no look at it first
         proxy.cutting.set()
         unknown = post(client(key), base_url)
+        invalid = client(key).post(f"{base_url}/pets", json={"name": "Rex"}, timeout=5)
         listed = client(key).get(f"{base_url}/pets", timeout=5)
         proxy.cutting.clear()
         existing = database.page(after=0, limit=9, status=None)
@@ -263,6 +267,7 @@ def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) ->
 
     assert (unknown.status_code, unknown.json()["code"]) == (500, "internal_error")
     assert "not known" in unknown.json()["message"]
+    assert is_refused(invalid)
     assert is_refused(listed)
     assert len(existing) <= 1
     assert back.status_code == 201
@@ -287,7 +292,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
         post(client(key), base_url)
         paused = Database(url, own_time=False)
         with suppress(UnavailableError), paused.transaction([("", "h")]):
-            paused.save({f"key {key_id}": Usage()}, NOON)
+            paused.save({f"key {key_id}": Usage()})
             (lost,) = paused.add([("lost", 1, None)])
             made = post(client(key), base_url)
         again = [pet[1] for pet in database.page(after=0, limit=9, status=None)]

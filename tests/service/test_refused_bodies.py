@@ -32,14 +32,6 @@ def test_the_key_is_judged_before_the_body_is_read(served: Serving, more: tuple[
     assert answer.headers["x-ratelimit-limit"] == "60"
 
 
-@pytest.mark.parametrize("key", [None, WRONG], ids=["good key", "wrong key"])
-def test_a_body_is_refused_by_its_announced_length(served: Serving, key: str | None) -> None:
-    """Before a byte of it has come: 413, or 401 where the key is wrong."""
-    head = served.head("POST /v1/pets", "Content-Length: 1048577", key=key)
-
-    assert served.ask(head, timeout=3).status == (401 if key else 413)
-
-
 def test_a_body_without_an_end_is_refused_at_a_mebibyte_and_a_byte(served: Serving) -> None:
     """
     In chunks, with a valid key: 413, the connection closed, and no more is taken in than a

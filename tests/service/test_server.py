@@ -216,6 +216,28 @@ def test_a_forwarded_address_counts_only_where_the_proxy_is_trusted(
     assert [answer.headers["X-RateLimit-Remaining"] for answer in asked] == left
 
 
+def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
+    """
+    What was sent ahead on it is not read: nothing is created long after. Each for itself, also
+    where a trusted proxy has several for one caller.
+    """
+    with (
+        serving(tmp_path / "service.db", "--trust-proxy", "127.0.0.1") as served,
+        served.connect() as first,
+        served.connect() as second,
+    ):
+        asking = served.head("GET /v1/pets?limit=1", "X-Forwarded-For: 192.0.2.1")
+
+        def closes(connection: socket.socket) -> bool:
+            connection.sendall(asking)
+            return read_answer(connection).closed
+
+        assert not closes(first)
+        assert not closes(second)
+        until(lambda: closes(first))
+        assert closes(second)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
