@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from typing import Final, Literal
 
 from petstore_tools.service.engine import SILENT, UnavailableError
@@ -106,9 +105,8 @@ class Batches:
             self._callers = len(self._batch.requests) + len(self._pending)
             self._batch = Batch()
             self._all_ask.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(self._took_s / 4, GATHER_S)):
-                    await self._all_ask.wait()
+            self._loop.call_later(min(self._took_s / 4, GATHER_S), self._all_ask.set)
+            await self._all_ask.wait()
 
     def _tick(self) -> None:
         """
