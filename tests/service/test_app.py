@@ -243,11 +243,6 @@ def test_unknown_query_parameters_are_ignored(box: Sandbox) -> None:
     assert ask(box, "GET", "/pets?colour=red&offset=2").json() == ask(box, "GET", "/pets").json()
 
 
-def test_a_body_beyond_a_mebibyte_is_413(box: Sandbox) -> None:
-    """Bounded memory, and an Error all the same."""
-    assert is_error(ask(box, "POST", "/pets", data=b"x" * (2 << 20), headers=JSON), 413)
-
-
 def test_a_wrong_content_type_is_400(box: Sandbox) -> None:
     """Bodies are application/json (§4); a charset may follow."""
     body = b'{"name": "Rex", "categoryId": 1}'

@@ -1,5 +1,7 @@
 """The service's quotas and its ban."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from petstore_tools.plans import Window
@@ -10,7 +12,7 @@ DAY = Window(5, 86_400)
 T0 = 1_800_000_000.0
 
 
-def send(times: list[float], usage: Usage | None = None) -> tuple[Usage, list[Decision]]:
+def send(times: Sequence[float], usage: Usage | None = None) -> tuple[Usage, list[Decision]]:
     usage = usage or Usage()
     decisions = []
     for at in times:
@@ -19,12 +21,35 @@ def send(times: list[float], usage: Usage | None = None) -> tuple[Usage, list[De
     return usage, decisions
 
 
-def test_exactly_the_plan_is_allowed_in_a_whole_minute() -> None:
-    """Three of four; the next minute is fresh."""
-    _, decisions = send([T0, T0 + 1, T0 + 2, T0 + 59, T0 + 60])
+DAY_USED_UP = [0, 1, 60, 61, 62, 63, *[66] * 10]
+CASES = {  # seconds; + allowed, - refused, ! banned
+    "exactly the plan in a whole minute": ([0, 1, 2, 59, 60], "+++-+"),
+    "what is refused costs nothing of the day": ([0] * 10 + [60] * 3, "+++-------++-"),
+    "ten retries are a ban of fifteen minutes": (
+        [0] * 4 + [*range(2, 12)] + [120, 912],
+        "+++-" + "-" * 9 + "!" + "!+",
+    ),
+    "what was in flight at a 429 is no retry": ([0] * 3 + [1.9] * 50, "+++" + "-" * 50),
+    "a new closed window begins a new count": (
+        [0] * 4 + [3] * 5 + [60] * 2 + [61] + [64] * 5,
+        "+++------++------",
+    ),
+    "after a ban nine more come before the next": (
+        [*DAY_USED_UP, *range(970, 980)],
+        "+++++-" + ("-" * 9 + "!") * 2,
+    ),
+}
 
-    assert [d.allowed for d in decisions] == [True, True, True, False, True]
-    assert [d.remaining for d in decisions] == [2, 1, 0, 0, 1]
+
+@pytest.mark.parametrize("case", CASES)
+def test_whole_minutes_days_and_bans(case: str) -> None:
+    """A plan of three a minute and five a day."""
+    times, wanted = CASES[case]
+
+    _, decisions = send([T0 + at for at in times])
+
+    shown = ("!" if d.banned else "+" if d.allowed else "-" for d in decisions)
+    assert "".join(shown) == wanted
 
 
 @pytest.mark.case("P59")
@@ -36,39 +61,6 @@ def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later()
     day_end = DAY.end(T0)
     _, later = send([T0 + 60], Usage(T0, 0, DAY.start(T0), 2))
     assert (later[0].limit, later[0].remaining, later[0].reset) == (5, 2, day_end)
-
-
-def test_a_refused_request_costs_nothing() -> None:
-    """The day is not charged for what was refused."""
-    usage, _ = send([T0] * 10)
-
-    assert (usage.minute_used, usage.day_used) == (3, 3)
-
-
-def test_ten_retries_during_a_block_are_a_ban_of_fifteen_minutes() -> None:
-    """Requests two seconds and more after the 429 count; the tenth bans."""
-    usage, decisions = send([T0] * 4 + [T0 + 2 + n for n in range(10)])
-
-    assert [d.banned for d in decisions[4:]] == [False] * 9 + [True]
-    assert usage.banned_until == T0 + 11 + 900
-    _, after = send([T0 + 120, T0 + 912], usage)
-    assert [d.allowed for d in after] == [False, True]
-
-
-def test_what_was_in_flight_when_the_429_left_is_not_counted() -> None:
-    """Fifty requests within two seconds earn 429s and no ban."""
-    usage, _ = send([T0] * 3 + [T0 + 1.9] * 50)
-
-    assert usage.retries_during_block == 0
-
-
-def test_a_new_closed_window_begins_a_new_count_of_retries() -> None:
-    """Five retries in each of two minutes are no ban."""
-    times = [T0] * 4 + [T0 + 3] * 5 + [T0 + 60] * 2 + [T0 + 61] + [T0 + 64] * 5
-
-    usage, _ = send(times)
-
-    assert usage.banned_until == 0
 
 
 def test_a_clock_set_back_over_a_border_grants_no_minute_twice() -> None:
@@ -89,21 +81,12 @@ def test_a_clock_set_back_over_a_border_grants_no_minute_twice() -> None:
 
 def test_a_ban_names_the_end_of_the_day_where_the_day_is_used_up() -> None:
     """Who waits exactly as long as the 429 says is served, and earns no new ban."""
-    usage, decisions = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
+    usage, decisions = send([T0 + at for at in DAY_USED_UP])
     assert decisions[-1].banned
     assert T0 + 66 + decisions[-1].retry_after_s == DAY.end(T0)
 
     _, after = send([T0 + 66 + decisions[-1].retry_after_s], usage)
     assert after[0].allowed
-
-
-def test_who_comes_after_a_ban_into_a_window_that_is_still_closed_is_not_banned_at_once() -> None:
-    """Nine more may come before the next ban."""
-    usage, _ = send([T0, T0 + 1, T0 + 60, T0 + 61, T0 + 62] + [T0 + 63] + [T0 + 66] * 10)
-
-    _, decisions = send([T0 + 970 + n for n in range(10)], usage)
-
-    assert [d.banned for d in decisions] == [False] * 9 + [True]
 
 
 def test_windows_are_whole_again_once_a_pause_has_passed() -> None:

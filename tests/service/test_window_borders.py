@@ -67,21 +67,12 @@ def hammer(base_url: str, key: str, seen: list[str], over: threading.Event) -> N
 
 
 @pytest.mark.case("P57", "P59")
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("borders", [4, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_no_request_over_the_plan_at_a_few_borders(
-    postgres: Postgres, tmp_path: Path, count: int
+def test_no_request_over_the_plan_at_borders(
+    postgres: Postgres, tmp_path: Path, count: int, borders: int
 ) -> None:
     """And none short of it: both windows are used up exactly."""
-    for seen in over_borders(postgres.database(), tmp_path, count, 4):
-        assert list(Counter(seen).values()) == [LIMIT, LIMIT]
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_no_request_over_the_plan_at_forty_borders(
-    postgres: Postgres, tmp_path: Path, count: int
-) -> None:
-    """As above."""
-    for seen in over_borders(postgres.database(), tmp_path, count, 40):
+    for seen in over_borders(postgres.database(), tmp_path, count, borders):
         assert list(Counter(seen).values()) == [LIMIT, LIMIT]
