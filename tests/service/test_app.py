@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import requests
-from services import client, served
+from services import Caller, served
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.plans import Plan
@@ -257,14 +257,14 @@ def test_a_wrong_content_type_is_400(box: Sandbox) -> None:
 
 def test_a_revoked_key_is_401_at_once(tmp_path: Path) -> None:
     """And only once can it be revoked."""
-    with served(str(tmp_path / "service.db")) as (database, base_url):
+    with served(str(tmp_path / "service.db")) as (database, caller):
         key_id, key = database.create_key(Plan(60, 1_000), label="x", now=0.0)
-        with client(key) as session:
-            assert session.get(f"{base_url}/pets", timeout=5).status_code == 200
+        revoked = Caller(caller.base_url, key)
+        assert revoked.get().status_code == 200
 
-            assert database.revoke(key_id, 1.0)
+        assert database.revoke(key_id, 1.0)
 
-            assert is_error(session.get(f"{base_url}/pets", timeout=5), 401)
+        assert is_error(revoked.get(), 401)
         assert not database.revoke(key_id, 2.0)
 
 
@@ -289,12 +289,10 @@ def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(
 ) -> None:
     """Once in ten seconds; line breaks are spelt out, and long paths are cut."""
     path = tmp_path / "service.db"
-    with served(str(path)) as (database, base_url):
-        _, key = database.create_key(Plan(1_000, 10_000), label="", now=0.0)
+    with served(str(path)) as (_, caller):
         path.rename(tmp_path / "away.db")
-        with client(key) as session:
-            forged = f"{base_url}/%0aERROR%20forged%0d%1b[2J{'x' * 5_000}"
-            answers = {session.get(forged, timeout=5).status_code for _ in range(50)}
+        forged = f"/%0aERROR%20forged%0d%1b[2J{'x' * 5_000}"
+        answers = {caller.get(forged).status_code for _ in range(50)}
     (line,) = [record.getMessage() for record in caplog.records]
     caplog.clear()
 

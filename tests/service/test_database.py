@@ -13,10 +13,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
-import requests
 from commands import run
 from postgres import Postgres
-from services import NOON, WIDE, client, post, served
+from services import NOON, WIDE, served
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.database import Database
@@ -194,9 +193,8 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
     """They would be gone at the next start. The same file, put back, is served on."""
     path = tmp_path / "service.db"
     other = filled(tmp_path / "other.db")
-    with served(str(path)) as (database, base_url):
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        before = post(client(key), base_url)
+    with served(str(path)) as (database, caller):
+        before = caller.post()
         if how == "emptied":
             shutil.copy(path, tmp_path / "aside.db")
             os.truncate(path, 0)
@@ -206,13 +204,13 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
             other.rename(path)
         elif how == "replaced by nothing":
             path.touch()
-        refused = [post(client(key), base_url) for _ in range(2)]
-        health = requests.get(f"{base_url}/health", timeout=5)
+        refused = [caller.post() for _ in range(2)]
+        health = caller.get("/health")
         if how == "emptied":
             path.write_bytes((tmp_path / "aside.db").read_bytes())
         else:
             (tmp_path / "aside.db").replace(path)
-        back = post(client(key), base_url)
+        back = caller.post()
     database = Database(path)
     existing = [pet[0] for pet in database.page(after=0, limit=9, status=None)]
     database.close()

@@ -15,7 +15,7 @@ import pytest
 from commands import run
 from postgres import Postgres
 from pydantic import SecretStr
-from services import NOON, WIDE, client, post, served
+from services import NOON, WIDE, served
 from serving import free_port
 
 from petstore_tools.errors import SettingsError
@@ -114,15 +114,15 @@ def in_ascii(postgres: Postgres) -> str:
 
 def test_a_server_in_sql_ascii_is_served(in_ascii: str) -> None:
     """Keys are found, and names come back as they were."""
-    with served(in_ascii) as (database, base_url):
-        _, key = database.create_key(WIDE, label="Zoë", now=NOON)
-        made = post(client(key), base_url, "名前 🐕")
-        listed = client(key).get(f"{base_url}/pets", timeout=5).json()
+    with served(in_ascii) as (database, caller):
+        database.create_key(WIDE, label="Zoë", now=NOON)
+        made = caller.post("名前 🐕")
+        listed = caller.get().json()
         labels = [key.label for key in database.list_keys()]
 
     assert made.status_code == 201
     assert [pet["name"] for pet in listed] == ["名前 🐕"]
-    assert labels == ["Zoë"]
+    assert "Zoë" in labels
 
 
 def test_a_budget_on_a_server_in_sql_ascii_is_kept(in_ascii: str) -> None:

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 from postgres import Postgres
-from services import NOON, WIDE, client, post, served
+from services import NOON, WIDE, Caller, served
 
-from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 from petstore_tools.service.messages import LIST_PATH, Request
 from petstore_tools.service.operations import Operations
@@ -26,25 +25,25 @@ def test_a_restart_forgets_nothing(where: str) -> None:
     """Animals, keys, counters; and the second start finds the tables as they are."""
     remaining = []
     key = ""
-    for run in range(2):
-        with served(where) as (database, base_url):
-            if not run:
-                _, key = database.create_key(Plan(60, 1_000), label="x", now=NOON)
-            made = post(client(key), base_url)
+    for _ in range(2):
+        with served(where) as (_, found):
+            key = key or found.key
+            caller = Caller(found.base_url, key)
+            made = caller.post()
             remaining.append((made.json()["id"], made.headers["X-RateLimit-Remaining"]))
-            listed = client(key).get(f"{base_url}/pets", timeout=5).json()
+            listed = caller.get().json()
 
-    assert remaining == [(1, "59"), (2, "57")]
+    left = WIDE.per_minute or 0
+    assert remaining == [(1, str(left - 1)), (2, str(left - 3))]
     assert [pet["id"] for pet in listed] == [1, 2]
 
 
 @pytest.mark.parametrize("name", ["x" * 10_000, "名前 🐕 \x00 '", "%s ? ;"])
 def test_names_come_back_as_they_were(where: str, name: str) -> None:
     """Whatever the database's own text can hold."""
-    with served(where) as (database, base_url):
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        made = post(client(key), base_url, name)
-        again = client(key).get(f"{base_url}/pets/{made.json()['id']}", timeout=5)
+    with served(where) as (_, caller):
+        made = caller.post(name)
+        again = caller.get(f"/pets/{made.json()['id']}")
 
     assert made.json()["name"] == again.json()["name"] == name
 
@@ -52,17 +51,15 @@ def test_names_come_back_as_they_were(where: str, name: str) -> None:
 def test_staff_changes_show_at_once(where: str) -> None:
     """Pages are kept as bytes; a change or removal drops them, whichever connection made it."""
     admin = Database(where, own_time=False)
-    with served(where) as (database, base_url):
+    with served(where) as (database, caller):
         database.add_many([(f"Pet {n}", 1, "available") for n in range(150)])
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        pets = f"{base_url}/pets?limit=100"
-        before = client(key).get(pets, timeout=5)
-        assert client(key).get(pets, timeout=5).content == before.content
+        pets = "/pets?limit=100"
+        assert caller.get(pets).content == caller.get(pets).content
 
         assert admin.change(5, "sold")
-        changed = client(key).get(pets, timeout=5).json()
+        changed = caller.get(pets).json()
         assert admin.remove(6)
-        removed = client(key).get(pets, timeout=5).json()
+        removed = caller.get(pets).json()
 
     admin.close()
     assert (changed[4]["status"], changed[5]["id"]) == ("sold", 6)
@@ -72,14 +69,13 @@ def test_staff_changes_show_at_once(where: str) -> None:
 def test_ids_become_visible_in_order(postgres: Postgres) -> None:
     """While a lower id is not committed no higher one is: a reader that pages on misses none."""
     url = postgres.database()
-    with served(url) as (database, base_url), ThreadPoolExecutor(1) as pool:
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        first = post(client(key), base_url).json()["id"]
+    with served(url) as (_, caller), ThreadPoolExecutor(1) as pool:
+        first = caller.post().json()["id"]
         other = Database(url, own_time=False)
         reader = Database(url, own_time=False)
         with other.transaction([("", "h")]):
             (held,) = other.add([("held", 1, None)])
-            later = pool.submit(post, client(key), base_url, "later")
+            later = pool.submit(caller.post, "later")
             for _ in range(20):
                 seen = [pet[0] for pet in reader.page(after=0, limit=9, status=None)]
                 assert seen == [first]

@@ -25,10 +25,9 @@ from postgres import Postgres, absent, running
 from services import (
     NOON,
     WIDE,
+    Caller,
     FileClock,
-    client,
     locked,
-    post,
     processes,
     served,
     stored,
@@ -60,10 +59,10 @@ class Callers:
         self._end = threading.Event()
         self.answers: list[requests.Response] = []
         asks: list[Callable[[], requests.Response]] = [
-            lambda: post(client(served.key), served.base_url),
-            lambda: post(client(served.key), served.base_url),
-            lambda: client(served.key).get(f"{served.base_url}/pets?limit=1", timeout=30),
-            lambda: requests.get(f"{served.base_url}/health", timeout=30),
+            served.caller.post,
+            served.caller.post,
+            lambda: served.caller.get("/pets?limit=1"),
+            lambda: served.caller.get("/health"),
         ]
         self._threads = [
             threading.Thread(target=self._run, args=(ask,), daemon=True) for ask in asks * 2
@@ -100,7 +99,7 @@ def survive(served: Serving, where: str, outage: Any, *, refuses: bool = True) -
             lambda: callers.answers[before:].count(None) == 0 and len(callers.answers) > before + 99
         )
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: post(client(served.key), served.base_url), range(100)))
+        made = list(pool.map(lambda _: served.caller.post(), range(100)))
 
     for answer in callers.answers:
         unknown = answer.status_code == 500 and "not known" in answer.text
@@ -216,15 +215,14 @@ def test_whatever_becomes_of_an_sqlite_file_is_a_503_and_passes(tmp_path: Path) 
 
 def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) -> None:
     """Meanwhile health is a 503 within a second, and the document is served."""
-    with served(where) as (database, base_url), ThreadPoolExecutor(16) as pool:
-        _, key = database.create_key(WIDE, label="", now=NOON)
+    with served(where) as (_, caller), ThreadPoolExecutor(16) as pool:
         with locked(where):
-            waiting = [pool.submit(post, client(key), base_url) for _ in range(12)]
-            health = requests.get(f"{base_url}/health", timeout=20)
-            document = requests.get(f"{base_url}/openapi.json", timeout=20)
+            waiting = [pool.submit(caller.post) for _ in range(12)]
+            health = caller.get("/health")
+            document = caller.get("/openapi.json")
             assert not any(create.done() for create in waiting)
         made = [create.result().status_code for create in waiting]
-        well = requests.get(f"{base_url}/health", timeout=20)
+        well = caller.get("/health")
 
     assert is_refused(health)
     assert document.status_code == 200
@@ -234,13 +232,12 @@ def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) 
 
 def test_a_long_lock_refuses_all_creates_and_makes_none(where: str) -> None:
     """Who waits for BEGIN is not unknown."""
-    with served(where) as (database, base_url), ThreadPoolExecutor(24) as pool:
-        _, key = database.create_key(WIDE, label="", now=NOON)
+    with served(where) as (database, caller), ThreadPoolExecutor(24) as pool:
         with locked(where):
-            asked = [pool.submit(post, client(key), base_url) for _ in range(24)]
+            asked = [pool.submit(caller.post) for _ in range(24)]
             answers = [create.result() for create in asked]
         existing = database.page(after=0, limit=100, status=None)
-        back = post(client(key), base_url)
+        back = caller.post()
 
     assert all(is_refused(answer) for answer in answers)
     assert (existing, back.status_code) == ([], 201)
@@ -253,17 +250,16 @@ def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) ->
     """
     with (
         TcpProxy(postgres.port, cut_behind=b"COMMIT") as proxy,
-        served(proxy.url(postgres.database())) as (database, base_url),
+        served(proxy.url(postgres.database())) as (database, caller),
     ):
-        _, key = database.create_key(WIDE, label="", now=NOON)
-        client(key).get(f"{base_url}/pets", timeout=5)  # now the key is known: no look at it first
+        caller.get()  # now the key is known: no look at it first
         proxy.cutting.set()
-        unknown = post(client(key), base_url)
-        invalid = client(key).post(f"{base_url}/pets", json={"name": "Rex"}, timeout=5)
-        listed = client(key).get(f"{base_url}/pets", timeout=5)
+        unknown = caller.post()
+        invalid = caller.post("")
+        listed = caller.get()
         proxy.cutting.clear()
         existing = database.page(after=0, limit=9, status=None)
-        back = post(client(key), base_url)
+        back = caller.post()
 
     assert (unknown.status_code, unknown.json()["code"]) == (500, "internal_error")
     assert "not known" in unknown.json()["message"]
@@ -287,14 +283,14 @@ def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres:
 def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: Postgres) -> None:
     """As a machine that was paused within a commit: others do not wait until it wakes."""
     url = postgres.database()
-    with served(url) as (database, base_url):
-        key_id, key = database.create_key(WIDE, label="", now=NOON)
-        post(client(key), base_url)
+    with served(url) as (database, caller):
+        caller.post()
+        (key,) = database.list_keys()
         paused = Database(url, own_time=False)
         with suppress(UnavailableError), paused.transaction([("", "h")]):
-            paused.save({f"key {key_id}": Usage()})
+            paused.save({f"key {key.id}": Usage()})
             (lost,) = paused.add([("lost", 1, None)])
-            made = post(client(key), base_url)
+            made = caller.post()
         again = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
         paused.close()
 
@@ -311,18 +307,19 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str, tmp_path: Pa
     clock = FileClock(tmp_path / "clock", NOON)
     _, key = database.create_key(WIDE, label="", now=NOON)
     with processes(where, clock, 1, "2") as ((pid, base_url),):
-        made = post(client(key), base_url)
+        caller = Caller(base_url, key)
+        made = caller.post()
         os.kill(pid, signal.SIGSTOP)
         head = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
         body = '{"name":"late","categoryId":1}'
         kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         port = urlsplit(base_url).port or 0
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as caller:
-            caller.sendall((head + kind + body).encode())
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall((head + kind + body).encode())
             time.sleep(2.5)  # longer than the two seconds that a create may be late
             os.kill(pid, signal.SIGCONT)
-            late = caller.recv(65_536)
-        until(lambda: post(client(key), base_url).status_code == 201)
+            late = connection.recv(65_536)
+        until(lambda: caller.post().status_code == 201)
     existing = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
     database.close()
 

@@ -18,7 +18,7 @@ import pytest
 import requests
 from commands import run
 from postgres import Postgres
-from services import client, locked, post, stored, until
+from services import locked, stored, until
 from serving import Serving, free_port, read_answer, serving
 from tcp_proxy import TcpProxy
 
@@ -161,7 +161,7 @@ def test_kill_9_of_workers_loses_nothing_acknowledged(
     def create() -> None:
         while not end.is_set():
             with suppress(requests.ConnectionError):
-                acknowledged.append(post(client(served.key), served.base_url).json()["id"])
+                acknowledged.append(served.caller.post().json()["id"])
 
     with serving(where, "--workers", str(workers)) as served:
         threads = [threading.Thread(target=create, daemon=True) for _ in range(4)]
@@ -186,9 +186,8 @@ def test_the_access_log_is_json_without_keys_and_metrics_are_counted(tmp_path: P
     """Each answer a line on stderr, with line breaks spelt out, and what looks like a key masked."""
     port = free_port()
     with serving(tmp_path / "service.db", "--access-log", "--metrics-port", str(port)) as served:
-        session = client(served.key)
         path = f"/pets/%0a{served.key}?token={served.key}"
-        assert session.get(served.base_url + path, timeout=5).status_code == 404
+        assert served.caller.get(path).status_code == 404
         until(lambda: "404" in served.said())
         metrics = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=5).text
 

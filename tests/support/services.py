@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,15 +59,28 @@ def locked(where: str) -> Iterator[None]:
         file.close()
 
 
+@dataclass(frozen=True)
+class Caller:
+    """Somebody with a key, who opens a connection for each request."""
+
+    base_url: str
+    key: str
+
+    def get(self, path: str = "/pets") -> requests.Response:
+        return client(self.key).get(self.base_url + path, timeout=30)
+
+    def post(self, name: str = "Rex") -> requests.Response:
+        return post(client(self.key), self.base_url, name)
+
+
 @contextmanager
-def served(
-    where: str, clock: ManualClock | None = None, **how: Any
-) -> Iterator[tuple[Database, str]]:
-    """Serve a database from a thread: itself, and the base address."""
+def served(where: str, **how: Any) -> Iterator[tuple[Database, Caller]]:
+    """Serve a database from a thread: itself, and a caller with a wide plan."""
     database = Database(where, own_time=False)
-    server = ThreadedServer(Service(database, clock or ManualClock(NOON), **how)).start()
+    server = ThreadedServer(Service(database, ManualClock(NOON), **how)).start()
     try:
-        yield database, server.base_url
+        _, key = database.create_key(WIDE, label="", now=NOON)
+        yield database, Caller(server.base_url, key)
     finally:
         server.stop()
         database.close()

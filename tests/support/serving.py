@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from services import Caller
+
 from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
@@ -51,6 +53,10 @@ class Serving:
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.base_url, self.key)
 
     def connect(self, timeout: float = 15) -> socket.socket:
         """Open a connection."""
