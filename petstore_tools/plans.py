@@ -4,7 +4,7 @@ Pure: plans and their windows: how many requests a key has, by the minute and by
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import floor
 from typing import Final, Literal
 
@@ -75,12 +75,6 @@ class Plan:
     def limit(self, window: WindowName) -> int | None:
         """Return the number of a window, None where only the service's headers show it."""
         return self.per_minute if window == "minute" else self.per_day
-
-    def lower(self, window: WindowName, limit: int) -> Plan:
-        """Return the same plan with another number for a window."""
-        if window == "minute":
-            return replace(self, per_minute=limit)
-        return replace(self, per_day=limit)
 
     def __str__(self) -> str:
         minute = "unknown" if self.per_minute is None else f"{self.per_minute:,}"

@@ -13,6 +13,7 @@ from typing import Final
 from petstore_tools.plans import PERIODS, Plan, WindowName
 
 GUARD_S: Final = 1.0  # headers carry whole seconds: a reset may be up to one later than written
+PROBE_LEASE_S: Final = 4.0
 STEP_S: Final = 1.0  # a clock that differs by more from one that nobody sets was set
 DRIFT: Final = 1e-3  # of two clocks that nobody sets
 MOST_CLOCKS: Final = 8  # of machines that share the budget
@@ -26,7 +27,7 @@ class Reading:
 
     Attributes:
         limit: The limit in force.
-        remaining: Remaining, less what was answered since.
+        remaining: Least Remaining of this window, less the answers since that did not report on it.
         reset: The service's Unix seconds at which the window ends.
         assumed: No believable Reset came, so the reading holds for a minute.
     """
@@ -51,6 +52,7 @@ class WindowBudget:
         counts: Requests by bucket; a bucket's number is its start since 1970 in bucket widths.
         counted: Requests so far.
         reading: What the headers said, None where they have said nothing that still holds.
+        unreported_at: Grants until the last answer that did not report on this window.
         opened_at: The last Reset, from which the service's window began anew or only some of its
             requests ended; None where an answer left that open.
         proven: An answer showed that it began anew.
@@ -63,6 +65,7 @@ class WindowBudget:
     counts: dict[int, int] = field(default_factory=dict)
     counted: int = 0
     reading: Reading | None = None
+    unreported_at: int = 0
     opened_at: float | None = None
     proven: bool = False
     counted_before: int = 0
@@ -74,8 +77,8 @@ class WindowBudget:
         """Seconds of a bucket."""
         return max(1, self.period_s // _BUCKETS)
 
-    def believe(self, new: Reading) -> None:
-        """Take in a reading: within one window it only lowers."""
+    def believe(self, new: Reading, *, number: int) -> None:
+        """Take in what the answer to grant `number` says: within one window it only lowers."""
         known = self.reading
         if not new.assumed:
             passed_s = new.reset - self.last_reset
@@ -84,28 +87,16 @@ class WindowBudget:
         if known is None or known.assumed > new.assumed or new.reset > known.reset + GUARD_S:
             self.reading = new
         elif new.reset >= known.reset - GUARD_S:
+            if new.assumed or number <= self.unreported_at:
+                known.remaining -= 1  # what was answered meanwhile may not be in the new one
             known.remaining = min(known.remaining, new.remaining)
+            known.reset = max(known.reset, new.reset)
 
     def add(self, at: float) -> None:
         """Count a request that arrived no later than `at`."""
         bucket = floor(at / self.width_s)
         self.counts[bucket] = self.counts.get(bucket, 0) + 1
         self.counted += 1
-
-    def reset(self, at: float, *, recent: int, proven: bool) -> None:
-        """
-        Note that the service's window may begin anew at `at`: never twice in a period.
-
-        Args:
-            at: The latest that our clock can show then.
-            recent: How many of the requests counted so far may have come since.
-            proven: It is sure.
-        """
-        ends_at = (self.opened_at or 0.0) + self.period_s
-        if not self.proven or at >= ends_at - GUARD_S:
-            self.opened_at = at
-            self.proven = proven
-            self.counted_before = self.counted - recent
 
     def settle(self, now: float) -> None:
         """Drop what no longer counts."""
@@ -117,29 +108,34 @@ class WindowBudget:
         """
         Say whether only what came since the last Reset counts: for sure, or for a probe.
 
-        Of a window that slides one request ended for sure, which the first probe takes.
+        One request ended for sure, which the first probe takes if nothing was sent since. Behind a
+        lost one another goes, unless the window is known to slide.
         """
         if self.opened_at is None or not self.opened_at <= now < self.opened_at + self.period_s:
             return False
-        return self.proven or not self.slides or probe_at < self.opened_at
+        if self.counted == self.counted_before and probe_at < self.opened_at:
+            return True
+        return self.proven or (not self.slides and now >= self.opened_at + PROBE_LEASE_S)
 
-    def used(self, now: float, probe_at: float) -> int:
-        """Return the requests that count at `now`, when the last probe went at `probe_at`."""
+    def used(self, now: float, probe_at: float) -> tuple[int, float]:
+        """
+        Return the requests that count at `now`, and when the first of them stop counting.
+
+        Args:
+            now: The ledger's time.
+            probe_at: When the last probe went.
+        """
+        opened_at = self.opened_at or 0.0
         if self.is_new(now, probe_at):
-            return self.counted - self.counted_before
-        return sum(self.counts.values())
+            return self.counted - self.counted_before, opened_at + self.period_s + GUARD_S
+        frees_at: float = (min(self.counts, default=0) + 1) * self.width_s + self.period_s
+        if not self.slides and now < opened_at + PROBE_LEASE_S:
+            frees_at = min(frees_at, opened_at + PROBE_LEASE_S)
+        return sum(self.counts.values()), frees_at
 
     def since(self, at: float) -> int:
         """Count the requests that may have arrived at or after `at`."""
         return sum(n for bucket, n in self.counts.items() if bucket >= floor(at / self.width_s))
-
-    def frees_at(self, now: float, probe_at: float) -> float:
-        """Return when the first counted requests stop counting, `now` where there are none."""
-        if self.opened_at is not None and self.is_new(now, probe_at):
-            return self.opened_at + self.period_s + GUARD_S
-        if not self.counts:
-            return now
-        return (min(self.counts) + 1) * self.width_s + self.period_s
 
 
 @dataclass(slots=True)
@@ -178,7 +174,7 @@ class Budget:
         skew: The least that the service's clock can be ahead of ours; None until known.
         utc_day: A reset at midnight UTC proved that days are whole UTC days.
         learned: The plan that the headers showed.
-        hint: A limit that would raise the learned plan, and when it was first seen.
+        hint: A limit that would raise the learned plan, 0 for none, and when it was first seen.
         granted: How many requests were allowed so far.
         ahead_s: The ledger's clock less the clock it is read from: what steps of that one made.
         seen_at: The latest time that was seen.
@@ -203,7 +199,7 @@ class Budget:
     skew: float | None = None
     utc_day: bool = False
     learned: Plan | None = None
-    hint: tuple[int, float] | None = None
+    hint: tuple[int, float] = 0, 0.0
     granted: int = 0
     ahead_s: float = 0.0
     seen_at: float = 0.0

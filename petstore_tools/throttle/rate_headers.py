@@ -11,7 +11,7 @@ from typing import Final
 
 from petstore_tools import plans, spec
 from petstore_tools.plans import Plan, WindowName
-from petstore_tools.throttle.budget import GUARD_S, Budget
+from petstore_tools.throttle.budget import Budget
 
 LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # after a 429; more is taken for nonsense: our choice
 LONGEST_PAUSE_S: Final = 300.0  # after a 503: a service that fails cannot say how long
@@ -104,18 +104,7 @@ def _http_date(text: str | None) -> float | None:
         return None
 
 
-_SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
-
-
-def is_believable(ahead_s: float, slow_s: float) -> bool:
-    """
-    Say whether a reset so far ahead can be one: not in milliseconds or years ahead, and not past
-    when the request was sent, `slow_s` ago.
-    """
-    return -slow_s - 2 * GUARD_S < ahead_s <= spec.DAY_S + 2 * GUARD_S
-
-
-def window(limit: int, ahead_s: float, plan: Plan) -> WindowName:
+def window(limit: int, plan: Plan, *, short: bool) -> WindowName:
     """
     Detect a header's window by its number and by how far its reset is ahead.
 
@@ -125,32 +114,35 @@ def window(limit: int, ahead_s: float, plan: Plan) -> WindowName:
 
     Args:
         limit: X-RateLimit-Limit.
-        ahead_s: Seconds until X-RateLimit-Reset.
         plan: The plan as far as it is known.
+        short: X-RateLimit-Reset is no further ahead than a minute's can be.
     """
-    return "day" if ahead_s > _SHORT_S or limit == plan.per_day != plan.per_minute else "minute"
+    return "day" if not short or limit == plan.per_day != plan.per_minute else "minute"
 
 
-def learn(budget: Budget, limit: int, reset: float, now: float) -> None:
+def learn(budget: Budget, limit: int, now: float, *, short: bool, midnight: bool) -> None:
     """
     Let a header's limit show the plan, where the caller named none.
 
     The strictest reading that fits holds first; a lower one holds at once; a higher one only when
     an answer of a later minute agrees.
+
+    Args:
+        budget: Holds what is learnt.
+        limit: X-RateLimit-Limit.
+        now: The ledger's time.
+        short: X-RateLimit-Reset is no further ahead than a minute's can be.
+        midnight: It is midnight UTC, so it may be a day's, too.
     """
-    short = reset - budget.service_time(now) <= _SHORT_S
     strict = plans.strictest(limit, minute=short, day=True)
     known = budget.learned or strict
-    may_be_day = not short or reset % spec.DAY_S == 0
-    if (short and known.per_minute == limit) or (may_be_day and known.per_day == limit):
-        budget.learned = known
-        return
-    if (strict.per_minute or 0) < (known.per_minute or 0):
-        known = strict
-        budget.hint = None
-    if budget.hint is None or budget.hint[0] != limit:
-        budget.hint = limit, now
-    elif now - budget.hint[1] > _SHORT_S:
-        known = plans.strictest(limit, minute=short, day=not short)
-        budget.hint = None
+    is_day = known.per_day == limit and (midnight or not short)
+    if not is_day and not (short and known.per_minute == limit):
+        if (strict.per_minute or 0) < (known.per_minute or 0):
+            known = strict
+        if budget.hint[0] != limit:
+            budget.hint = limit, now
+        elif now - budget.hint[1] > spec.MINUTE_S:
+            known = plans.strictest(limit, minute=short, day=not short)
+            budget.hint = 0, now
     budget.learned = known

@@ -8,7 +8,8 @@ in a `Budget` that a ledger shares between threads, processes and restarts. Why 
   it may have arrived (`WindowBudget`), or to the end of the window that a passed Reset opened. So
   every window holds at most the plan, whatever Remaining says.
 - *Remaining.* An answer that says `Remaining: R` allows R requests after the moment it was made.
-  Each later answer takes one off, and so does what is in flight; within one window R only lowers.
+  What was answered later is in a smaller R of the same window, or is taken off (`unreported_at`);
+  so is what is in flight. Within one window R only lowers.
 - *Probe.* When a window's reset has passed, nothing is known: one request goes, the others wait for
   it, for a few seconds; then another one goes. For a probe only what was sent since that Reset
   counts: then the window may have begun anew. Where one is known to slide, that holds for the first
@@ -23,7 +24,7 @@ Other programs on the same key show in R; between two answers they can take what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from math import inf
 from typing import Final
@@ -33,6 +34,7 @@ from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, Window, WindowName
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.budget import (
     GUARD_S,
+    PROBE_LEASE_S,
     Budget,
     InFlight,
     Reading,
@@ -40,8 +42,9 @@ from petstore_tools.throttle.budget import (
 )
 from petstore_tools.throttle.rate_headers import Answer
 
-PROBE_LEASE_S: Final = 4.0
 SLOWER: Final = 0.9  # how much of the longest wait for an answer is remembered at each answer
+SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
+LONGEST_S: Final = spec.DAY_S + 4 * GUARD_S
 LOST_AFTER_S: Final = 60.0  # longer than any request lives here: its process died
 POLL_S: Final = 0.05  # how soon to ask again when only an answer is missing
 BLOCK_MARGIN_S: Final = 0.5
@@ -125,7 +128,7 @@ class Throttle:
         if now < b.blocked_until:
             return (Stop if b.banned else Wait)(b.blocked_until, b.reason)
         # where answers take long, a probe that is under way is not lost yet
-        if b.needs_probe and now < b.probe_at + max(PROBE_LEASE_S, 2 * b.slowest_s):
+        if b.needs_probe and now < b.probe_at + max(PROBE_LEASE_S, 3 * b.slowest_s):
             return Wait(now + POLL_S, "the first request that shows what is left")
         waits = [wait for name in PERIODS if (wait := self._check(name, now, bulk=bulk))]
         if waits:
@@ -146,7 +149,7 @@ class Throttle:
     def lost(self, token: str, now: float) -> None:
         """Note that no answer came: the request may have been counted."""
         if self.budget.in_flight.pop(token, None) is not None:
-            self._count(now)
+            self._count(now, reported=None)
 
     def answered(self, token: str, now: float, answer: Answer) -> None:
         """Note what came back."""
@@ -154,17 +157,22 @@ class Throttle:
         request = b.in_flight.pop(token, None)
         self.settle(now)
         refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
-        if request is None:  # given up, so it is counted already
+        is_late = request is None  # it was given up, so it is counted already
+        if request is None:
             request = InFlight(now, False)
         else:
             b.slowest_s = max(SLOWER * b.slowest_s, now - request.sent_at)
-            self._count(now, refused=refused)
+        reported = None
+        is_ours = answer.status != HTTPStatus.UNAUTHORIZED  # else its headers are not this key's
+        if is_ours:
+            b.learn_skew(answer.date, sent_at=request.sent_at, now=now)
+            reported = self._read(int(token), answer, now, slow_s=now - request.sent_at)
+        if not is_late:
+            self._count(now, reported=reported, refused=refused)
         if request.probe:
             b.probe_at = 0.0
-        if answer.status == HTTPStatus.UNAUTHORIZED:
-            return  # its headers are not this key's (our choice, §5)
-        b.learn_skew(answer.date, sent_at=request.sent_at, now=now)
-        self._read(answer, now, slow_s=now - request.sent_at)
+        if not is_ours:
+            return
         if request.probe:
             b.needs_probe = False
             for window in b.windows.values():
@@ -185,9 +193,8 @@ class Throttle:
         ceiling = self.plan.limit(name)
         counted = WindowState(None, inf, now, False)
         if ceiling is not None:
-            left = ceiling - window.used(now, b.probe_at) - in_flight
-            frees_at = window.frees_at(now, b.probe_at)
-            counted = WindowState(ceiling, left, frees_at, False)
+            used, frees_at = window.used(now, b.probe_at)
+            counted = WindowState(ceiling, ceiling - used - in_flight, frees_at, False)
         reading = window.reading
         if reading is None:
             return counted
@@ -237,41 +244,60 @@ class Throttle:
                 self._reset(window, b.client_time(midnight), proven=True)
 
     def _reset(self, window: WindowBudget, at: float, *, proven: bool = False) -> None:
-        b = self.budget
-        recent = b.windows["minute"].since(at - GUARD_S - b.slowest_s)
-        window.reset(at, recent=recent, proven=proven)
+        """
+        Note that the service's window may begin anew: never twice in a period.
 
-    def _count(self, now: float, *, refused: bool = False) -> None:
+        Args:
+            window: Which.
+            at: The latest that our clock can show then.
+            proven: It is sure.
+        """
+        b = self.budget
+        ends_at = (window.opened_at or 0.0) + window.period_s
+        if not window.proven or at >= ends_at - GUARD_S:
+            earliest = at - GUARD_S - b.slowest_s
+            recent = b.windows["minute"].since(earliest)
+            recent += sum(request.sent_at >= earliest for request in b.in_flight.values())
+            window.opened_at = at
+            window.proven = proven
+            window.counted_before = window.counted - recent
+
+    def _count(self, now: float, *, reported: WindowName | None, refused: bool = False) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""
         b = self.budget
         for name, window in b.windows.items():
             if not refused or name == "minute":
                 window.add(now)
-                if window.reading is not None:
-                    window.reading.remaining -= 1
+                if name != reported:
+                    window.unreported_at = b.granted
+                    if window.reading is not None:
+                        window.reading.remaining -= 1
 
-    def _read(self, answer: Answer, now: float, *, slow_s: float) -> None:
-        """Take in the rate headers of an answer that took `slow_s`."""
+    def _read(self, number: int, answer: Answer, now: float, *, slow_s: float) -> WindowName | None:
+        """Take in the rate headers of an answer; return the window they reported on."""
         b = self.budget
         limit = answer.limit
         if limit is None or answer.remaining is None:
-            return
+            return None
         service_now = b.service_time(now)
         reset = answer.reset
-        if reset is not None and rate_headers.is_believable(reset - service_now, slow_s):
+        # not past when it was sent, and neither in milliseconds nor years ahead
+        if reset is not None and -slow_s < reset - service_now + 2 * GUARD_S <= LONGEST_S:
+            short = reset - service_now <= SHORT_S
             if self._named is None:
-                rate_headers.learn(b, limit, reset, now)
-            name = rate_headers.window(limit, reset - service_now, self.plan)
+                rate_headers.learn(b, limit, now, short=short, midnight=reset % spec.DAY_S == 0)
+            name = rate_headers.window(limit, self.plan, short=short)
             window = b.windows[name]
-            window.believe(Reading(limit, answer.remaining, reset))
-            used = window.counted - window.counted_before
+            window.believe(Reading(limit, answer.remaining, reset), number=number)
+            used = window.counted - window.counted_before + 1
             if window.is_new(now, 0.0) and limit - answer.remaining <= used:
                 window.proven = True
             b.utc_day = b.utc_day or (name == "day" and reset % spec.DAY_S == 0)
-            return
+            return name
         window = b.windows["minute"]
         until = window.reading.reset if window.reading else service_now + spec.MINUTE_S
-        window.believe(Reading(limit, answer.remaining, until, assumed=True))
+        window.believe(Reading(limit, answer.remaining, until, assumed=True), number=number)
+        return "minute"
 
     def _refused(self, answer: Answer, request: InFlight, now: float) -> None:
         """Block all requests after a 429 (§8.4)."""
@@ -307,7 +333,9 @@ class Throttle:
             window = b.windows[name]
             granted = max(1, window.since(now + wait_s - window.period_s) - (name == "minute"))
             if granted < (self.plan.limit(name) or inf):
-                b.lowered = self.plan.lower(name, granted)
+                b.lowered = replace(self.plan, per_minute=granted)
+                if name == "day":
+                    b.lowered = replace(self.plan, per_day=granted)
         service_now = b.service_time(now)
         b.doubted_until = now + Window(1, spec.DAY_S).end(service_now) - service_now
 

@@ -19,36 +19,31 @@ def test_a_request_counts_a_whole_period_after_its_bucket_ended() -> None:
     minute = WindowBudget(60)
     minute.add(T0 + 0.9)
 
-    assert minute.frees_at(T0 + 1, 0.0) == T0 + 61
     minute.settle(T0 + 60.9)
-    assert minute.used(T0 + 60.9, 0.0) == 1
+    assert minute.used(T0 + 60.9, 0.0) == (1, T0 + 61)
     minute.settle(T0 + 61.0)
-    assert minute.used(T0 + 61.0, 0.0) == 0
+    assert minute.used(T0 + 61.0, 0.0)[0] == 0
 
 
 def test_a_window_that_a_reset_opened_counts_from_there() -> None:
-    """What came before it does not count; it cannot open twice in a period."""
-    day = WindowBudget(86_400)
+    """What came before it does not count until a period has passed."""
+    day = WindowBudget(86_400, opened_at=T0 + 3, proven=True, counted_before=3)
     for n in range(4):
         day.add(T0 + n)
-    day.reset(T0 + 3, recent=1, proven=True)
-    day.reset(T0 + 500, recent=0, proven=True)
 
-    assert day.used(T0 + 600, 0.0) == 1
-    assert day.frees_at(T0 + 600, 0.0) == T0 + 3 + 86_400 + 1
-    assert day.used(T0 + 3 + 86_400, 0.0) == 4
+    assert day.used(T0 + 600, 0.0) == (1, T0 + 3 + 86_400 + 1)
+    assert day.used(T0 + 3 + 86_400, 0.0)[0] == 4
 
 
 def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
     """Two Resets came within a period: only what ended for sure is free, and the probe took it."""
-    minute = WindowBudget(60)
+    minute = WindowBudget(60, opened_at=T0 + 70, counted_before=2)
     for reset in (60, 70):
-        minute.believe(Reading(5, 0, T0 + reset))
+        minute.believe(Reading(5, 0, T0 + reset), number=1)
         minute.add(T0 + 10)
-    minute.reset(T0 + 70, recent=0, proven=False)
 
-    assert minute.used(T0 + 71, 0.0) == 0
-    assert minute.used(T0 + 75, T0 + 71) == 2
+    assert minute.used(T0 + 71, 0.0)[0] == 0
+    assert minute.used(T0 + 75, T0 + 71)[0] == 2
 
 
 STEPS = st.lists(

@@ -102,6 +102,17 @@ def test_a_higher_limit_of_the_day_does_not_raise_the_plan() -> None:
     assert granted(throttle) == 9
 
 
+def test_answers_that_come_in_another_order_cost_nothing() -> None:
+    """Two in flight at once, the later one read first: each is taken off once."""
+    throttle = warm(remaining=10)
+    first, second = go(throttle.ask(T0)), go(throttle.ask(T0))
+
+    throttle.answered(second, T0, minute(8))
+    throttle.answered(first, T0, minute(9))
+
+    assert throttle.state("minute", T0).left == 8
+
+
 def test_a_lower_remaining_is_believed_at_once() -> None:
     """Another program on the same key shows as a lower Remaining."""
     throttle = warm(remaining=59)

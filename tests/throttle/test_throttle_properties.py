@@ -178,6 +178,18 @@ def slowly(examples: int) -> settings:
 
 
 @given(cases())
+@example(
+    Case(  # what a Reset had freed went between it and the guard, before the probe
+        (4, 37),
+        ("rolling", "rolling"),
+        "alternate",
+        latency_s=3.0,
+        threads=8,
+        requests=71,
+        seed=25_966,
+        start=1_800_126_113.7310772,
+    )
+)
 @slowly(120)
 @pytest.mark.case("P13", "P18", "P19")
 def test_a_strict_service_never_refuses_a_named_plan(case: Case) -> None:
