@@ -20,13 +20,7 @@ from petstore_tools.text import pluralize, text_table, utc_text
 @options.STATUS
 @click.option("--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals.")
 @options.output(*frames.ENDINGS)
-@click.option(
-    "--excel",
-    is_flag=True,
-    help=(
-        "With -o FILE.csv: write it so that Excel shows all letters and runs no name as a formula."
-    ),
-)
+@options.EXCEL
 @click.option(
     "--max-age", metavar="AGE", help="Use a snapshot that is not older than AGE, such as 1h or 2d."
 )
@@ -42,8 +36,7 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, **query:
       petstore-tools list -o inventory.csv
       petstore-tools list -o inventory.parquet --max-age 1h
     """
-    if excel and (output is None or output.suffix.casefold() != ".csv"):
-        raise click.UsageError("--excel is for -o FILE.csv")
+    options.check_excel(output, excel=excel)
     with PetStore(environment=environment) as store:
         names = category_names(None, store.settings.categories)
         frame = store.list_pets(**query)

@@ -27,6 +27,14 @@ STATUS = click.option(
 WAIT = click.option(
     "--wait", is_flag=True, help="Wait for the next day's quota instead of stopping."
 )
+EXCEL = click.option(
+    "--excel",
+    is_flag=True,
+    help=(
+        "With -o FILE.csv: write it so that Excel shows all letters and runs no name as a formula. "
+        "Without it, names are written as they are."
+    ),
+)
 YES = click.option("--yes", is_flag=True, help="Go ahead without asking.")
 
 
@@ -51,6 +59,12 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     if multiple:
         help_ += " Repeat the option for more."
     return click.option("-o", "--output", type=check, metavar="FILE", multiple=multiple, help=help_)
+
+
+def check_excel(output: Path | None, *, excel: bool) -> None:
+    """Check that `--excel` stands beside a CSV."""
+    if excel and (output is None or output.suffix.casefold() != ".csv"):
+        raise click.UsageError("--excel is for -o FILE.csv")
 
 
 def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was sent") -> bool:

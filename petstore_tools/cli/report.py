@@ -114,6 +114,7 @@ def report_(
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
 @options.output(*frames.ENDINGS)
+@options.EXCEL
 @options.ENVIRONMENT
 @click.pass_context
 def history_(
@@ -122,6 +123,8 @@ def history_(
     since: str | None,
     output: Path | None,
     environment: str | None,
+    *,
+    excel: bool,
 ) -> None:
     """
     Show what became of the animals: when each was seen in which status, and when that ended.
@@ -135,6 +138,7 @@ def history_(
       petstore-tools history --since 90d -o history.xlsx
       petstore-tools history forget --before 2026-01-01
     """
+    options.check_excel(output, excel=excel)
     context.obj = environment
     if context.invoked_subcommand is not None:
         return
@@ -145,7 +149,7 @@ def history_(
     if names is not None:
         history.insert(3, "category", history["categoryId"].map(names).astype(text_dtype()))
     if output is not None:
-        frames.write(_flat(history), output, for_excel=True)
+        frames.write(_flat(history), output, for_excel=excel)
         click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
         return
     shown = history.head(options.SHOWN_ROWS).drop(columns="last_seen").astype("object")

@@ -93,13 +93,17 @@ def test_listings_are_forgotten_once_it_was_asked_for(twice: Run) -> None:
 def test_no_spreadsheet_runs_a_name_of_a_history_as_a_formula(
     run: Run, box: Sandbox, tmp_path: Path
 ) -> None:
-    """In a workbook it is text; numbers that Excel would round are text, too."""
+    """
+    In a workbook it is text; in a CSV it is as it is, and guarded with `--excel`, as in a listing;
+    numbers that Excel would round are text, too.
+    """
     box.add([("=1+1", 2**53 + 1, "sold")])
     run("report")
-    for name in ("a.csv", "a.xlsx"):
-        run("history", "--id", "26", "-o", name)
-
-    frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
-    assert "26,'=1+1,9007199254740993,sold," in (tmp_path / "a.csv").read_text()
-    assert frame.iloc[0, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
-    assert frame["ended_before (UTC)"].isna().all()
+    for command in (("history", "--id", "26"), ("list",)):
+        for name, options in (("a.csv", ()), ("b.csv", ("--excel",)), ("a.xlsx", ())):
+            assert run(*command, "-o", name, *options).returncode == 0
+        frame = pd.read_excel(tmp_path / "a.xlsx", engine="calamine", dtype=str)
+        assert "26,=1+1,9007199254740993,sold" in (tmp_path / "a.csv").read_text()
+        assert "26,'=1+1,9007199254740993,sold" in (tmp_path / "b.csv").read_text()
+        assert frame.iloc[-1, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
+        assert run(*command, "-o", "a.xlsx", "--excel").returncode == 2
