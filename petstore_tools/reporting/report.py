@@ -76,7 +76,7 @@ class StatusReport:
         time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no longer).
         time_in_status_by_category: The same, with `categoryId` in front.
         longest_available: The 15 that have been available for longest: `id`, `name`, `categoryId`,
-            `first_seen` (datetime, UTC), `days` (at least).
+            `first_seen` (datetime, UTC), `days` (at least); None where all are equal, too.
         notes: What else the reader must know.
         title, note: Of the author.
         timezone: In which times are written, None for that of this machine.
@@ -422,16 +422,15 @@ def compared(report: StatusReport, since: pd.DataFrame, newest: pd.DataFrame) ->
     if older.ended_at > listing.ended_at:
         raise FrameError(f"the listing to compare with is newer than this one: {older}")
     moved = tables.moved(since, report.animals, set(newest["id"]) if listing.may_have_hole else ())
-    before = tables.breakdown(since)["count"]
-    now = report.breakdown["count"]
+    changes = tables.changes(tables.breakdown(since)["count"], report.breakdown["count"])
     if unseen := int((moved["to"] == tables.UNSEEN).sum()):
-        now = pd.concat([now, pd.Series({tables.UNSEEN: unseen})]).rename_axis("status")
+        changes.loc[tables.UNSEEN] = (0, unseen, unseen)
     totals = [tables.by_category(pets, {})["total"] for pets in (since, report.animals)]
     return replace(
         report,
         since=older,
         summary=tables.summary(listing.rows, older.rows, moved, listing.status),
-        changes=tables.changes(before, now),
+        changes=changes,
         changes_by_category=tables.changes(*totals),
         moved=moved,
         flow=tables.flow(moved),

@@ -64,24 +64,23 @@ class Change(int):
         return int.__format__(self, f"+{style}" if self else style)
 
 
-class Share(float):
-    """A share, of which a half goes up, as in a spreadsheet: 61 of 400 is 15.3 %."""
+def _written(form: str) -> type[float]:
+    """
+    Return numbers that are written in a form; a half goes up, as in a spreadsheet: 61 of 400 is
+    15.3 %.
+    """
 
-    def __format__(self, style: str) -> str:
-        return float.__format__(self + 1e-9, style)
+    class Written(float):
+        def __format__(self, style: str) -> str:
+            return form.format(self + 1e-9)
 
-
-class Days(Share):
-    """A number of days, which is written with one decimal."""
-
-    def __format__(self, style: str) -> str:
-        return super().__format__(",.1f")
+    return Written
 
 
 _KINDS: Final[dict[str, type]] = {
     **dict.fromkeys(IDS, str),
-    **dict.fromkeys(DAYS, Days),
-    **dict.fromkeys(SHARES.values(), Share),
+    **dict.fromkeys(DAYS, _written("{:,.1f}")),
+    **dict.fromkeys(SHARES.values(), _written("{:.1%}")),
     "change": Change,
 }
 
@@ -118,10 +117,9 @@ def changes(before: pd.Series, now: pd.Series) -> pd.DataFrame:
     """
     Compare two counts by status or category: `before`, `now`, `change` (int64), the rows of both.
     """
-    index = now.index.union(before.index)
-    if index.name == "status":
-        index = _index([*now.index, *before.index])
-    table = pd.DataFrame({"before": before, "now": now}, index=index).fillna(0).astype("int64")
+    table = pd.DataFrame({"before": before, "now": now}).fillna(0).astype("int64")
+    if table.index.name == "status":
+        table = table.reindex(_index([*now.index, *before.index]))
     return table.assign(change=table["now"] - table["before"])
 
 
@@ -145,7 +143,7 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
         between[UNSEEN] = unseen
     counts = {what: int(those.sum()) for what, those in between.items()}
     counts = {"animals before": before, **counts, "animals now": now}
-    table = pd.DataFrame({"what": list(counts), "animals": list(counts.values())})
+    table = pd.DataFrame(counts.items(), columns=["what", "animals"])
     return table.assign(share=table["animals"] / max(before, 1))
 
 
@@ -228,26 +226,24 @@ def time_in_status(stays: pd.DataFrame, by: Sequence[str] = ("status",)) -> pd.D
     began = stays["began_after"] + stays["first_seen"]
     days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / DAY_S
     known = stays.assign(status=named_statuses(stays), days=days).dropna(subset=["days"])
-    groups = known.groupby(list(by), observed=True, sort=True)["days"]
-    table = groups.agg(
-        animals="size", median_days="median", days_90=lambda days: days.quantile(0.9)
-    )
-    return table.reset_index()
+    groups = known.groupby(list(by))["days"]
+    ends = {"median_days": groups.median(), "days_90": groups.quantile(0.9)}
+    return pd.DataFrame({"animals": groups.size(), **ends}).reset_index()
 
 
-def longest(stays: pd.DataFrame, now: float) -> pd.DataFrame:
+def longest(stays: pd.DataFrame, now: float) -> pd.DataFrame | None:
     """
-    Tell how long animals have been in their status; none where all are equal.
+    Tell how long animals have been in their status; None where all are equal.
 
     Returns:
         Columns `id`, `name`, `categoryId`, `first_seen` (datetime, UTC: the listing that first
         showed it so; where that is the first kept one, it was so before) and `days` (float64, at
         least).
     """
-    differ = stays["first_seen"].nunique() > 1
-    table = stays.loc[[differ] * len(stays), ["id", "name", "categoryId", "first_seen"]]
-    days = (now - table["first_seen"]) / DAY_S
-    return table.assign(first_seen=moments(table["first_seen"]), days=days)
+    seen = stays["first_seen"]
+    table = stays[["id", "name", "categoryId"]]
+    table = table.assign(first_seen=moments(seen), days=(now - seen) / DAY_S)
+    return table if seen.nunique() > 1 else None
 
 
 def for_people(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
@@ -265,8 +261,8 @@ def named(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     if "categoryId" not in table:
         return table
     names = [labels.get(number) or str(number) for number in table["categoryId"].tolist()]
-    named_table = table.assign(categoryId=names).rename(columns={"categoryId": "category"})
-    return named_table.drop(columns="label", errors="ignore")
+    table = table.assign(categoryId=names).drop(columns="label", errors="ignore")
+    return table.rename(columns={"categoryId": "category"})
 
 
 def shown(
@@ -308,8 +304,8 @@ def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 def _without_zeros(table: pd.DataFrame) -> pd.DataFrame:
     numbers = table.select_dtypes("number").drop(columns=["change", *IDS], errors="ignore")
-    rows = table[numbers.any(axis=1)]
-    return rows.drop(columns=numbers.columns[~numbers.any()]).reset_index(drop=True)
+    table = table.drop(columns=numbers.columns[~numbers.any()])
+    return table[numbers.any(axis=1)].reset_index(drop=True)
 
 
 def with_total(table: pd.DataFrame) -> pd.DataFrame:
