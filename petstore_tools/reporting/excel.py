@@ -64,13 +64,19 @@ def workbook(report: StatusReport) -> bytes:
             cells = sheet_cells(table.rename(columns=WORDS), report.timezone)
             cells.to_excel(writer, sheet_name=TITLES[name], index=False, startrow=top)
             sheet = writer.sheets[TITLES[name]]
-            _format(writer.book, sheet, cells)
+            for at, (title, column) in enumerate(cells.items()):
+                style: dict[str, object] = {"shrink": True}
+                if pd.api.types.is_numeric_dtype(column):
+                    style = {"num_format": FORMATS.get(str(title), "#,##0")}
+                width = _OF_TIME if pd.api.types.is_datetime64_dtype(column) else None
+                sheet.set_column(at, at, width, writer.book.add_format(style))
+            sheet.autofit(_WIDEST)
             sheet.write_column(1, 0, lines, plain)
             sheet.write_string(0, 0, report.title, bold)
             sheet.write_string(top - 1, 0, TITLES[name], bold)
             rows = max(len(cells), 1)
             last = len(cells.columns) - 1
-            sheet.autofilter(top, 0, top + max(rows - (name in WITH_TOTAL), 1), last)
+            sheet.autofilter(top, 0, top + rows - (name in WITH_TOTAL), last)
             sheet.freeze_panes(top + 1, 1)
             sheet.repeat_rows(top)
             if name in CHARTS:
@@ -81,18 +87,6 @@ def workbook(report: StatusReport) -> bytes:
             sheet.set_landscape()
             sheet.fit_to_pages(1, 0)
     return memory.getvalue()
-
-
-def _format(book: Any, sheet: Any, cells: pd.DataFrame) -> None:
-    """Set the widths of columns and the formats of numbers; long texts shrink."""
-    for at, (title, column) in enumerate(cells.items()):
-        style: dict[str, object] = {"shrink": True, "align": "left"}
-        if pd.api.types.is_numeric_dtype(column):
-            side = "left" if title in IDS else "right"
-            style = {"num_format": FORMATS.get(str(title), "#,##0"), "align": side}
-        width = _OF_TIME if pd.api.types.is_datetime64_dtype(column) else None
-        sheet.set_column(at, at, width, book.add_format(style))
-    sheet.autofit(_WIDEST)
 
 
 def _chart(book: Any, name: str, cells: pd.DataFrame, top: int) -> Any:

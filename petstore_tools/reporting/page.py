@@ -11,7 +11,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from petstore_tools._version import __version__
-from petstore_tools.reporting.tables import COLOURS, OTHER, for_people
+from petstore_tools.reporting.tables import COLOURS, for_people
 from petstore_tools.text import cell_text
 
 
@@ -27,15 +27,8 @@ def page(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "shown": cell_text,
-        "for_people": for_people,
-        "css": lambda status: status if status in COLOURS else "other",
-        "areas": areas,
-    }
-    return environment.get_template(template).render(
-        version=__version__, colours={**COLOURS, "other": OTHER}, **values
-    )
+    environment.filters |= {"shown": cell_text, "for_people": for_people, "areas": areas}
+    return environment.get_template(template).render(version=__version__, colours=COLOURS, **values)
 
 
 def areas(counts: pd.DataFrame) -> dict[str, str]:

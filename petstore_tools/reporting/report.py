@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, AnyStr, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -119,9 +119,8 @@ class StatusReport:
     @property
     def pending(self) -> pd.DataFrame:
         """The pending animals: `id`, `name`, `categoryId`."""
-        pets = self.animals
-        pending = pets.loc[pets["status"] == "pending", ["id", "name", "categoryId"]]
-        return pending.reset_index(drop=True)
+        pending = self.animals[self.animals["status"] == "pending"]
+        return pending[["id", "name", "categoryId"]].reset_index(drop=True)
 
     @property
     def made(self) -> list[str]:
@@ -174,7 +173,7 @@ class StatusReport:
         """
         Return one self-contained HTML page (no script, no network); write it whole where asked.
         """
-        return self._write_text(path, page("report.html", report=self, sections=self.sections()))
+        return self._write(path, page("report.html", report=self, sections=self.sections()))
 
     def to_excel(self, path: str | Path) -> None:
         """
@@ -193,7 +192,7 @@ class StatusReport:
         for _, title, table in self.sections("counts"):
             parts += [f"## {title}", text.markdown_table(*tables.for_people(table))]
         parts += ["## How this was made", text.markdown_text(" ".join(self.made))]
-        return self._write_text(path, "\n\n".join(parts) + "\n")
+        return self._write(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return JSON with the same numbers; write it whole where asked. Times are UTC."""
@@ -211,7 +210,7 @@ class StatusReport:
         written = json.dumps(
             document, ensure_ascii=False, indent=2, default=lambda at: _iso(at.timestamp())
         )
-        return self._write_text(path, written + "\n")
+        return self._write(path, written + "\n")
 
     def to_mail(
         self, path: str | Path | None = None, *, to: str | Sequence[str] = (), subject: str = ""
@@ -231,9 +230,7 @@ class StatusReport:
         """
         addresses = [to] if isinstance(to, str) else to
         dated = f"{self.title}, {self.when(self.listing.ended_at)[:10]}"
-        content = mail(self, addresses, subject or dated)
-        self._write(path, content)
-        return content
+        return self._write(path, mail(self, addresses, subject or dated))
 
     def figure(self) -> Figure:
         """
@@ -258,7 +255,8 @@ class StatusReport:
         return f"StatusReport({self.headline}; {parts}; as of {self.when(self.listing.ended_at)})"
 
     def _repr_html_(self) -> str:
-        table = self.for_people()["changes" if self.changes is not None else "breakdown"]
+        found = self.for_people()
+        table = found.get("changes", found["breakdown"])
         note = "\n".join(self.facts[1:])
         return text.html_table(self.headline, *tables.for_people(table), note=note)
 
@@ -274,15 +272,13 @@ class StatusReport:
                 sections.append((name, tables.TITLES[name] + more, table))
         return sections
 
-    def _write_text(self, path: str | Path | None, content: str) -> str:
-        self._write(path, content.encode())
-        return content
-
-    def _write(self, path: str | Path | None, content: bytes) -> None:
+    def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr:
         if path is not None:
-            write_output(Path(path), content)
+            whole = content.encode() if isinstance(content, str) else content
+            write_output(Path(path), whole)
             if self.mark is not None:
                 self.mark()
+        return content
 
 
 def status_report(
@@ -406,10 +402,7 @@ def compared(report: StatusReport, since: pd.DataFrame, newest: pd.DataFrame) ->
         )
     listing = report.listing
     older = frames.listing_of(since)
-    if not older.complete or (older.status, older.environment) != (
-        listing.status,
-        listing.environment,
-    ):
+    if not older.complete or older.of_what != listing.of_what:
         raise FrameError(
             f"only a complete listing of {listing.of_what} can be compared with this one, not "
             f"this: {older}"
@@ -425,13 +418,13 @@ def compared(report: StatusReport, since: pd.DataFrame, newest: pd.DataFrame) ->
     changes = tables.changes(tables.breakdown(since)["count"], report.breakdown["count"])
     if unseen := int((moved["to"] == tables.UNSEEN).sum()):
         changes.loc[tables.UNSEEN] = (0, unseen, unseen)
-    totals = [tables.by_category(pets, {})["total"] for pets in (since, report.animals)]
+    categories = tables.by_category(since, {})
     return replace(
         report,
         since=older,
         summary=tables.summary(listing.rows, older.rows, moved, listing.status),
         changes=changes,
-        changes_by_category=tables.changes(*totals),
+        changes_by_category=tables.changes(categories["total"], report.by_category["total"]),
         moved=moved,
         flow=tables.flow(moved),
     )
@@ -485,16 +478,16 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     kept = history.snapshots(listing.status, "ended_at <= :until", until=until)
     if not kept:
         return {}
-    found: dict[str, Any] = {
-        "mark": functools.partial(history.mark_reported, listing.status, kept[-1].number)
-    }
+    newest = kept[-1]
+    mark = functools.partial(history.mark_reported, listing.status, newest.number)
+    found: dict[str, Any] = {"mark": mark}
     if len(kept) == 1:
         return found
-    found["counts"] = tables.counts_over_time([(s.listing.ended_at, s.counts) for s in kept])
+    found["counts"] = tables.counts_over_time(kept)
     if listing.status in (None, "available"):
         there = f"status = 'available' AND {OPEN_SINCE}"
         longest = history.stays(there, f"first, id LIMIT {tables.TOP}", since=inf)
-        found["longest_available"] = tables.longest(longest, kept[-1].listing.ended_at)
+        found["longest_available"] = tables.longest(longest, newest.listing.ended_at)
     if listing.status is None:
         stays = history.stays(ENDED_SINCE, since=listing.ended_at - WINDOW_S)
         by = ("categoryId", "status")

@@ -10,12 +10,17 @@ from typing import Any, Final
 import pandas as pd
 
 from petstore_tools import spec
-from petstore_tools.history import moments
+from petstore_tools.history import Snapshots, moments
 from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
 
 NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
-COLOURS: Final = {"available": "#2f855f", "pending": "#b0720f", "sold": "#4a79b8", UNSET: "#76808f"}
-OTHER: Final = "#9a68ab"  # a status that the document does not name
+COLOURS: Final = {
+    "available": "#2f855f",
+    "pending": "#b0720f",
+    "sold": "#4a79b8",
+    UNSET: "#76808f",
+    "other": "#9a68ab",  # a status that the document does not name
+}
 IDS: Final = ("id", "categoryId")  # numbers that name something: written without separators
 DAYS: Final = ("days", "median_days", "days_90")
 SHARES: Final = {"summary": "share of those before", "breakdown": "share of all"}
@@ -187,13 +192,13 @@ def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
     return names.map(lambda name: (name == TOTAL, name in (NEW, UNSEEN, GONE), name))
 
 
-def counts_over_time(listings: Sequence[tuple[float, Mapping[str, int]]]) -> pd.DataFrame:
+def counts_over_time(kept: Snapshots) -> pd.DataFrame:
     """
     Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status.
     """
-    times = moments(pd.Series([at for at, _ in listings], dtype="float64"))
+    times = moments(pd.Series([one.listing.ended_at for one in kept]))
     index = pd.DatetimeIndex(times, name="as_of")
-    table = pd.DataFrame([counts for _, counts in listings], index=index).fillna(0).astype("int64")
+    table = pd.DataFrame([one.counts for one in kept], index=index).fillna(0).astype("int64")
     return table.reindex(columns=_index([*spec.STATUSES, *table]).tolist(), fill_value=0)
 
 
@@ -282,12 +287,11 @@ def shown(
             table = table.sort_values(
                 _LARGEST_FIRST[name], ascending=False, kind="stable", ignore_index=True
             )
+        table = named(table, labels).rename(columns={"share": SHARES.get(name, "")})
         if TOTAL in table:  # next to the name, where a phone shows it
-            front = [*table.columns[: 1 + ("label" in table)], TOTAL]
-            table = table[[*front, *table.columns.difference(front, sort=False)]]
+            table.insert(1, TOTAL, table.pop(TOTAL))
         if one_status and name in ("breakdown", "by_category", "changes", "counts"):
             table = _without_zeros(table)
-        table = named(table, labels).rename(columns={"share": SHARES.get(name, "")})
         found[name] = with_total(table) if name in WITH_TOTAL else table
     return found
 
@@ -303,7 +307,7 @@ def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def _without_zeros(table: pd.DataFrame) -> pd.DataFrame:
-    numbers = table.select_dtypes("number").drop(columns=["change", *IDS], errors="ignore")
+    numbers = table.select_dtypes("number").drop(columns="change", errors="ignore")
     table = table.drop(columns=numbers.columns[~numbers.any()])
     return table[numbers.any(axis=1)].reset_index(drop=True)
 
@@ -317,4 +321,4 @@ def with_total(table: pd.DataFrame) -> pd.DataFrame:
 
 def colour(status: str) -> str:
     """Return the colour of a status."""
-    return COLOURS.get(status, OTHER)
+    return COLOURS.get(status, COLOURS["other"])
