@@ -367,7 +367,7 @@ class History:
 
         Args:
             which: `ENDED_SINCE`, `OPEN_SINCE` (open or ended since), or more SQL.
-            order: SQL, too.
+            order: SQL, too; `NULL` for any order.
             given: The values that `which` names: `since`, Unix seconds.
 
         Returns:

@@ -489,7 +489,7 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
         longest = history.stays(there, f"first, id LIMIT {tables.TOP}", since=inf)
         found["longest_available"] = tables.longest(longest, newest.listing.ended_at)
     if listing.status is None:
-        stays = history.stays(ENDED_SINCE, since=listing.ended_at - WINDOW_S)
+        stays = history.stays(ENDED_SINCE, "NULL", since=listing.ended_at - WINDOW_S)
         by = ("categoryId", "status")
         found["time_in_status"] = tables.time_in_status(stays)
         found["time_in_status_by_category"] = tables.time_in_status(stays, by)
