@@ -1,12 +1,14 @@
 """The gate between callers and the ledger."""
 
+from pathlib import Path
+
 import pytest
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import LedgerError, QuotaError
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.gate import CallOptions, Gate
-from petstore_tools.throttle.ledger import MemoryLedger
+from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger
 
 T0 = 1_800_000_000.0
 
@@ -53,23 +55,25 @@ def test_a_429_is_recorded_at_once_for_all(gates: tuple[Gate, Gate]) -> None:
         two.acquire()
 
 
-def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(
-    gates: tuple[Gate, Gate], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_fails_at_an_answer_keeps_the_request_spent(tmp_path: Path) -> None:
     """
     The answer is not lost to the caller, and the request counts as in flight until it is given up.
     """
-    one, two = gates
-    token = one.acquire()
+    there = tmp_path / "elsewhere" / "budget.db"
+    path = tmp_path / "state" / "budget.db"
+    clock = ManualClock(T0)
+    gate = Gate(SqliteLedger(path, "key"), Plan(60, 1_000), clock, max_wait_s=0.0)
+    go = gate.acquire()
+    path.parent.rename(there.parent)
 
-    def fail(*_: object, **__: object) -> None:
-        raise LedgerError("the disk is full")
+    gate.answered(go, 200, {}, "")
 
-    with monkeypatch.context() as broken:
-        broken.setattr(one.ledger, "update", fail)
-        one.answered(token, 200, {}, "")
-
-    assert in_flight(two) == 1
+    with pytest.raises(LedgerError, match="it was removed"):
+        gate.acquire()
+    other = Gate(SqliteLedger(there, "key"), Plan(60, 1_000), clock, max_wait_s=0.0)
+    assert in_flight(other) == 1
+    other.close()
+    gate.close()
 
 
 def test_an_answer_may_be_recorded_with_the_next_question(gates: tuple[Gate, Gate]) -> None:

@@ -98,19 +98,6 @@ def test_a_change_that_fails_leaves_nothing(where: str) -> None:
     ledger.close()
 
 
-@pytest.mark.case("P23")
-def test_a_closed_ledger_opens_again_with_all_it_knew(where: str) -> None:
-    """A restart forgets nothing."""
-    first = opened(where)
-    assert isinstance(ask(first), Go)
-    first.close()
-
-    second = opened(where)
-
-    assert second.update(lambda budget: len(budget.in_flight)) == 1
-    second.close()
-
-
 def _grab(where: str, barrier: object, results: object) -> None:
     ledger = opened(where)
     barrier.wait()  # type: ignore[attr-defined]
@@ -262,38 +249,6 @@ def test_machines_with_different_clocks_agree_by_the_databases(postgres: Postgre
         assert quota.blocked_until is not None
         assert quota.blocked_until - quota.as_of == pytest.approx(30.5, abs=0.5)
         gate.close()
-
-
-@pytest.mark.case("P17")
-def test_the_time_is_read_when_the_budget_is_ours(postgres: Postgres) -> None:
-    """
-    One holds the row for half a second and changes nothing: the other's time is not half a second
-    old.
-    """
-    url = postgres.database()
-    one = opened(url)
-    two = opened(url)
-    two.update(lambda budget: None)
-    held = threading.Event()
-
-    def hold(_: object) -> None:
-        held.set()
-        time.sleep(0.5)
-        raise LookupError
-
-    def holder() -> None:
-        with pytest.raises(LookupError):
-            one.update(hold)
-
-    thread = threading.Thread(target=holder)
-    thread.start()
-    held.wait(5)
-    two.update(lambda budget: None)
-    thread.join()
-
-    assert two.ahead_s == pytest.approx(0, abs=0.2)  # this database runs on this machine
-    one.close()
-    two.close()
 
 
 @pytest.mark.case("P24")
