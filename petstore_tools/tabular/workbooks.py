@@ -49,6 +49,7 @@ _PIECE: Final = 1 << 12  # bytes of XML parsed at once: of more, Python walks th
 _EMPTY: Final = re.compile(  # cells and rows of .xlsx that have a format alone
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
 )
+_TOLD: Final = ("row", "col", "mergeCell")  # elements of a sheet that say something
 _TRUE: Final = ("1", "true")
 _DATES: Final = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # as Excel counts
 _DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
@@ -158,16 +159,15 @@ _UNSAVED: Final = NonTextCell("", "a formula without a saved value")
 
 def _elements(book: zipfile.ZipFile, part: str) -> Iterator[tuple[str, ElementTree.Element]]:
     """
-    Yield each element of a part of a workbook with its name when it ends; nothing outside is read.
+    Yield the elements of a sheet that say something, each with its name; nothing outside is read.
     """
     parser: Any = ElementTree.XMLPullParser()
     with book.open(part) as xml:
         while piece := xml.read(_PIECE):
             parser.feed(_EMPTY.sub(b"", piece))
             for _, element in parser.read_events():
-                tag = element.tag.rpartition("}")[2]
-                yield tag, element
-                if tag == "row":
+                if element.tag.endswith(_TOLD):
+                    yield element.tag.rpartition("}")[2], element
                     element.clear()
     parser.close()
 
