@@ -37,7 +37,6 @@ MAX_REMEMBERED: Final = 10_000  # keys that were valid, and connections
 REPORT_EVERY_S: Final = (
     10.0  # an outage fails thousands of requests: each kind is logged this often
 )
-MAX_PATH_LOGGED: Final = 200  # characters
 _log = logging.getLogger(__name__)
 
 
@@ -211,7 +210,7 @@ class Service:
         if elapsed() < self._quiet_until.get(type(why), 0.0):
             return
         self._quiet_until[type(why)] = elapsed() + REPORT_EVERY_S
-        path = ascii(request.path[:MAX_PATH_LOGGED])  # a line break in it begins no line of the log
+        path = ascii(request.path[:200])  # a line break in it begins no line of the log
         exc_info = None if isinstance(why, UnavailableError) else why
         _log.error("%s %s failed: %s", request.method, path, why, exc_info=exc_info)
 

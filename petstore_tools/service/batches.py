@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Literal
+from typing import Final
 
 from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.messages import Request, Response
@@ -20,7 +20,6 @@ MAX_AT_ONCE: Final = 256  # requests in one commit
 TICK_S: Final = 0.25
 QUICK_S: Final = 0.05
 GATHER_S: Final = 0.005
-Outcome = Literal["committed", "given up"]
 Answers = Sequence[Response | None]
 
 
@@ -34,10 +33,10 @@ class Batch:
 
     def __init__(self, requests: Sequence[Request] = ()) -> None:
         self.requests = requests
-        self._outcome: dict[str, Outcome] = {}
+        self._outcome: dict[str, str] = {}
 
-    def decide(self, outcome: Outcome) -> bool:
-        """Say whether this becomes of it; whoever asks first decides for good."""
+    def decide(self, outcome: str) -> bool:
+        """Say whether it is committed, or given up: whoever asks first decides for good."""
         return self._outcome.setdefault("is", outcome) == outcome
 
 

@@ -254,8 +254,16 @@ class Database:
             raise SettingsError("a key needs both numbers: requests a minute and a day")
         key = "psk_" + secrets.token_urlsafe(32)
         key_id = secrets.token_hex(4)
-        values = (key_id, digest_of(key), label, plan.name, plan.per_minute, plan.per_day, now)
-        self._changed("INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL) RETURNING id", *values)
+        self._changed(
+            "INSERT INTO key VALUES (?, ?, ?, ?, ?, ?, ?, NULL) RETURNING id",
+            key_id,
+            digest_of(key),
+            label,
+            plan.name,
+            plan.per_minute,
+            plan.per_day,
+            now,
+        )
         return key_id, key
 
     def list_keys(self) -> list[Key]:

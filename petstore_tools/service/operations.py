@@ -71,8 +71,9 @@ class Operations:
         except messages.InvalidError as invalid:
             return error(400, *invalid.args)
         if path == spec.PATH_PREFIX + spec.ORDERS_PATH:
-            text = "the interface document does not show store orders"
-            return error(501, "not_implemented", text)
+            return error(
+                501, "not_implemented", "the interface document does not show store orders"
+            )
         return error(404, "not_found", f"there is no such path below {spec.PATH_PREFIX}")
 
     def _list(self, raw: bytes) -> Response:
@@ -84,6 +85,11 @@ class Operations:
         status = messages.read_status(query.get("status"))
         after = messages.read_cursor(query.get("cursor"), status)
         self.store({})
+        busy = sum(len(unread.body) for unread in self._large) > MAX_UNREAD_BYTES
+        # a look at one animal: to read a long page before it is refused would hold all others up
+        for pet in self._database.page(after=after, limit=1 if busy else 0, status=status):
+            if len(pet[1]) * limit > messages.PART_BYTES:
+                return _busy()
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
         first = {"limit": limit} | ({} if status is None else {"status": status})
@@ -95,9 +101,8 @@ class Operations:
         body = f"[{','.join(map(messages.pet_json, page))}]".encode()
         response = Response(200, body).add("Link", link)
         if len(body) > messages.PART_BYTES:
-            if sum(len(unread.body) for unread in self._large) > MAX_UNREAD_BYTES:
-                busy = error(503, "busy", "too many long pages are on their way; wait a second")
-                return busy.add(spec.HEADER_RETRY_AFTER, 1)
+            if busy:
+                return _busy()
             self._large.add(response)
         elif full:
             if len(self._pages) >= MAX_PAGES:
@@ -126,3 +131,8 @@ class Operations:
         response.add("Deprecation", f"@{DEPRECATED_SINCE}")
         response.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
         return response.add("Link", '<../pets>; rel="successor-version"')
+
+
+def _busy() -> Response:
+    busy = error(503, "busy", "too many long pages are on their way; wait a second")
+    return busy.add(spec.HEADER_RETRY_AFTER, 1)

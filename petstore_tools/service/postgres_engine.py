@@ -28,11 +28,11 @@ from petstore_tools.service.engine import (
 )
 
 # A session that was paused releases its rows before those who wait for them give up.
-IDLE_S: Final = 2.0
-LOCK_S = 3.0
-STATEMENT_S = 3.5
+_TIMEOUTS: Final = (
+    "SET lock_timeout = '3s'; SET statement_timeout = '3.5s';"
+    " SET idle_in_transaction_session_timeout = '2s'"
+)
 CONNECT_S: Final = 2
-SCHEMA_LOCK_S: Final = 60.0
 _LOCKS: Final = 0x70657473  # of our advisory locks: assignment and commit of ids; the schema
 _TABLES: Final = (
     "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class"
@@ -120,7 +120,7 @@ class PostgresEngine(Engine):
         if own_time:
             self.clock = "extract(epoch FROM clock_timestamp())::float8"
         advice = ". Check that it runs, and the host, port, name, user and password in its address"
-        with self._starting("on PostgreSQL", advice), self.transaction(durable=True):
+        with self._starting("on PostgreSQL", advice), self.transaction():
             self._make_or_check()
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
@@ -183,17 +183,14 @@ class PostgresEngine(Engine):
             if self._db is None:  # neither frames nor words of the driver show the password here
                 raise psycopg.OperationalError("no connection")
             self.name = f"{self._db.info.host}/{self._db.info.dbname}"
-            self._db.execute(
-                f"SET lock_timeout = '{LOCK_S}s'; SET statement_timeout = '{STATEMENT_S}s';"
-                f" SET idle_in_transaction_session_timeout = '{IDLE_S}s'"
-            )
+            self._db.execute(_TIMEOUTS)
             self._db.start()
         return self._db
 
     def _make_or_check(self) -> None:
         *_, found = self.execute(
             ("SET LOCAL statement_timeout = 0", ()),
-            (f"SET LOCAL lock_timeout = '{SCHEMA_LOCK_S}s'", ()),
+            ("SET LOCAL lock_timeout = '60s'", ()),
             (f"SELECT pg_advisory_xact_lock({_LOCKS}, 1)", ()),  # many workers start at once
             (_TABLES, ()),
         )

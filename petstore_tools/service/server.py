@@ -33,7 +33,6 @@ from petstore_tools.service.database import Database
 from petstore_tools.service.messages import Scope
 
 DRAIN_S: Final = 9  # at its end a service answers what is under way for so long
-MAX_CONNECTIONS: Final = 900  # of a process: below the 1,024 files that many systems allow
 HEAD_WITHIN_MS: Final = 10_000  # a head is complete, and an idle connection used again, within this
 MAX_HEAD_BYTES: Final = 64 << 10
 BACKLOG: Final = 1_024

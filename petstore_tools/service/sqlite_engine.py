@@ -60,7 +60,7 @@ class SqliteEngine(Engine):
             else:
                 self._make()
             self._file = _identity(path)
-            with self.transaction(durable=True):
+            with self.transaction():
                 pass  # it can be written
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
