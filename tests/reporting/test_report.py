@@ -255,6 +255,15 @@ def test_a_status_that_is_called_like_a_column_of_ours_is_kept_apart(sent: str) 
     assert report.flow.loc["sold", name] == 1
 
 
+@pytest.mark.parametrize(("statuses", "half"), [(4, ' class="half"'), (8, "")])
+def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(statuses: int, half: str) -> None:
+    """Beside another one it would lose columns on paper."""
+    before = listed([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
+    now = listed([(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], at=9.0)
+
+    assert f'<section id="flow"{half}>' in status_report(now, since=before).to_html()
+
+
 @pytest.mark.parametrize("big", [2**53 + 1, 2**63 - 1, -(2**63)])
 def test_huge_numbers_move_as_they_are(big: int) -> None:
     """Beside new and gone animals, too."""
