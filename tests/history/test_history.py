@@ -362,7 +362,7 @@ def test_a_damaged_file_is_named_and_kept_aside(broken: bytes | None, call: str)
 
 
 def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
-    """What is rebuilt is compared with the digest of the listing."""
+    """What is rebuilt is compared with the digest of the listing; a report is made all the same."""
     history = History(tmp_path / "history.db")
     snapshot = history.keep(listed({1: ("Rex", 1, None)}, T0, T0).frame)
     with sqlite3.connect(history.path) as database:
@@ -371,6 +371,11 @@ def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
 
     with pytest.raises(FrameError, match=r"listing 1 in .* was changed"):
         snapshot.frame()
+    newer = listed({}, T0 + 9, T0 + 9, hole=True).frame
+    old = history.since("1s", status=None, now=T0 + 9)
+    looks = check_looks({}, "Report", "", "UTC", lists=True)
+    report = report_and_keep(newer, history, old, looks, partial=False)
+    assert report.tables()["moved"]["to"].tolist() == ["not seen"]
 
 
 def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
