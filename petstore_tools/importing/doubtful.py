@@ -10,8 +10,8 @@ sent yet is doubtful for one of three reasons:
 - *the same place*: rows that were sent are missing since the last run, and fewer new rows in their
   place bear their name: then the new rows there may be their edits.
 
-Until a row of it was sent, a file is compared in the same way with the imports that share rows with
-it: it may be a copy of theirs, with edits.
+Until a row of it was sent, a file is compared in the same way with each import that shares rows with
+it: by name, and by place where it holds at least half of that import's rows, and so may be a copy.
 """
 
 from __future__ import annotations
@@ -166,8 +166,9 @@ def find_doubtful(
     for rows in others:
         elsewhere = [entry for entry in match(rows, contents)[1] if entry.state in SENT]
         gone += elsewhere
-        if not begun:
-            was_here.append((rows, [entry for entry in elsewhere if entry.present]))
+        lost = [entry for entry in elsewhere if entry.present]
+        if not begun and 2 * len(lost) <= sum(entry.present for entry in rows):
+            was_here.append((rows, lost))
     names = {entry.content.name: entry for entry in gone}
     for at in open_ - doubts.keys():
         if contents[at].name in names:

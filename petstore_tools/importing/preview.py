@@ -389,15 +389,15 @@ class ImportPreview(Source):
         return f"{self.file} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
-        leave_out = f"sent, too ({option('drop_duplicates=True')} leaves them out)"
-        equal = "left out" if self.options.drop_duplicates else leave_out
+        kept = f"and sent ({option('drop_duplicates=True')} leaves them out)"
+        equal = "and left out" if self.options.drop_duplicates else kept
         counts = (
             (len(self.doubts), "doubtful: they may exist already"),
             (self.created, "created already by this import"),
             (self.unknown, "unknown: the run finds out whether they were created"),
             (self.skipped, "left out as doubtful before"),
             (self.removed, "sent and no longer in the file"),
-            (self.duplicates, f"equal to an earlier row, {equal}"),
+            (self.duplicates, f"equal to an earlier row {equal}"),
             *self._left_out(),
             (self.blank, "blank, skipped"),
         )
