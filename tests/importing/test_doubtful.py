@@ -75,8 +75,10 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(sent: str, now: str, doubtfu
         ("a b c", "a b x", "x"),
         ("a b c", "x y z", ""),
         ("a b", "a b/4", "b/4"),
+        ("a b c", "a x y", ""),
+        ("a b c", "a x c/4", "c/4"),
     ],
-    ids=["renamed", "renamed at the end", "shares nothing", "edited"],
+    ids=["renamed", "renamed at the end", "shares nothing", "edited", "shares one row", "one name"],
 )
 def test_a_copy_of_another_import_is_compared_with_it(theirs: str, now: str, doubtful: str) -> None:
     """By name and place, until a row of it was sent."""
