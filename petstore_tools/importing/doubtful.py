@@ -10,8 +10,9 @@ sent yet is doubtful for one of three reasons:
 - *the same place*: rows that were sent are missing since the last run, and fewer new rows in their
   place bear their name: then the new rows there may be their edits.
 
-Until a row of it was sent, a file is compared in the same way with each import that shares rows with
-it: by name, and by place where it holds at least half of that import's rows, and so may be a copy.
+Until a row of it was sent, a file is compared in the same way with each import that shares rows
+with it: by name, and by place where it holds at least half of that import's rows, and so may be a
+copy.
 """
 
 from __future__ import annotations

