@@ -63,13 +63,13 @@ class Batches:
         self._callers = 0  # that asked, or waited, at the end of the last batch
         self._all_ask = asyncio.Event()
         self._answering: asyncio.Task[None] | None = None
-        self._ticks: tuple[float, float] | None = None  # the last but one, and the last
+        self._ticks = (0.0, 0.0)  # the last but one, and the last
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
     async def respond(self, request: Request) -> Response | None:
         """Have a request answered in the next batch; None: its body is needed."""
         self._loop = asyncio.get_running_loop()
-        if self._ticks is None:
+        if self._answering is None:
             self._ticks = elapsed(), elapsed()
             self._loop.call_later(TICK_S, self._tick)
         request.response = self._loop.create_future()
@@ -89,6 +89,10 @@ class Batches:
         many callers begins alone, and all others wait for it and then for each other.
         """
         while self._pending:
+            if len(self._pending) < self._callers:
+                self._all_ask.clear()
+                self._loop.call_later(min(self._took_s / 4, GATHER_S), self._all_ask.set)
+                await self._all_ask.wait()
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
             self._pending = self._pending[MAX_AT_ONCE:]
             begun_at = time.monotonic()
@@ -103,9 +107,6 @@ class Batches:
                     request.response.set_result(response)
             self._callers = len(self._batch.requests) + len(self._pending)
             self._batch = Batch()
-            self._all_ask.clear()
-            self._loop.call_later(min(self._took_s / 4, GATHER_S), self._all_ask.set)
-            await self._all_ask.wait()
 
     def _tick(self) -> None:
         """
@@ -114,7 +115,6 @@ class Batches:
         A request that is read now may have come at any time since the last tick but one: this
         process may have been stopped meanwhile, and its caller may have gone long ago.
         """
-        assert self._ticks is not None
         self._loop.call_later(TICK_S, self._tick)
         self._ticks = self._ticks[1], elapsed()
         for request in (*self._batch.requests, *self._pending):
