@@ -82,15 +82,25 @@ class Columns:
 
         Spec: §2.2, §2.3.
         """
+        import numpy as np
         import pandas as pd
 
-        columns = {name: values[: len(self)] for name, values in self._values.items()}
-        statuses = status_dtype(s for s in columns["status"] if s is not None)
-        dtypes = {"id": "int64", "name": text_dtype(), "categoryId": "int64", "status": statuses}
-        frame = pd.DataFrame(
-            {name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()}
-        )
+        columns = self._values
+        whole = len(self)
+        for values in columns.values():
+            del values[whole:]
         own = digest(*columns.values())
+        statuses = status_dtype(s for s in columns["status"] if s is not None)
+        places = {status: n for n, status in enumerate(statuses.categories)}
+        found = [places.get(status, -1) for status in columns["status"]]
+        frame = pd.DataFrame(
+            {
+                "id": np.array(columns["id"]),
+                "name": pd.Series(columns["name"], dtype=text_dtype()),
+                "categoryId": np.array(columns["categoryId"]),
+                "status": pd.Categorical.from_codes(found, dtype=statuses),
+            }
+        )
         frame.attrs["listing"] = replace(listing, rows=len(frame), digest=own).to_dict()
         return frame
 

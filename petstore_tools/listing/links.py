@@ -166,13 +166,13 @@ class ListQuery:
 
     def __post_init__(self) -> None:
         check_status(self.status)
-        for name in ("limit", "first"):
-            object.__setattr__(self, name, whole(getattr(self, name)))
-        if type(self.limit) is not int or not spec.LIMIT_MIN <= self.limit <= spec.LIMIT_MAX:
+        limit = whole(self.limit)
+        if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
             raise ArgumentError(
                 f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not {self.limit!r}"
             )
-        if self.first is not None and (type(self.first) is not int or self.first < 1):
+        first = whole(self.first)
+        if first is not None and (type(first) is not int or first < 1):
             raise ArgumentError(f"first must be a whole number of at least 1, not {self.first!r}")
         if self.require not in (None, "complete"):
             raise ArgumentError(f"require must be 'complete' or None, not {self.require!r}")

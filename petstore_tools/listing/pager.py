@@ -129,7 +129,7 @@ class Pager:
         url: Address of the first page, with its query.
         first: Stop when so many animals came, None for all.
         proven: What earlier listings proved of this service.
-        fixed: The caller named the scheme in `proven`; None with `fixed` never tries.
+        told: How the service pages, as the caller named it.
 
     Attributes:
         proven: What is proved by now.
@@ -144,13 +144,15 @@ class Pager:
         *,
         first: int | None = None,
         proven: Proven | None = None,
-        fixed: bool = False,
+        told: Scheme | None = None,
     ) -> None:
         self._url = url
         self._is_filtered = "status=" in url
         self._first = first or inf
+        self._told = told
         self.proven = proven or Proven()
-        self._fixed = fixed
+        if told is not None:
+            self.proven = replace(self.proven, scheme=told)
         self.received = Received()
         self._earlier = set[int]()  # ids that came before the listing began anew
         self._asked: set[str] = set()
@@ -223,8 +225,7 @@ class Pager:
                 self._restarts += 1
                 self._earlier.update(self.received.ids)
                 self.received = Received()
-                if not self._fixed:
-                    self.proven = replace(self.proven, scheme=None)
+                self.proven = replace(self.proven, scheme=self._told)
 
     def _compare(self, end: End) -> Ending:
         """Doubt an end where the service counts more, unless it counts all whatever the filter."""
@@ -244,7 +245,7 @@ class Pager:
         assert response is not None
         self._take(page, response)
         scheme = self.proven.scheme
-        if not self._fixed or scheme is None or scheme.counts == "token":
+        if self._told is None or self._told.counts == "token":
             end = yield from self._follow(response)
             if end is not None:
                 return end
@@ -256,7 +257,7 @@ class Pager:
             found = yield from self._prove(scheme)
             if found is not None:
                 return (yield from self._turn(found))
-            if self._fixed:
+            if self._told:
                 return self._unproven(f"it does not page by {scheme.parameter!r}")
         return (yield from self._ask_for_signs())
 
@@ -335,7 +336,7 @@ class Pager:
                     return self._done("the service counts as many animals as came")
         if not self.rows:
             return self._unproven("no animal came by which the way on could be tried")
-        return self._unproven() if self._fixed else (yield from self._learn())
+        return (yield from self._learn())
 
     @property
     def _counted(self) -> bool:
@@ -475,18 +476,19 @@ class Pager:
         """End as complete, unless what came shows that the inventory moved or has more."""
         came = self.received
         if came.moved:
-            how = "the inventory changed while it was read"
-            return End("unproven", f"{how}, so some may be missing")
+            return End(
+                "unproven", "the inventory changed while it was read, so some may be missing"
+            )
         if came.says_more:
             return End("unproven", f"{why}, but the service says that more follow")
         return End("complete", why)
 
-    def _unproven(self, why: str = "") -> End:
+    def _unproven(self, why: str) -> End:
         """End with the animals that came, and say what the user can do."""
         read = f"{pluralize(self.rows, 'animal')} {'was' if self.rows == 1 else 'were'} read"
         named = option('"offset" (or "page", "cursor=NAME")', "offset (or page, cursor=NAME)")
         advice = (
             f"If you know how it pages, pass {option('pagination=', 'PETSTORE_PAGINATION=')}{named}"
         )
-        unsaid = "the service did not show whether more follow"
-        return End("unproven", f"{read}, and {unsaid}{why and f' ({why})'}. {advice}")
+        unsaid = f"the service did not show whether more follow ({why})"
+        return End("unproven", f"{read}, and {unsaid}. {advice}")

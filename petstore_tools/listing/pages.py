@@ -88,7 +88,6 @@ class Inventory:
         self.client = client
         self._path = path
         self._known: dict[str, Proven] = {}
-        self.is_told = pagination is not None
         self.told = schemes.parse(pagination)
         self.last_partial: pd.DataFrame | None = None
 
@@ -135,7 +134,9 @@ class Inventory:
                 kept = pluralize(len(columns), "animal")
                 raise Interrupted(f"{kept} so far, in last_partial.") from None
             raise
-        frame = columns.to_frame(pages.listing)
+        listing = pages.listing
+        del pages  # and the ids that it holds
+        frame = columns.to_frame(listing)
         listing = Listing.as_listed(frame)
         self.last_partial = None
         if query.require is not None and not listing.complete:
@@ -209,14 +210,11 @@ class PageIterator:
             on_sent=count,
             more_follow=True,
         )
-        proven = self._learnt
-        if inventory.is_told:
-            proven = replace(proven, scheme=inventory.told)
         self._pager = Pager(
             f"{self._client.base_url}{spec.PETS_PATH}?{query.query}",
             first=query.first,
-            proven=proven,
-            fixed=inventory.is_told,
+            proven=self._learnt,
+            told=inventory.told,
         )
         self._end = End("cut", "the listing was not read to its end")
         self._started_at = self._ended_at = self._client.clock.now()
@@ -294,7 +292,7 @@ class PageIterator:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end
         learnt = self._pager.proven
-        if self._inventory.is_told:  # what the caller named is not remembered
+        if self._inventory.told:  # what the caller named is not remembered
             learnt = replace(learnt, scheme=self._learnt.scheme)
         if end.completeness == "complete":
             sizes = {**learnt.sizes, self._query.status or "": self._pager.rows}
@@ -308,12 +306,12 @@ class PageIterator:
         rows = self._pager.rows
         step = self._pager.step
         latency_s = self._client.transport.fastest_s or 0.0
-        if not rows or latency_s < SLOW_S:
+        if latency_s < SLOW_S:
             return []
         unknown = rows + step * (1 + self._pager.pages // _WIDER_EVERY)
         end = self._query.first or self.size or unknown
         wide = min(ceil((end - rows) / step), connections(self._client.plan.per_minute, latency_s))
-        return self._pager.predicted(wide) if wide > 1 else []
+        return self._pager.predicted(wide)
 
     def _kept(self, rows: list[PetRow], others: set[int]) -> list[PetRow]:
         """Return the rows that are new, and note what the document does not name."""

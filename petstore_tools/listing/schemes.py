@@ -56,21 +56,20 @@ TOTAL_HEADERS: Final = ("X-Total-Count", "X-Total", "Total-Count", "Content-Rang
 
 def parse(name: str | None) -> Scheme | None:
     """
-    Return the scheme that `pagination=` names; None for `none`, which never tries, and for no name.
+    Return the scheme that `pagination=` names, None for no name.
 
     Raises:
         SettingsError: There is no such scheme.
     """
-    if name is None or name == "none":
+    if name is None:
         return None
     parameter = name.removeprefix("cursor=")
     if name != parameter != "":
         return Scheme(parameter, "token")
     if name in SCHEMES:
         return SCHEMES[name]
-    names = ", ".join(SCHEMES)
     raise SettingsError(
-        f"pagination must be one of {names}, cursor=PARAMETER or none, not {name!r}"
+        f"pagination must be one of {', '.join(SCHEMES)} or cursor=PARAMETER, not {name!r}"
     )
 
 

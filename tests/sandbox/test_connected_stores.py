@@ -76,7 +76,7 @@ def test_other_settings_are_taken_by_their_names(tmp_path: Path) -> None:
             box.connect(state_dir=tmp_path / "elsewhere").settings.state_dir
             == tmp_path / "elsewhere"
         )
-        assert box.connect(pagination="none").settings.pagination == "none"
+        assert box.connect(pagination="skip").settings.pagination == "skip"
         with pytest.raises(TypeError, match="state_folder"):
             box.connect(state_folder=tmp_path)
         with pytest.raises(SettingsError, match="unknown plan 'enterprise'"):

@@ -11,7 +11,7 @@ from requests.structures import CaseInsensitiveDict
 
 from petstore_tools.listing.links import End, NextPage, Response
 from petstore_tools.listing.pager import Pager, Proven
-from petstore_tools.listing.schemes import SCHEMES
+from petstore_tools.listing.schemes import SCHEMES, Scheme
 
 Animal = tuple[int, str]
 STATUSES = ("available", "pending", "sold")
@@ -163,12 +163,12 @@ def listed(
     proven: Proven | None = None,
     limit: int = 100,
     first: int | None = None,
-    fixed: bool = False,
+    told: Scheme | None = None,
 ) -> Outcome:
     """Let a pager read a service to its end."""
     query = {"limit": str(limit)} | ({} if status is None else {"status": status})
     url = f"https://host/v1/pets?{urlencode(query)}"
-    pager = Pager(url, first=first, proven=proven, fixed=fixed)
+    pager = Pager(url, first=first, proven=proven, told=told)
     ids: dict[int, None] = {}
     before = len(service.asked)
     step = pager.next
