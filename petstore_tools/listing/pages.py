@@ -131,12 +131,11 @@ class Inventory:
         except BaseException as error:
             self.last_partial = columns.to_frame(pages.listing)
             if isinstance(error, KeyboardInterrupt):
-                kept = pluralize(len(columns), "animal")
-                raise Interrupted(f"{kept} so far, in last_partial.") from None
+                raise Interrupted(
+                    f"{pluralize(len(columns), 'animal')} so far, in last_partial."
+                ) from None
             raise
-        listing = pages.listing
-        del pages  # and the ids that it holds
-        frame = columns.to_frame(listing)
+        frame = columns.to_frame(pages.listing)
         listing = Listing.as_listed(frame)
         self.last_partial = None
         if query.require is not None and not listing.complete:
@@ -265,6 +264,7 @@ class PageIterator:
             raise
         finally:
             self._closed = True
+            self._pager.received.ids.clear()  # a frame is built next, and they may be many
             self._client.gate.flush()
 
     def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
