@@ -133,7 +133,7 @@ def match(
     waiting: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda e: (_RANKS.index(e.state), e.number), reverse=True):
         waiting[entry.content].append(entry)
-    known = [waiting[content].pop() if waiting[content] else None for content in contents]
+    known = [found.pop() if (found := waiting.get(content)) else None for content in contents]
     return known, [entry for rest in waiting.values() for entry in rest]
 
 

@@ -507,8 +507,8 @@ def _decided(
             letter = "" if at is None else column_letter(at)
             problems.append(RowProblem(number, letter, of, cell, *problem))
     name, category, _ = fields
-    is_covered = any(p.rule.startswith(f"is {MERGED} {p.column}") for p in problems)  # from above
-    if is_blank(category) and not is_blank(name) and not is_covered:  # no animal of a note
+    if is_blank(category) and not (is_blank(name) or _is_covered(problems)):
+        # no default makes an animal of a note
         columns = [at for _, at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
         if problems and problems[0].field == "name":
@@ -521,6 +521,11 @@ def _decided(
     if problems:
         return BadRow(number, cells, problems)
     return Row(number, PetValues(*values), cells)
+
+
+def _is_covered(problems: Iterable[RowProblem]) -> bool:
+    """Whether a cell is covered by a merged one above it."""
+    return any(problem.rule.startswith(f"is {MERGED} {problem.column}") for problem in problems)
 
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
