@@ -347,6 +347,7 @@ def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
 
     assert 2 <= len(refused) <= 3
     assert throttle.plan.per_minute == 60
+    assert "the plan is lowered for this day to custom (60 requests" in throttle.budget.reason
     assert sum(accepted[5:20]) >= 15 * 50
     throttle.settle(T0 + 86_400)
     assert throttle.plan.per_minute == 300
