@@ -90,16 +90,6 @@ def test_pages_are_read_anew_after_an_error() -> None:
 
 
 @pytest.mark.case("P73")
-def test_two_iterations_at_once_do_not_mix() -> None:
-    """Each reads the whole."""
-    with Sandbox(animals=250) as box:
-        pages = box.store.pages()
-        pairs = list(zip(pages, pages, strict=True))
-
-    assert [(len(one), len(other)) for one, other in pairs] == [(100, 100), (100, 100), (50, 50)]
-
-
-@pytest.mark.case("P73")
 def test_threads_that_iterate_the_same_pages_read_the_whole_each() -> None:
     """Also where none of them was first."""
     with (
