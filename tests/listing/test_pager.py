@@ -87,6 +87,15 @@ def test_a_usual_parameter_is_found_and_remembered_at_a_bounded_cost(name: str) 
             assert more <= (8, 3, 8, 3)[turn], (count, turn)
 
 
+@pytest.mark.case("P7")
+@pytest.mark.parametrize("speaks", ["page", "page0", "after", "offset"])
+def test_an_empty_page_under_a_filter_is_no_end_where_the_filter_comes_late(speaks: str) -> None:
+    """Of 300 animals the second hundred has none that is sold, so that its page is empty."""
+    rows = [(n, "pending" if 100 <= n < 200 else "sold") for n in range(300)]
+
+    assert not listed(Service(Way(speaks, filters="late"), rows), "sold").complete
+
+
 class Changing:
     """Animals that come, go or change before each answer, as chance has it."""
 
