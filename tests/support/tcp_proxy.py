@@ -75,8 +75,8 @@ class TcpProxy:
                     asked.clear()
                     if self._delay_s:
                         time.sleep(self._delay_s)
-                target.sendall(data)
                 if asks and self.cutting.is_set() and self._cut_behind in data:
-                    source.shutdown(socket.SHUT_RDWR)
+                    source.shutdown(socket.SHUT_RDWR)  # first, or the answer may be quicker
+                target.sendall(data)
         with suppress(OSError):
             target.shutdown(socket.SHUT_RDWR)  # wakes the other thread
