@@ -9,7 +9,7 @@ import ssl
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse, parse_headers
 from math import inf
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
@@ -68,9 +68,21 @@ class KeyAuth(AuthBase):
         return request
 
 
+class _Answer(HTTPResponse):
+    """An answer, without those that only announce it (1xx): the next request would read it."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if status >= 200:
+                return version, status, reason
+            parse_headers(self.fp)
+
+
 class _Connection(HTTPConnection):
     """A connection that is opened anew where it idled."""
 
+    response_class = _Answer
     used_at = 0.0
 
     @property

@@ -30,6 +30,21 @@ from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError
 
 
+def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
+    """103 comes first: the next request of the connection would be given the 201 of this one."""
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n"
+    created = answer(201, json.dumps(PET).encode())
+
+    def announced(connection: socket.socket, request: bytes) -> None:
+        connection.sendall(hints * 2)
+        created(connection, request)
+
+    with RawServer(announced) as server:
+        store = PetStore(base_url=server.base_url, api_key=KEY, ledger="memory")
+
+        assert store.create_pet("Rex", category_id=3).id == 17
+
+
 @pytest.mark.case("P8a")
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 @pytest.mark.parametrize("method", ["GET", "POST"])
