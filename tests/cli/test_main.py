@@ -110,6 +110,32 @@ def test_a_console_with_few_letters_gets_every_message(
             assert "animals in Żabka.csv" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code"),
+    [
+        ("<&-", "import pets.csv", 2),
+        (">&-", "list", 0),
+        ("<&- >&- 2>&-", "import --yes pets.csv", 0),
+    ],
+)
+def test_a_stream_that_was_closed_is_as_one_that_nobody_reads(
+    box: Sandbox, tmp_path: Path, closed: str, arguments: str, code: int
+) -> None:
+    """As some schedulers start programs; without a stdin, nobody can be asked."""
+    (tmp_path / "pets.csv").write_text("name,categoryId\nRex,3\n")
+
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -m petstore_tools {arguments} {closed}', sys.executable],
+        env=os.environ | {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
+    assert closed != "<&-" or "no terminal to ask in" in done.stderr
+
+
 def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
     """`petstore-tools list | head -1` is no error."""
     process = subprocess.Popen(
