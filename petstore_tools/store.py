@@ -281,7 +281,7 @@ class PetStore:
         from petstore_tools.reporting.report import check_looks, report_and_keep
 
         check_status(status)
-        if categories is None or len(categories):
+        if not isinstance(categories, Mapping) or categories:
             categories = category_names(categories, self.settings.categories)
         looks = check_looks(categories, title, note, timezone, lists=lists)
         now = self.client.clock.now()

@@ -349,6 +349,7 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
         {"since": "yesterday"},
         {"categories": ["Dogs"]},
         {"categories": {"Dogs": "Cats"}},
+        {"categories": 5},
         {"status": "lost"},
         *({"max_age": age} for age in ("soon", -1, "nan", date(2026, 1, 5), pd.NaT)),
     ],
