@@ -236,7 +236,7 @@ class ImportOptions:
         """Whether all required columns are named by letter."""
         given = self.columns or {}
         needed = {name for name in spec.REQUIRED if name not in (self.defaults or {})}
-        return needed <= {*given.values()} and all(map(_LETTERS.fullmatch, given))
+        return needed <= {*given.values()} and all(map(_LETTERS.fullmatch, map(str, given)))
 
     @cached_property
     def rules(self) -> ValueRules:

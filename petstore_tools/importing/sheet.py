@@ -345,7 +345,10 @@ def _by_letter(source: Sheet, number: int, cells: list[str], options: ImportOpti
         for of, at in titles.columns.items()
         if of != "name" and padded[at].strip()
     ]
-    if options.header and not any(found.value is not None for found in decided):
+    is_data = not options.header or any(found.value is not None for found in decided)
+    if isinstance(source, FrameSource) and source.frame.columns.inferred_type == "integer":
+        is_data = False  # pandas has counted its columns
+    if not is_data:
         return plain
     columns = replace(read_titles(letters, options.columns), has_header=False)
     return replace(plain, header_row=number - 1, columns=columns)

@@ -116,7 +116,9 @@ def read_titles(
     Spec: §2.1, required fields.
     """
     titles = [cell.strip() for cell in header]
-    chosen = {_position(key.strip(), titles, name): name for key, name in (given or {}).items()}
+    chosen = {
+        _position(str(key).strip(), titles, name): name for key, name in (given or {}).items()
+    }
     exact = [_EXACT.get(re.sub(r"[\s_-]", "", title).casefold()) for title in titles]
     named = {at: name for at, name in enumerate(exact) if name not in chosen.values()} | chosen
     found = {name: [at for at in named if named[at] == name] for name in FIELDS}

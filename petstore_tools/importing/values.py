@@ -187,7 +187,8 @@ class ValueRules:
     def words(self) -> dict[str, str]:
         """Return status by folded word, the document's own among them."""
         words: dict[str, str] = {status: status for status in spec.STATUSES}
-        for word, status in self.statuses.items():
+        for given, status in self.statuses.items():
+            word = str(given)
             if fold(status) not in ("", *spec.STATUSES):
                 raise ArgumentError(
                     f"statuses: {status!r} is not a status{suggest(status, spec.STATUSES)}"

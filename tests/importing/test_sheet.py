@@ -290,6 +290,23 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
     assert problems[1] == "row 13, column A (name): is empty; give a name"
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"columns": {"A": "name", "B": "categoryId", "C": "status"}},
+        {"columns": {"A": "name", "B": "categoryId", "C": "status"}, "header": False},
+        {"columns": {0: "name", 1: "categoryId", 2: "status"}},
+    ],
+)
+def test_columns_that_pandas_counted_are_titles_and_no_animal(how: dict[str, Any]) -> None:
+    """`read_csv(header=None)` calls them 0, 1, 2, and 1 looks like a category; words, too."""
+    frame = pd.DataFrame([["Rex", 3, 7]])
+
+    found = read_table(ImportOptions(frame, name="f", statuses={7: "sold"}, **how))  # type: ignore[dict-item]
+
+    assert read(found) == [GOOD]
+
+
 @pytest.mark.case("P51")
 def test_hidden_sheets_are_not_read_unless_named_and_two_are_asked_about(tmp_path: Path) -> None:
     """One visible sheet has the columns: it is taken, and the others are told."""
