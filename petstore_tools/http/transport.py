@@ -33,6 +33,7 @@ from petstore_tools.errors import ProtocolError, SettingsError, TransportError, 
 
 TIMEOUT_S: Final = (5.0, 30.0)  # to connect; of silence while an answer is awaited
 IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: no request goes on one
+SHORTEST_KEY: Final = 8  # a shorter one may stand in a name, and is no secret
 MOST_CONNECTIONS: Final = 64  # kept open; more threads than that open connections of their own
 
 
@@ -66,6 +67,11 @@ class KeyAuth(AuthBase):
         """Add the header."""
         request.headers["Authorization"] = f"Bearer {self._key.get_secret_value()}"
         return request
+
+    def masked(self, body: bytes) -> bytes:
+        """Return the body of an answer without the key: some say which one they refuse."""
+        key = self._key.get_secret_value().encode()
+        return body.replace(key, b"****") if len(key) >= SHORTEST_KEY else body
 
 
 class _Answer(HTTPResponse):
@@ -162,14 +168,14 @@ class Transport:
             )
         return reply
 
-    def _exchange(self, method: str, url: str, body: bytes | None) -> Reply | BaseException:
+    def _exchange(self, method: str, url: str, sent: bytes | None) -> Reply | BaseException:
         """Return the answer, or the error without the frames that hold the key."""
         headers = {"Accept": "application/json"}
-        if body is not None:
+        if sent is not None:
             headers["Content-Type"] = "application/json"
         began_at = time.monotonic()
         try:
-            request = requests.Request(method, url, headers, data=body, auth=self._auth)
+            request = requests.Request(method, url, headers, data=sent, auth=self._auth)
             adapter = self._mounted or self._adapter.get()
             # an adapter follows no redirect, and an auth object is never replaced from a .netrc
             # file
@@ -179,7 +185,8 @@ class Transport:
                 **self._settings,  # type: ignore[arg-type]
             )
             line = f"{method} {urlsplit(url).path}"
-            reply = Reply(response.status_code, response.headers, response.content, line)
+            body = self._auth.masked(response.content)
+            reply = Reply(response.status_code, response.headers, body, line)
         except (requests.RequestException, OSError) as error:
             return _translate(error, method, urlsplit(url), first=self.fastest_s is None)
         except BaseException as error:

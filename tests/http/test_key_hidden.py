@@ -103,11 +103,19 @@ ENDS: dict[str, tuple[Serve, type[PetstoreError]]] = {
     "silent": (silence, TransportError),
     "half": (half, TransportError),
     "401": (
-        answer(401, b'{"code": "unauthorized", "message": "no", "status": 401}'),
+        answer(401, f'{{"code": "unauthorized", "message": "{KEY}?", "status": 401}}'.encode()),
         UnauthorizedError,
     ),
     "500": (answer(500), ApiError),
     "redirect": (answer(302, Location="https://elsewhere.example/v1"), ProtocolError),
+    "200 that echoes": (
+        answer(200, f'{{"Authorization": "Bearer {KEY}"}}'.encode()),
+        PetstoreError,
+    ),
+    "201 that echoes": (
+        answer(201, f'{{"Authorization": "Bearer {KEY}"}}'.encode()),
+        PetstoreError,
+    ),
     "HTML": (answer(201, b"<html>"), PetstoreError),
     "bytes": (lambda connection, request: connection.sendall(b"\x00" * 99), TransportError),
     "gzip": (answer(200, b"not packed", Content_Encoding="gzip"), TransportError),
