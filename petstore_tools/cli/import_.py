@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import click
 
-from petstore_tools import settings
+from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import Interrupted, SettingsError
 from petstore_tools.importing import journal
@@ -275,7 +275,7 @@ def show(import_id: str, *, every: bool) -> None:
         ]
     shown = rows if every else rows[: options.SHOWN_ROWS]
     if shown:
-        titles = ("row", "name", "categoryId", "status", "outcome", "may be id", "why")
+        titles = ("row", *spec.NEW_PET_FIELDS, "outcome", "may be id", "why")
         click.echo("\n" + text_table(titles, shown))
     if len(rows) > len(shown):
         click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)

@@ -26,6 +26,7 @@ from unicodedata import normalize
 
 from pydantic import ValidationError
 
+from petstore_tools import spec
 from petstore_tools.importing.doubtful import State
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
@@ -80,10 +81,10 @@ def _created(body: bytes, content: PetValues) -> Outcome:
         pet = Pet.model_validate_json(body)
     except ValidationError:
         return Outcome("created", detail="the answer shows no animal, so its id is not known")
-    shown = {"name": pet.name, "categoryId": pet.category_id, "status": pet.status}
-    sent = {"name": content.name, "categoryId": content.category_id, "status": content.status}
-    sent = {field: value for field, value in sent.items() if value is not None}
-    changed = [field for field, value in sent.items() if shown[field] != value]
+    shown = pet.model_dump(by_alias=True)
+    sent = dict(zip(spec.NEW_PET_FIELDS, content, strict=True))
+    # a status of None was not sent, so the service may have given one
+    changed = [field for field, value in sent.items() if value not in (None, shown[field])]
     detail = ", ".join(f"{field} {shown[field]!r}" for field in changed)
     detail = f"the answer shows {detail}" if changed else ""
     return Outcome("created", pet.id, detail, changed=frozenset(changed))

@@ -280,8 +280,7 @@ class _Connection:
         self._sender.end()
 
     def _send(self, entry: Entry) -> None:
-        name, category_id, status = entry.content
-        pet = NewPet(name=name, category_id=category_id, status=status)  # type: ignore[arg-type]
+        pet = NewPet.of(*entry.content)
 
         def before() -> None:
             if self._sender.is_stopped:
