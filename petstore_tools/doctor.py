@@ -57,7 +57,7 @@ class Finding:
 def examine(client: Client, settings: Settings) -> Iterator[Finding]:
     """Check everything, with one request; yields the findings as they come, up to an error."""
     folder = settings.state_dir
-    yield Finding("settings", f"{settings.environment} at {client.host}")
+    yield Finding("settings", f"{settings.environment} ({client.host})")
     subject = "folder"
     try:
         nearest = next(place for place in (folder, *folder.parents) if place.exists())
