@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from petstore_tools.store import PetStore as PetStore
     from petstore_tools.throttle.quota import Quota as Quota
 
-logging.getLogger(__name__).addHandler(
-    logging.NullHandler()
-)  # silent until the caller adds another
+# silent until the caller adds another handler
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOME: Final = {
     "ImportPreview": "importing.preview",

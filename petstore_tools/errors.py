@@ -2,8 +2,8 @@
 Pure: the exception tree; one root, and branches that follow what a caller can do about it.
 
 - PetstoreError
-    - TransportError           no usable reply arrived; `may_have_left` tells whether the request
-      may have
+    - TransportError           no usable reply arrived; `may_have_left` is False only where it is
+      proven that the request did not leave
     - ProtocolError            the reply contradicts the document
     - ApiError                 an Error answer of the service (§2.5, §7)
         - BadRequestError      400, also a ValueError
@@ -40,8 +40,6 @@ from typing import Any, Final, TypeVar
 from petstore_tools.text import option, utc_text
 
 _E = TypeVar("_E", bound=BaseException)
-
-
 _PACKAGES: Final = ("pyarrow",)  # optional, and of no extra
 
 
@@ -82,9 +80,8 @@ class _OneLine(BaseException):
     def _render_traceback_(self) -> list[str]:  # asked for by IPython
         return [f"{type(self).__name__}: {self}"]
 
-    def __reduce__(
-        self,
-    ) -> tuple[Any, ...]:  # else a pool of processes breaks at an error of a worker
+    # without it, a pool of processes breaks at an error of a worker
+    def __reduce__(self) -> tuple[Any, ...]:
         return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
@@ -198,8 +195,7 @@ class IncompleteListingError(PetstoreError):
 
     Attributes:
         listing: What it is of, and why it is not complete; the frame, where there is one, is the
-            store's
-            `last_partial`.
+            store's `last_partial`.
     """
 
     def __init__(self, message: str = "", *, listing: Any = None) -> None:
@@ -262,9 +258,9 @@ class SettingsError(PetstoreError):
 class MissingExtraError(PetstoreError, ImportError):
     """An optional part of the toolkit is not installed."""
 
-    def __init__(self, extra: str, what: str) -> None:
+    def __init__(self, extra: str, feature: str) -> None:
         needed = extra if extra in _PACKAGES else f"the extra {extra!r}"
-        super().__init__(f"{what} needs {needed}: {install_line(extra)}", name=extra)
+        super().__init__(f"{feature} needs {needed}: {install_line(extra)}", name=extra)
 
 
 class OutputError(PetstoreError, OSError):

@@ -36,9 +36,8 @@ _FAULTS: Final = {  # pydantic's kinds, in words for people
     "greater_than_equal": "must be a number of seconds from 0 on",
     "literal_error": 'must be "production" or "staging"',
 }
-Variables = (
-    Mapping[str, str] | None
-)  # None: those of the process, which no frame should hold: one is the key
+# None: those of the process, which no frame should hold: one is the key
+Variables = Mapping[str, str] | None
 
 
 class SettingsFile(BaseModel):

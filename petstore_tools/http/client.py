@@ -65,16 +65,15 @@ class Client:
         self.sent = 0
         self._counting = threading.Lock()
         self.rng = random.Random()
-        self.needs: object = (
-            None  # what lives as long as this client: the sandbox whose service it asks
-        )
+        # what lives as long as this client: the sandbox whose service it asks
+        self.needs: object = None
 
     @property
     def host(self) -> str:
         """Where requests go, as people name it."""
-        return (
-            "on this machine" if self.environment == "sandbox" else urlsplit(self.base_url).netloc
-        )
+        if self.environment == "sandbox":
+            return "on this machine"
+        return urlsplit(self.base_url).netloc
 
     def create(self, pet: NewPet) -> Pet:
         """
@@ -129,9 +128,8 @@ class Client:
 
         A GET is sent again after a lost answer or a 5xx; a POST only where it is proven that
         nothing left, or after a 429, which creates nothing (§8.4). A caller that keeps a record of
-        each attempt
-        needs no loop of its own: between two calls of `before` there is always one of
-            `on_no_effect`.
+        each attempt needs no loop of its own: between two calls of `before` there is always one of
+        `on_no_effect`.
 
         Args:
             method: HTTP method.

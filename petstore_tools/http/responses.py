@@ -30,23 +30,20 @@ def error_body(reply: Reply) -> ErrorBody:
     except ValidationError:
         kind = reply.headers.get("Content-Type", "no content type").partition(";")[0]
         message = f"an answer without an Error body ({kind}, {len(reply.body):,} bytes)"
-        if other := _not_of_the_service(reply):
-            message += f": {other}"
+        if sender := _other_sender(reply):
+            message += f": {sender}"
         return ErrorBody(code="", message=message, status=reply.status)
 
 
-def _not_of_the_service(reply: Reply) -> str:
-    """Say what an answer is that another program gave, "" where that is not known."""
+def _other_sender(reply: Reply) -> str:
+    """Say why another program seems to have answered, "" where nothing shows it."""
     if reply.status == HTTPStatus.BAD_REQUEST and b"https" in reply.body[:2_000].lower():
         return "the service seems to use https; write https:// in the base address"
-    if reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        advice = (
-            "; is the base address right?"
-            if reply.status < HTTPStatus.INTERNAL_SERVER_ERROR
-            else ""
-        )
-        return f"a web page came instead{advice}"
-    return ""
+    if not reply.body[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return ""
+    if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return "a web page came instead"
+    return "a web page came instead; is the base address right?"
 
 
 _KINDS: Final[dict[int, type[ApiError]]] = {
@@ -95,9 +92,10 @@ def read_rows(reply: Reply) -> list[PetRow]:
     return _read(PET_ROWS.validate_json, "a list of animals", reply)
 
 
-def _read(read: Callable[[bytes], T], what: str, reply: Reply) -> T:
+def _read(validate: Callable[[bytes], T], expected: str, reply: Reply) -> T:
     try:
-        return read(reply.body)
+        return validate(reply.body)
     except ValidationError as error:
-        fault = _not_of_the_service(reply) or first_fault(error)
-        raise ProtocolError(f"{reply.request_line}: the answer is not {what}: {fault}") from error
+        fault = _other_sender(reply) or first_fault(error)
+        message = f"{reply.request_line}: the answer is not {expected}: {fault}"
+        raise ProtocolError(message) from error

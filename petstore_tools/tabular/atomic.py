@@ -78,9 +78,8 @@ def replace_file(path: Path, content: bytes) -> None:
     mode = path.stat().st_mode & 0o777 if path.exists() else None
 
     def create(name: str, flags: int) -> int:
-        return os.open(
-            name, flags, 0o666 if mode is None else 0o600
-        )  # the system takes the umask off
+        # the system takes the umask off
+        return os.open(name, flags, 0o666 if mode is None else 0o600)
 
     try:
         with open(temporary, "xb", opener=create) as file:

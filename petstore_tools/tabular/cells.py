@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Self
 
-EXACT: Final = (
-    2**53
-)  # from here on a double stands for several whole numbers, and nobody can tell which
+# from here on a double stands for several whole numbers, and nobody can tell which
+EXACT: Final = 2**53
 MERGED: Final = "part of the merged cell"  # the beginning of the kind of such a cell
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
 

@@ -21,9 +21,8 @@ from petstore_tools.text import option
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE: Final = 100_000  # characters that tell the delimiter
-_NAMED: Final = re.compile(
-    r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE
-)  # the first line, as Excel takes it
+# the first line may name the delimiter, as Excel takes it
+_NAMED: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
 _MARKS: Final = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",

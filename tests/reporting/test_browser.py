@@ -23,9 +23,8 @@ from petstore_tools.sandbox import samples
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
-BROWSERS_OWN = re.compile(
-    r"^https?://[^/]*\.(google|googleapis|gvt1|gstatic)\.com/"
-)  # it asks for updates
+# the browser itself asks there for updates
+BROWSERS_OWN = re.compile(r"^https?://[^/]*\.(google|googleapis|gvt1|gstatic)\.com/")
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
@@ -129,9 +128,8 @@ def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) 
         assert len(found) >= 3, colour
     page = report.read_text("utf-8")
     assert "<details" not in page
-    assert (
-        "* { box-sizing: border-box; print-color-adjust: exact;" in page
-    )  # Chromium's command line draws all
+    # the command line of Chromium draws all colours, so the style is looked at
+    assert "* { box-sizing: border-box; print-color-adjust: exact;" in page
     assert made.read_bytes().count(b"/Type /Page\n") <= 2
 
 

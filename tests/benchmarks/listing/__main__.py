@@ -106,9 +106,8 @@ def honesty(peers: list[str]) -> None:
     for peer in peers:
         cells = []
         for speaks, kind in cases.values():
-            how = (
-                speaks if peer == "session" else "link"
-            )  # it was told; the others have to find out
+            # the plain session was told how to page; the others have to find out
+            how = speaks if peer == "session" else "link"
             with serving(speaks, 450, 0, kind) as url:
                 got = run(peer, url, how)
             cells.append(

@@ -73,9 +73,8 @@ async def create_pet(
 
 def main() -> None:
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute(
-        "PRAGMA synchronous = NORMAL"
-    )  # weaker than ours: a power loss may take acknowledged creates
+    # weaker than ours: a power loss may take acknowledged creates
+    db.execute("PRAGMA synchronous = NORMAL")
     db.execute(
         "CREATE TABLE pet (id INTEGER PRIMARY KEY, name TEXT, category INTEGER, status TEXT)"
     )
