@@ -13,11 +13,11 @@ from petstore_tools.reporting.tables import (
     IDS,
     SHARES,
     TITLES,
-    WITH_TOTAL,
     WORDS,
     colour,
     named,
     named_statuses,
+    rows_without_total,
 )
 from petstore_tools.tabular.frames import excel_writer, sheet_cells
 
@@ -38,7 +38,7 @@ _CHART_COLUMNS: Final = 9  # that a chart covers
 _CHART_ROWS: Final = 16
 _LINE: Final = 90  # characters of a line above a table
 _WIDEST: Final = 550  # pixels of a column; longer texts shrink
-_OF_TIME: Final = 19  # characters
+_TIME_WIDTH: Final = 19  # characters of a column of times
 
 
 def workbook(report: StatusReport) -> bytes:
@@ -56,7 +56,7 @@ def workbook(report: StatusReport) -> bytes:
     memory = io.BytesIO()
     with excel_writer(memory) as writer:
         bold = writer.book.add_format({"bold": True})
-        plain = writer.book.add_format({"align": "left"})  # not that of the column
+        plain = writer.book.add_format({"align": "left"})  # not the format of the column
         for name, table in tables.items():
             facts = report.facts[: 2 if writer.sheets else None]  # all of them on the first one
             lines = [part for fact in facts for part in textwrap.wrap(fact, _LINE)]
@@ -68,7 +68,7 @@ def workbook(report: StatusReport) -> bytes:
                 style: dict[str, object] = {"shrink": True}
                 if pd.api.types.is_numeric_dtype(column):
                     style = {"num_format": FORMATS.get(str(title), "#,##0")}
-                width = _OF_TIME if pd.api.types.is_datetime64_dtype(column) else None
+                width = _TIME_WIDTH if pd.api.types.is_datetime64_dtype(column) else None
                 sheet.set_column(at, at, width, writer.book.add_format(style))
             sheet.autofit(_WIDEST)
             sheet.write_column(1, 0, lines, plain)
@@ -76,7 +76,7 @@ def workbook(report: StatusReport) -> bytes:
             sheet.write_string(top - 1, 0, TITLES[name], bold)
             rows = max(len(cells), 1)
             last = len(cells.columns) - 1
-            sheet.autofilter(top, 0, top + rows - (name in WITH_TOTAL), last)
+            sheet.autofilter(top, 0, top + max(rows_without_total(name, cells), 1), last)
             sheet.freeze_panes(top + 1, 1)
             sheet.repeat_rows(top)
             if name in CHARTS:
@@ -92,7 +92,7 @@ def workbook(report: StatusReport) -> bytes:
 def _chart(book: Any, name: str, cells: pd.DataFrame, top: int) -> Any:
     """Return a chart of the numbers of a table, without its sums and shares."""
     sheet = TITLES[name]
-    last = top + len(cells) - (name in WITH_TOTAL)
+    last = top + rows_without_total(name, cells)
     of_statuses = name == "breakdown"
     chart = book.add_chart(CHARTS[name])
     for at, (title, column) in enumerate(cells.items()):

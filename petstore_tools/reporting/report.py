@@ -32,8 +32,8 @@ from petstore_tools.tabular.frames import to_pandas
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WINDOW_S: Final = 30 * spec.DAY_S  # of what ended, for the days in a status
-_TOLD: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
+WINDOW_S: Final = 30 * spec.DAY_S  # days in a status count stays that ended so lately
+_IN_JSON: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
 _UNCERTAIN: Final = (
     "A change happened between two listings, so only the times of those two listings are known. "
     "Days in a status are counted for what began while listings were kept, and ended in the last "
@@ -78,11 +78,12 @@ class StatusReport:
         longest_available: The 15 that have been available for longest: `id`, `name`, `categoryId`,
             `first_seen` (datetime, UTC), `days` (at least); None where all are equal, too.
         notes: What else the reader must know.
-        title, note: Of the author.
+        title, note: As the author gave them, a line each.
         timezone: In which times are written, None for that of this machine.
         categories: Names by categoryId.
         lists: Whether single animals are listed: those that moved, wait longest, are pending.
-        mark: Called when it was written to a file: from then on `since="last"` means its listing.
+        mark: Is called once the report was written to a file: from then on `since="last"` means
+            its listing.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
@@ -150,19 +151,19 @@ class StatusReport:
         as_of = f"As of {self.when(self.listing.ended_at)}"
         if self.since is not None:
             as_of += f", with what changed since {self.when(self.since.ended_at)}"
-        return [self.headline, as_of, *filter(None, [self.note]), *self.notes]
+        note = [self.note] if self.note else []
+        return [self.headline, as_of, *note, *self.notes]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """
-        Return its tables by the names of its attributes, without an index: those that there are.
-        """
-        names = [*tables.TITLES][: -2 if self.lists else -2 - len(tables.LISTS)]
-        found = {name: getattr(self, name) for name in names}
-        return {
-            name: table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
-            for name, table in found.items()
-            if table is not None
-        }
+        """Return the tables that are not None, by their attributes; the index is a column."""
+        left_out = tables.WORKBOOK_ONLY if self.lists else tables.WORKBOOK_ONLY + tables.LISTS
+        found = {}
+        for name in tables.TITLES:
+            table = None if name in left_out else getattr(self, name)
+            if table is not None:
+                has_index = not isinstance(table.index, pd.RangeIndex)
+                found[name] = table.reset_index() if has_index else table
+        return found
 
     def for_people(self) -> dict[str, pd.DataFrame]:
         """Return its tables as every writer shows them, by the names of its attributes."""
@@ -202,7 +203,7 @@ class StatusReport:
             "note": self.note,
             "as_of": _iso(listing.ended_at),
             "complete": listing.complete,
-            "listing": {name: getattr(listing, name) for name in _TOLD},
+            "listing": {name: getattr(listing, name) for name in _IN_JSON},
             "notes": self.notes,
             "since": self.since and _iso(self.since.ended_at),
         }
@@ -301,8 +302,8 @@ def status_report(
             lists, such as a CSV that `list -o` wrote; the report says so.
         categories: Labels by categoryId (ours; §2.6 shows no category record): a dict or a Series.
         since: An older listing to compare with, such as `store.snapshots()[0].frame()`.
-        title: Of the author, one line.
-        note: Of the author, one line below the title.
+        title: One line.
+        note: One line below the title.
         timezone: In which times are written, such as `Europe/Berlin`; None for that of this
             machine.
         lists: Whether single animals are listed: those that moved, wait longest, are pending.
@@ -450,7 +451,7 @@ def report_and_keep(
     """
     report = _report(pets, looks, partial=partial)
     listing = report.listing
-    (older, notes) = since or (None, ())
+    older, notes = (None, ()) if since is None else since
     if not listing.complete:
         notes = ("this listing is not complete, so it is not compared with an earlier one",)
         return report if since is None else replace(report, notes=notes)
@@ -460,11 +461,12 @@ def report_and_keep(
             with suppress(FrameError):  # the report holds without it
                 newest = history.snapshots(listing.status)[-1].frame()
         report = compared(report, older, newest)
-    note = history.try_keep(pets)
+    if note := history.try_keep(pets):
+        notes = (*notes, note)
     over_time: dict[str, Any] = {}
     with suppress(FrameError):  # the report holds without them
         over_time = _over_time(history, listing)
-    return replace(report, notes=(*notes, *filter(None, [note])), **over_time)
+    return replace(report, notes=notes, **over_time)
 
 
 def _over_time(history: History, listing: Listing) -> dict[str, Any]:

@@ -44,6 +44,7 @@ TITLES: Final = {  # of tables and sheets, in the order of a page
     "made": "How this was made",
 }
 LISTS: Final = ("moved", "longest_available", "pending")
+WORKBOOK_ONLY: Final = ("animals", "made")  # sheets that are no table of the report
 WORDS: Final = {  # titles of columns, as people read them
     "what": "since then",
     "count": "animals",
@@ -60,6 +61,11 @@ _LARGEST_FIRST: Final = {
 }
 LONG: Final = (*_LARGEST_FIRST, *LISTS)
 WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
+
+
+def rows_without_total(name: str, table: pd.DataFrame) -> int:
+    """Return how many rows of a table, as people see it, are not its sums."""
+    return len(table) - 1 if name in WITH_TOTAL else len(table)
 
 
 class Change(int):
@@ -298,7 +304,7 @@ def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     """
     Return what to add to the title of a table, and its first rows where it is long; its sums stay.
     """
-    rows = len(table) - (name in WITH_TOTAL)
+    rows = rows_without_total(name, table)
     if name not in LONG or rows <= TOP:
         return "", table
     return f", the first {TOP} of {rows:,}", pd.concat([table.head(TOP), table[rows:]])

@@ -1,6 +1,4 @@
-"""
-DataFrames as sheets: row 2 is the first, as in the file that the frame would be; and as a workbook.
-"""
+"""DataFrames read as sheets, whose first row of cells is row 2; and written as sheets."""
 
 from __future__ import annotations
 
@@ -27,13 +25,10 @@ from petstore_tools.tabular.workbooks import text_of
 if TYPE_CHECKING:
     import pandas as pd
 
-_HALF: Final = re.compile(
-    "[\ud800-\udfff]"
-)  # a surrogate on its own, which no file and no request can hold
+MOST_ROWS: Final = 1_048_000  # of a sheet
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")  # no file and no request can hold it
 _LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
-
-
-_OTHERS: Final = {  # how other frames name their columns, and give their rows
+_OTHER_FRAMES: Final = {  # the method that gives their rows, and the attribute with their titles
     "rows": "columns",  # polars
     "fetchall": "columns",  # a result of duckdb
     "to_pylist": "column_names",  # pyarrow
@@ -46,7 +41,7 @@ def to_pandas(frame: Any) -> pd.DataFrame | None:
 
     if isinstance(frame, pd.DataFrame):
         return frame
-    for rows, names in _OTHERS.items():
+    for rows, names in _OTHER_FRAMES.items():
         if hasattr(frame, rows) and hasattr(frame, names):
             titles = list(getattr(frame, names))
             return pd.DataFrame(getattr(frame, rows)(), columns=titles, dtype="object")
@@ -81,8 +76,8 @@ def _texts(column: pd.Series[Any]) -> list[str]:
 
 def _text(value: Any) -> str:
     """Return a value as text; a whole number of a frame is exact, whatever its size."""
-    if isinstance(value, str) and _HALF.search(value):
-        return NonTextCell(_HALF.sub("�", value), "a text with a broken character")
+    if isinstance(value, str) and _LONE_SURROGATE.search(value):
+        return NonTextCell(_LONE_SURROGATE.sub("�", value), "a text with a broken character")
     is_exact = isinstance(value, Integral | Decimal) and not isinstance(value, bool)
     if is_exact:
         is_whole = abs(value) < _LONG and value == int(value)
@@ -91,17 +86,11 @@ def _text(value: Any) -> str:
 
 
 def labels(numbers: Sequence[int]) -> pd.Series[Any]:
-    """
-    Return how people find rows, as a column: numbers (int64), or labels in the index of a
-    DataFrame.
-    """
+    """Return how people find rows: their numbers (int64), or their labels in a DataFrame."""
     import pandas as pd
 
-    framed = any(isinstance(number, FrameRow) for number in numbers)
-    return pd.Series([label_of(number) for number in numbers], dtype=None if framed else "int64")
-
-
-MOST_ROWS: Final = 1_048_000  # of a sheet
+    of_frame = any(isinstance(number, FrameRow) for number in numbers)
+    return pd.Series([label_of(number) for number in numbers], dtype=None if of_frame else "int64")
 
 
 def excel_writer(sink: BytesIO) -> pd.ExcelWriter[Any]:
@@ -122,8 +111,9 @@ def sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
 
     Args:
         table: At most `MOST_ROWS` of its rows are taken.
-        zone: Of the times, None for that of this machine; Excel knows no zones, so the titles name
-            it, and a column where there are two: in autumn, an hour comes twice.
+        zone: Time zone of the times, None for that of this machine. Excel knows no zones, so the
+            title of a column names its zone. Where it has both summer and winter times, a column
+            `zone` names that of each row: in autumn, an hour comes twice.
     """
     import pandas as pd
 
@@ -134,9 +124,10 @@ def sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
             local = [None if pd.isna(at) else at.to_pydatetime().astimezone(zone) for at in column]
             plain = [None if at is None else at.replace(tzinfo=None) for at in local]
             cells[name] = pd.to_datetime(pd.Series(plain, index=cells.index))
-            zones = [str((at or datetime.now().astimezone(zone)).tzname()) for at in local]
-            cells = cells.rename(columns={name: f"{name} ({', '.join(sorted({*zones}))})"})
-            if len({*zones}) > 1:
+            now = datetime.now().astimezone(zone)
+            zones = [str((at or now).tzname()) for at in local]
+            cells = cells.rename(columns={name: f"{name} ({', '.join(sorted(set(zones)))})"})
+            if len(set(zones)) > 1:
                 cells["zone"] = zones
         elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
             cells[name] = [
