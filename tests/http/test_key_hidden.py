@@ -69,7 +69,14 @@ def shown(error: BaseException) -> str:
 
 
 def held_by(thing: object, seen: dict[int, object]) -> Iterator[object]:
-    """Yield all that can be reached by attributes and items; what masks itself is not opened."""
+    """
+    Yield all that can be reached by attributes and items; what masks itself is not opened.
+
+    Args:
+        thing: Where the search begins.
+        seen: What was met, by `id`: most of it has no hash, and it is kept so that no id comes
+            twice.
+    """
     if id(thing) in seen or isinstance(thing, (ModuleType, FunctionType, type, SecretStr)):
         yield thing
         return

@@ -55,17 +55,13 @@ class StrictService:
     skew_s: float = 0.0
     refused: int = 0
     accepted: int = 0
-    knocks: int = 0
-    closed_until: float = 0.0
 
     def arrive(self, true_now: float) -> Answer:
         now = true_now + self.skew_s
         left = [w.remaining(now) for w in self.windows]
         if min(left) <= 0:
             self.refused += 1
-            self.knocks += now < self.closed_until
             tight = self.windows[left.index(min(left))]
-            self.closed_until = ceil(tight.reset(now))
             return self._answer(429, now, retry_after_s=ceil(tight.reset(now) - now))
         for w in self.windows:
             w.taken.append(now)

@@ -3,9 +3,8 @@ Whether six machines fill a plan of 1,000 a minute when the database of their bu
 
 Six processes want all they may have of a strict service, over two whole minutes, each with no more
 threads than an import opens at that latency. The database is behind a TCP proxy that adds the given
-time to each
-round trip. Columns: threads of a process, share of the plan in the whole minutes, answers of 429,
-fewest and most requests of a process.
+time to each round trip. Columns: threads of a process, share of the plan in the whole minutes,
+answers of 429, fewest and most requests of a process.
 
 Run: python tests/benchmarks/ledger/distance.py [MILLISECONDS ...]
 """
@@ -76,7 +75,8 @@ def send(base_url: str, url: str, me: str, threads: int, begin: float, end: floa
 def compare(milliseconds: int, address: str, database: str) -> None:
     """Run the machines over some whole minutes, and print their row."""
     begin = (time.time() // 60 + 1) * 60
-    begin += 60 * (begin - time.time() < 8)
+    if begin - time.time() < 8:
+        begin += 60
     threads = threads_at(milliseconds)
     end = begin + MINUTES * 60
     place = f"{milliseconds}/0"

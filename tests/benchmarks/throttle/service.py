@@ -24,7 +24,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "alone": {},
     "3 processes": {},
     "6 processes": {},
-    "a stranger takes a third": {"stranger": True},
+    "another program takes a third": {},
     "rolling window, 0 to 400 ms": {"kind": "rolling", "jitter_s": 0.4},
     "service 5 minutes ahead": {"skew_s": 300.0},
     "service 5 minutes behind": {"skew_s": -300.0},
@@ -50,17 +50,18 @@ class Tenant:
         self.minutes: Counter[int] = Counter()
         self.refused: Counter[int] = Counter()
         self.by_process: Counter[str] = Counter()
-        self.knocks = 0
+        self.too_early = 0
         self.closed_from = self.closed_until = 0.0
 
     def arrive(self, who: str) -> tuple[int, dict[str, str]]:
         now = time.time()
         answer = self.model.arrive(now)
         minute = int(now // 60)
-        if who != "stranger":
+        if who != "another program":
             if answer.status == 429:
                 self.refused[minute] += 1
-                self.knocks += self.closed_from + 2 < now < self.closed_until
+                if self.closed_from + 2 < now < self.closed_until:
+                    self.too_early += 1
                 if now >= self.closed_until:
                     self.closed_from = now
                     self.closed_until = now + (answer.retry_after_s or 0)
@@ -93,7 +94,7 @@ async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
             path: {
                 "minutes": t.minutes,
                 "refused": t.refused,
-                "knocks": t.knocks,
+                "too_early": t.too_early,
                 "by_process": t.by_process,
             }
             for path, t in TENANTS.items()
