@@ -228,7 +228,7 @@ class SqliteLedger(DatabaseLedger):
         if self._file is not None:
             self._check_file()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite.connect(self.path, durability="OFF", journal="WAL")
+        connection = sqlite.connect(self.path, durability="OFF")
         with sqlite.transaction(connection):
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS key_budget"
