@@ -47,8 +47,7 @@ class PetStore:
         environment: `production` (default) or `staging`.
         session: A `requests.Session` of yours, with its proxies, certificates and adapters.
         ledger: `shared`: one budget for all processes of this user, or all with one
-            `PETSTORE_LEDGER_URL`;
-            `memory`: this process alone.
+            `PETSTORE_LEDGER_URL`; `memory`: this process alone.
         max_wait_s: Longest wait in seconds of a call without `wait=True`.
         state_dir: Folder of budget, journals and snapshots.
         pagination: How this service pages (`offset`, `page`, `cursor=NAME` ...), None to learn it.
@@ -145,7 +144,7 @@ class PetStore:
             ArgumentError: An argument is none of these.
             IncompleteListingError, UnauthorizedError, QuotaError, TransportError, ProtocolError:
                 It ended early, or is not complete as required; what was read is in
-                    `last_partial`.
+                `last_partial`.
         """
         query = ListQuery(status, first=first, require=require)
         age = None if max_age is None else _age(max_age, first)

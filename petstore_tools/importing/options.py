@@ -148,9 +148,8 @@ class ImportOptions:
             a dict, a Series, a DataFrame, or a file with the columns `id` and `name`.
         statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case;
             `{"n/a": ""}` is no status.
-        defaults: Value by field for empty cells and missing columns, such as `{"status":
-            "available"}`;
-            `name` takes none.
+        defaults: Value by field for empty cells and missing columns, such as
+            `{"status": "available"}`; `name` takes none.
         encoding: Of a text file, such as `cp1250`; None: UTF-8, else cp1252.
         first: Send so many rows and stop; the same call without it goes on.
         strict: Send nothing while a row has a problem.

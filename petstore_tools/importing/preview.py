@@ -334,9 +334,8 @@ class ImportPreview(Source):
 
         Returns:
             Columns `rows` (int64: how many), `row` (int64, or a label: the first), `column`,
-            `field`,
-            `values` (the most frequent cells), `rule`, `help` (text); the one with the most rows
-            first.
+            `field`, `values` (the most frequent cells), `rule`, `help` (text); the one with the
+            most rows first.
         """
         texts = ("column", "field", "values", "rule", "help")
         records = [fix.record() for fix in self.groups]

@@ -102,10 +102,9 @@ class ImportResult:
         Returns:
             Columns `row` (int64, or the label), `name` (text), `categoryId` (Int64), `status`
             (ordered category), `outcome` (text: created, rejected, unknown, unsent, skipped),
-            `id` (Int64),
-            `at` (datetime64, UTC: when the outcome was known), `detail` (text), `candidates` (text:
-            ids of animals that may be an unknown row), by row. A row with problems has its name as
-            typed, and no other value and no time.
+            `id` (Int64), `at` (datetime64, UTC: when the outcome was known), `detail` (text),
+            `candidates` (text: ids of animals that may be an unknown row), by row. A row with
+            problems has its name as typed, and no other value and no time.
         """
         import pandas as pd
 
