@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +23,7 @@ from raw import RawServer, answer
 
 from petstore_tools import PetStore
 from petstore_tools.cli.configure import configure_
+from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
     ApiError,
     LedgerError,
@@ -32,6 +33,7 @@ from petstore_tools.errors import (
     TransportError,
     UnauthorizedError,
 )
+from petstore_tools.settings import load
 from petstore_tools.throttle.ledger import PostgresLedger
 
 KEY = "psk_in_no_place_at_all"
@@ -129,13 +131,6 @@ ENDS: dict[str, tuple[Serve, type[PetstoreError]]] = {
 }
 
 
-class NoBackoff(random.Random):
-    """Chance that lets a retry go at once."""
-
-    def random(self) -> float:
-        return -1.0
-
-
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PetStore]]:
     """Opens a store whose key comes from a variable."""
@@ -143,8 +138,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PetStore]]
     stores = []
 
     def open_store(base_url: str, **more: object) -> PetStore:
-        stores.append(PetStore(base_url=base_url, ledger="memory", plan="1000/1000", **more))  # type: ignore[arg-type]
-        stores[-1].client.rng = NoBackoff()
+        if more:
+            stores.append(PetStore(base_url=base_url, plan="1000/1000", **more))  # type: ignore[arg-type]
+        else:
+            settings = load(base_url=base_url, plan="1000/1000")
+            stores.append(PetStore.from_settings(settings, clock=ManualClock(time.time())))
         return stores[-1]
 
     yield open_store

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 from commands import run
+from pydantic import SecretStr
 
 from petstore_tools import PetStore, Sandbox
+from petstore_tools.clock import ManualClock
 from petstore_tools.errors import ApiError, PetstoreError, ProtocolError, TransportError
 from petstore_tools.sandbox.faults import Fault
+from petstore_tools.settings import load
 
 PAGE = b"<!DOCTYPE html><html><head><title>Welcome</title></head><body>Hello</body></html>"
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"  # what a TLS server says to plain HTTP
@@ -53,7 +57,8 @@ def answering(answer: bytes) -> Iterator[int]:
 
 
 def refusal(address: str) -> PetstoreError:
-    with PetStore(base_url=address, api_key="k", plan="pro", ledger="memory") as store:
+    settings = load(base_url=address, api_key=SecretStr("k"), plan="pro")
+    with PetStore.from_settings(settings, clock=ManualClock(time.time())) as store:
         with pytest.raises(PetstoreError) as caught:
             store.list_pets(first=1)
         return caught.value
