@@ -79,7 +79,7 @@ def examine(client: Client, settings: Settings) -> Iterator[Finding]:
         yield Finding("clock", "the service does not send its time")
     else:
         skew_s = answer.date - asked_at
-        text = f"the service's clock is {skew_s:+,.0f} s from this machine's"
+        text = f"the clocks of the service and of this machine differ by {abs(skew_s):,.0f} s"
         advice = "Set this machine's clock by a time server." if abs(skew_s) > SKEW_S else ""
         yield Finding("clock", text, advice)
     plan = settings.plan

@@ -181,8 +181,8 @@ class QuotaError(PetstoreError):
 
     def __init__(self, why: str, *, plan: str, resumes_at: float) -> None:
         super().__init__(
-            f"Quota reached: {why} until {utc_text(resumes_at)}. "
-            f"Run the same call again then, or pass {option('wait=True')}."
+            f"Quota reached: {why}. Run the same call again from {utc_text(resumes_at)} on, "
+            f"or pass {option('wait=True')}."
         )
         self.why = why
         self.plan = plan

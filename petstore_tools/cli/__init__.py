@@ -104,7 +104,7 @@ def cli() -> None:
     \b
     Exit codes:
       0    done
-      1    some rows are rejected or unknown, or a listing is not complete
+      1    some rows are rejected, unknown or skipped, or a listing is not complete
       2    wrong usage or settings, or a budget file or an input that cannot be used
       3    the service refused the key
       4    stopped at a quota or by a block: run the same command again later

@@ -31,7 +31,7 @@ def demo_(output: Path) -> int:
 
     1,000 animals are imported, listed and counted in a report. The sandbox is the real service
     inside this program, with its quotas and its database. Its clock jumps ahead instead of waiting,
-    so that the minutes of the Pro plan take no time. Only the report is kept.
+    so the minutes of the Pro plan take no time. Only the report is kept.
     """
     check_writable(output)
     started = time.perf_counter()

@@ -37,32 +37,34 @@ COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")
 @click.argument("file", type=FILE)
 @options.pairs(
-    "--columns", "TITLE=FIELD", help="Which column holds name, categoryId or status; repeat it."
+    "--columns",
+    "TITLE=FIELD",
+    help="Which column holds name, categoryId or status. Repeat the option for more.",
 )
 @click.option(
     "--no-header",
     "header",
     flag_value=False,
     default=True,
-    help="There is no header: name all columns by letter, such as A=name.",
+    help="There is no header: name all columns by letter, such as --columns A=name.",
 )
 @click.option(
     "--categories",
     type=FILE,
     metavar="FILE",
-    help="A file of categories, with id and name: cells may be names.",
+    help="A file with the columns id and name. Cells may then hold names of categories.",
 )
 @options.pairs(
     "--status-word",
     "WORD=STATUS",
     "statuses",
-    help="What a word means, such as verkauft=sold; repeat it.",
+    help="What a word means, such as verkauft=sold. Repeat the option for more.",
 )
 @options.pairs(
     "--default",
     "FIELD=VALUE",
     "defaults",
-    help="For rows without a value, such as status=available.",
+    help="The value of rows that have none, such as status=available.",
 )
 @click.option(
     "--encoding", metavar="NAME", help="Encoding of a text file.  [default: UTF-8, else cp1252]"
@@ -71,18 +73,23 @@ COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
     "--sheet", metavar="NAME", help="Which sheet.  [default: the one that has the columns]"
 )
 @click.option(
-    "--name", metavar="NAME", help="Of another list under an old file name.  [default: the file]"
+    "--name",
+    metavar="NAME",
+    help="The name of this list, if another one was imported under the same file name.  "
+    "[default: the file name]",
 )
 @click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
 @click.option(
     "--first",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Send N rows and stop. Without it, the same command goes on.",
+    help="Send N rows and stop. The same command without it sends the rest.",
 )
 @click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
 @click.option(
-    "--drop-duplicates", is_flag=True, help="Of rows with the same three values, send one."
+    "--drop-duplicates",
+    is_flag=True,
+    help="Send only one of the rows that have the same three values.",
 )
 @click.option(
     "--doubtful",
@@ -110,7 +117,7 @@ def import_(
     """
     Create the animals of FILE, each once.
 
-    FILE is a text or a workbook. A create cannot be undone. Every problem of the file is shown
+    FILE is a text file or a workbook. A create cannot be undone. Every problem of the file is shown
     before the first request, and you are asked before anything is sent. The same command continues
     an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
 
@@ -163,8 +170,8 @@ def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool)
         )
     if result.skipped_now:
         click.echo(
-            f"{pluralize(result.skipped_now, 'row')} may exist already and were left out; their "
-            f"reasons: petstore-tools imports show {result.journal}",
+            f"{pluralize(result.skipped_now, 'row')} may exist already and were left out. See "
+            f"why: petstore-tools imports show {result.journal}",
             err=True,
         )
     if result.stopped is not None and result.stopped.kind != "first rows":
@@ -181,7 +188,9 @@ def _ask(shown: ImportPreview) -> Doubtful:
         return "ask"
     click.echo(str(shown), err=True)
     answers = click.Choice(("skip", "send", "stop"))
-    answer = click.prompt("Doubtful rows", type=answers, default="stop", err=True)
+    answer = click.prompt(
+        "Leave the doubtful rows out, send them, or stop", type=answers, default="stop", err=True
+    )
     return cast(Doubtful, "ask" if answer == "stop" else answer)
 
 
@@ -205,8 +214,8 @@ def imports_(context: click.Context, environment: str | None) -> None:
     """
     List the imports, and decide on their unknown rows.
 
-    The list shows the file of each import and what became of its rows. ID is the name of an import
-    in that list, or the first letters of it.
+    The list shows the file of each import and what became of its rows. ID is the first column
+    of that list; its first letters are enough.
 
     \b
     Examples:
@@ -282,12 +291,15 @@ def show(import_id: str, *, every: bool) -> None:
     if info.bad_rows:
         file = info.target.path.name
         click.echo(
-            f"{pluralize(info.bad_rows, 'row')} of {file} had problems: see its rejects file",
+            f"{pluralize(info.bad_rows, 'row')} of {file} had problems; the file of rejected rows "
+            "beside it names them",
             err=True,
         )
     if any(info.states[state] for state in ("unknown", "sending", "ambiguous")):
         click.echo(
-            f"\nTo find out about them: petstore-tools imports reconcile {info.id}", err=True
+            "\nTo find out what became of the unknown rows: petstore-tools imports reconcile "
+            f"{info.id}",
+            err=True,
         )
 
 
@@ -316,15 +328,16 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
         clock = store.client.clock
         if row is not None:
             opened.decide(row, pet_id, now=clock.now())
-            click.echo(
-                f"row {row} is {'absent: the next run sends it' if absent else f'id {pet_id}'}"
-            )
+            decided = "absent: the next run sends it" if absent else f"the animal with id {pet_id}"
+            click.echo(f"row {row} is {decided}")
             return exits.DONE
         journal.mark_dead(opened, _folder(), now=clock.now(), steady=clock.steady())
         _, listings = settle(store.inventory, opened, CallOptions())
         counts = opened.counts()
     if not listings[-1].complete:
-        click.echo(f"Only a complete listing tells. {listings[-1].shortfall}", err=True)
+        click.echo(
+            f"Only a complete listing shows what became of them. {listings[-1].shortfall}", err=True
+        )
     click.echo(
         ", ".join(f"{n:,} {outcome}" for outcome, n in sorted(counts.items()))
         or "The import has no rows."
@@ -337,7 +350,7 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
 @options.YES
 def forget(import_id: str, *, yes: bool) -> None:
     """
-    Delete what is known of import ID: its file counts as new.
+    Delete what is known of import ID. Its file then counts as new.
 
     The next run of the file compares its rows with the animals that exist.
     """

@@ -57,7 +57,7 @@ WRITERS = {
 @click.option(
     "--lists/--no-lists",
     default=True,
-    help="List single animals: those that moved, wait longest, are pending.  [default: lists]",
+    help="List animals that changed, are available for longest, or are pending.  [default: lists]",
 )
 @options.ENVIRONMENT
 @options.WAIT
@@ -177,7 +177,7 @@ def history_(
 @options.YES
 @click.pass_obj
 def forget(environment: str | None, before: str, *, yes: bool) -> None:
-    """Delete the listings that ended before a date; animals that are there since then stay."""
+    """Delete the listings that ended before a date; what later listings show is kept."""
     question = f"Forget the listings that ended before {before}?"
     if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:

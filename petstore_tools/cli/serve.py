@@ -49,7 +49,7 @@ ENVIRONMENT = click.option(
     default="production",
     is_eager=True,
     show_default=True,
-    help="Which default database file and port to use.",
+    help="Which default database file (and, for serve, port) to use.",
 )
 
 
@@ -75,7 +75,7 @@ def _open(database: str) -> closing[Any]:
     type=click.IntRange(1, 64),
     metavar="N",
     default=1,
-    help="Processes; more than 1 needs PostgreSQL.",
+    help="Number of processes; more than 1 needs PostgreSQL.  [default: 1]",
 )
 @click.option(
     "--trust-proxy",
@@ -91,7 +91,7 @@ def _open(database: str) -> closing[Any]:
     metavar="N",
     default=900,
     show_default=True,
-    help="Most open connections of a process; further ones wait.",
+    help="How many connections a process may have open; further ones wait.",
 )
 @click.option(
     "--access-log",
@@ -122,8 +122,8 @@ def serve_(
     Examples:
       petstore-tools keys create --plan pro
       petstore-tools serve
-      petstore-tools serve --workers 4 --trust-proxy 192.0.2.1   #
-      PETSTORE_DATABASE_URL=postgresql://...
+      petstore-tools serve --trust-proxy 192.0.2.1
+      PETSTORE_DATABASE_URL=postgresql://... petstore-tools serve --workers 4
     """
     from petstore_tools.service import server
     from petstore_tools.service.database import POSTGRES
@@ -183,8 +183,8 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
         "PETSTORE_ENVIRONMENT": environment,
     }
     click.echo(
-        f"Key {key_id}, {numbers}. The key cannot be shown again: the service stores only a digest "
-        "of it.",
+        f"Key {key_id}, {numbers}. Copy the key now: it cannot be shown again. Type address, key "
+        "and plan into `petstore-tools configure`, or set these variables:",
         err=True,
     )
     for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
@@ -222,7 +222,7 @@ def list_keys(database: str, environment: str) -> None:  # noqa: ARG001 - names 
 @DATABASE
 @ENVIRONMENT
 def revoke(key_id: str, database: str, environment: str) -> None:  # noqa: ARG001 - names the file
-    """Make a key invalid for good; KEY_ID is its id in `keys list`."""
+    """Make a key invalid forever; KEY_ID is its id in `keys list`."""
     with _open(database) as service:
         done = service.revoke(key_id, time.time())
     if not done:

@@ -34,7 +34,9 @@ def template_(file: Path, categories: Path | None) -> None:
       petstore-tools template animals.xlsx --categories categories.csv
     """
     if file.suffix.casefold() != ".xlsx" or file.exists():
-        raise click.BadParameter(f"{file.name!r} must be a new file that ends in .xlsx")
+        raise click.BadParameter(
+            f"{file.name!r} exists already, or does not end in .xlsx: name a new file that does"
+        )
     categories = categories or settings.category_file()
     write_output(file, template_bytes(None if categories is None else read_categories(categories)))
     click.echo(

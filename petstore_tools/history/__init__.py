@@ -346,16 +346,16 @@ class History:
         is_last = isinstance(given, str) and given.strip().casefold() == "last"
         if is_last:
             until, query = now, _LAST_REPORTED
-            note = "no report was written to a file before: compared with the newest snapshot"
+            note = "no such report was written to a file before, so the newest snapshot is compared"
         else:
             until, query = instant(given, now), _OLD_ENOUGH
-            note = f"no snapshot is as old as {given}: compared with the oldest"
+            note = f"no snapshot is as old as {given}, so the oldest one is compared"
         times = {"now": round(now, 6), "until": until, "status": status or ""}
         try:
             with self._open() as database:
                 found, instead = database.execute(query, times).fetchone()
             if instead is None:
-                return None, ("no earlier snapshot to compare with",)
+                return None, ("there is no earlier snapshot to compare with",)
             (chosen,) = self.snapshots(status, "number = :number", number=found or instead)
             return self.animals(chosen, _SHOWN_IN + _UNSEEN_IN), () if found else (note,)
         except FrameError as error:
@@ -474,7 +474,8 @@ def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> floa
         seconds = datetime(at.year, at.month, at.day, tzinfo=UTC).timestamp() + day_s
     if seconds > now + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
-            f"{given} is in the future: a date means its end, and it is {utc_text(now)} now"
+            f"{given} is in the future: a date means the end of that day, "
+            f"and now it is {utc_text(now)}"
         )
     return seconds
 

@@ -182,7 +182,7 @@ class Journal:
         with self._using() as db:
             found = self._equal_rows(db, "temp.file")
             for place, pet_id in db.execute(animals, (self.id,)):
-                found[place] = Equal(f"the animal with id {pet_id} has its values")
+                found[place] = Equal(f"the animal with id {pet_id} has the same values")
         return found
 
     def sharing(self) -> list[list[Entry]]:
@@ -451,7 +451,7 @@ class Journal:
             rows = _entries(db, "import = ? AND number = ? AND state = 'unknown'", self.id, number)
             rows = [row for row in rows if row.present] or rows
             if len(rows) != 1:
-                why = "is not unknown" if not rows else "stands for several unknown rows"
+                why = "is not an unknown row" if not rows else "stands for several unknown rows"
                 raise JournalError(f"row {number} of import {self.id} {why}: nothing was changed")
             state = "unsent" if pet_id is None else "created"
             try:
@@ -525,7 +525,7 @@ def _row_of(import_id: str, number: int, state: str, pet_id: int | None) -> Equa
     is_open = state in ("sending", "unknown")
     did = {"created": "sent", "skipped": "sent or skipped"}.get(state, "may have sent")
     animal = "" if pet_id is None else f", id {pet_id}"
-    return Equal(f"import {import_id} {did} its values (row {number}{animal})", is_open)
+    return Equal(f"import {import_id} {did} the same values (row {number}{animal})", is_open)
 
 
 def _entries(db: sqlite3.Connection, where: str, *values: object) -> list[Entry]:

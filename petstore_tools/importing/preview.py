@@ -289,10 +289,10 @@ class ImportPreview(Source):
         another = ""
         if self.removed and 2 * self.removed >= self.sent:
             name = option('name="…"', "--name …")
-            another = f"; where this is another list under an old name, give it one: {name}"
+            another = f"; if this is another list under an old file name, name it: {name}"
         return (
             f"{rows} of {self.file} may be animals that exist already ({self.sent:,} rows of it "
-            f"count as sent). {_SKIP} leaves these rows out, "
+            f"were sent or skipped before). {_SKIP} leaves these rows out, "
             f"{_SEND} creates them{another}"
         )
 
@@ -316,8 +316,8 @@ class ImportPreview(Source):
         if not (self.is_affordable or self.options.doubtful == "send"):
             return (
                 "comparing the rows with the animals that exist takes "
-                f"{pluralize(self.forecast.baseline, 'request')}, which puts the end off by a day. "
-                f"Nothing was created. {option('wait=True')} waits for it, "
+                f"{pluralize(self.forecast.baseline, 'request')}, so the import would end a day "
+                f"later. Nothing was created. {option('wait=True')} waits for it, "
                 f"{_SEND} sends the rows without it"
             )
         return ""
@@ -388,8 +388,8 @@ class ImportPreview(Source):
         return f"{self.file} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
-        kept = f"and sent ({option('drop_duplicates=True')} leaves them out)"
-        equal = "and left out" if self.options.drop_duplicates else kept
+        dropped = f"({option('drop_duplicates=True')} leaves them out)"
+        equal = "and left out" if self.options.drop_duplicates else dropped
         counts = (
             (len(self.doubts), "doubtful: they may exist already"),
             (self.created, "created already by this import"),
@@ -411,7 +411,7 @@ class ImportPreview(Source):
     def _left_out(self) -> Iterator[tuple[int, str]]:
         for why in dict.fromkeys(row.why for row in self.left_out):
             rows = [row.number for row in self.left_out if row.why == why]
-            yield len(rows), f"left out, {why}: {first_of(rows, SHOWN)}"
+            yield len(rows), f"left out, {why}: row {first_of(rows, SHOWN)}"
 
     def _doubt_lines(self) -> list[str]:
         return [
@@ -431,7 +431,7 @@ class ImportPreview(Source):
             "note": self.notes,
             "read as": some_of(self.matches, MATCHES),
             "problem": some_of(self.groups, LINES),
-            "answer": [self.questions] if self.questions else [],
+            "proposal": [self.questions] if self.questions else [],
             "doubtful": some_of(self._doubt_lines(), SHOWN),
             "question": [f"{self.question}."] if self.doubts else [],
             "forecast": [self.forecast],

@@ -223,13 +223,13 @@ class _Run:
         _, listings = settle(self._inventory, self._journal, self._calls)
         if not listings[-1].complete:
             self._notes.append(
-                "the listing of the inventory is not complete, so the rows were compared with what "
-                f"it showed alone ({listings[-1].reason.rstrip('.')})"
+                "the listing of the inventory is not complete, so the rows were compared only with "
+                f"what it showed ({listings[-1].reason.rstrip('.')})"
             )
         elif self._journal.none_is_left():
             self._notes.append(
-                "none of the animals that this import created exists any more; where the service "
-                f"was emptied, petstore-tools imports forget {self._journal.id} starts it anew"
+                "none of the animals that this import created exists any more; if the service was "
+                f"emptied, petstore-tools imports forget {self._journal.id} lets it begin anew"
             )
         self._compared = True
         self._preview = check(self._inventory, self._source, self._journal)
@@ -284,7 +284,7 @@ class _Run:
                 listed += len(listings)
                 if not listings[-1].complete:
                     why = (
-                        "what became of the unknown rows can only be told by a complete listing: "
+                        "what became of the unknown rows is shown only by a complete listing: "
                         f"{listings[-1].reason}"
                     )
                     return Stopped("unknown rows", why)

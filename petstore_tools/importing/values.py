@@ -393,8 +393,8 @@ class RowProblem:
 
     def __str__(self) -> str:
         column = f", column {self.column} ({self.field})" if self.column else ""
-        typed = f"{quoted(self.value)} " if self.value else ""
-        return f"row {self.row}{column}: {typed}{self.rule}; {self.suggestion}".removesuffix("; ")
+        typed = f": {quoted(self.value)}" if self.value else ""
+        return f"row {self.row}{column}{typed} {self.rule}; {self.suggestion}".removesuffix("; ")
 
 
 class Row(NamedTuple):

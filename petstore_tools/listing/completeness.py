@@ -100,7 +100,7 @@ class Listing:
         if own == listing.digest:
             return listing
         animals = pluralize(len(frame), "animal")
-        reason = f"{animals}; the listing had {listing.rows:,} (filtered or edited since)"
+        reason = f"{animals}; the listing had {listing.rows:,}, and was filtered or edited since"
         return replace(listing, completeness="cut", reason=reason, rows=len(frame))
 
     @classmethod
@@ -150,7 +150,7 @@ class Listing:
     @property
     def of_what(self) -> str:
         """The inventory that was asked for, in words."""
-        what = "the inventory of" if self.status is None else f"those with status {self.status} in"
+        what = "the inventory of" if self.status is None else f"status {self.status} in"
         return f"{what} {self.environment}"
 
     @property

@@ -335,7 +335,7 @@ class Pager:
                 if self._counted:
                     return self._done("the service counts as many animals as came")
         if not self.rows:
-            return self._unproven("no animal came by which the way on could be tried")
+            return self._unproven("no animal came, so the way to a next page could not be tried")
         return (yield from self._learn())
 
     @property

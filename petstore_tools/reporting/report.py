@@ -36,12 +36,12 @@ WINDOW_S: Final = 30 * spec.DAY_S  # days in a status count stays that ended so 
 _IN_JSON: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
 _UNCERTAIN: Final = (
     "A change happened between two listings, so only the times of those two listings are known. "
-    "Days in a status are counted for what began while listings were kept, and ended in the last "
-    "30 days."
+    "Days in a status are counted for animals that got it and left it while listings were kept, "
+    "and left it in the last 30 days."
 )
 _UNSEEN: Final = (
-    "An animal that is not seen is missing from this listing alone, which may have missed it; it "
-    "is counted as gone when the next one lacks it, too."
+    "Animals that count as not seen are missing from this listing, which may have missed them. If "
+    "the next listing does not show them either, they count as gone."
 )
 _UNSET: Final = "Animals without a status are counted as unset."
 _ONE_STATUS: Final = (
@@ -129,8 +129,8 @@ class StatusReport:
         listing = self.listing
         sentences = [
             f"{listing.reason}.",
-            f"Read from {self.when(listing.started_at)} to {self.when(listing.ended_at)}, "
-            f"{text.pluralize(listing.requests, 'request')} spent.",
+            f"It was read from {self.when(listing.started_at)} to {self.when(listing.ended_at)} "
+            f"with {text.pluralize(listing.requests, 'request')}.",
         ]
         if self.since is not None or self.counts is not None:
             sentences.append(_UNCERTAIN)

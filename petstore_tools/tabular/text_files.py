@@ -129,7 +129,7 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
         if told:  # result files are marked, so that they are read alike without the option
             encoding = "utf-8-sig"
         is_guessed = encoding == "cp1252"
-        notes = ("read as cp1252: it is not UTF-8",) if is_guessed else ()
+        notes = ("read with the encoding cp1252, since it is not UTF-8",) if is_guessed else ()
         return CsvSource(text=text, encoding=encoding, notes=notes, is_guessed=is_guessed)
     name = option('encoding="…"', "--encoding NAME")
     raise SheetError(

@@ -77,7 +77,7 @@ def subject(base_url: str, key: str) -> str:
 class MemoryLedger:
     """A budget for the threads of this process only; forgotten with it."""
 
-    shared = "in this process only: other processes on the same key are not counted"
+    shared = "for this program only: other programs with the same key are not counted"
     ahead_s = takes_s = 0.0
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ class SqliteLedger(DatabaseLedger):
             since it was used first. That request was not sent.
     """
 
-    shared = "with all processes of this user on this machine"
+    shared = "for all programs of this user on this machine"
 
     def __init__(self, path: Path, subject: str) -> None:
         super().__init__(subject, self._open, sqlite3.Error)
@@ -257,7 +257,7 @@ class PostgresLedger(DatabaseLedger):
         LedgerError: On use, where the database cannot be used. That request was not sent.
     """
 
-    shared = "with all who use the same ledger database"
+    shared = "for all programs that use the same ledger database"
 
     def __init__(
         self, url: SecretStr, subject: str, *, wall: Callable[[], float] = time.time

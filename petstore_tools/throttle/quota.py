@@ -100,7 +100,7 @@ def read_quota(gate: Gate) -> Quota:
         blocked_until = gate.local_time(budget.blocked_until)
         notes.append(f"Blocked until {utc_text(blocked_until)}: {budget.reason}.")
     if budget.in_flight:
-        notes.append(f"{pluralize(len(budget.in_flight), 'request')} waiting for an answer.")
+        notes.append(f"Requests that wait for an answer: {len(budget.in_flight):,}.")
     if budget.lowered is not None:
         until = utc_text(gate.local_time(budget.doubted_until))
         notes.append(f"The plan is lowered until {until}, since the service refused more.")
@@ -151,23 +151,25 @@ class Forecast:
             return "nothing to send"
         if self.ends_at is None:
             return (
-                f"{pluralize(self.requests, 'request')}, which can never end: the reserve "
-                "leaves none to send"
+                f"{pluralize(self.requests, 'request')}, which can never be sent: the plan is so "
+                "small that an import leaves all of it for other work"
             )
         baseline = (
-            f", up to {self.baseline:,} of them to list what exists already"
+            f", up to {self.baseline:,} of them to list the animals that exist"
             if self.baseline
             else ""
         )
         made = utc_text(self.made_at)
         ends = utc_text(self.ends_at)
-        when = f"done about {ends}" if self.days < 2 else f"{self.days:,} days, done about {ends}"
+        takes = "" if self.days < 2 else f"takes {self.days:,} days and "
+        when = f"it {takes}ends about {ends}"
         if made[:10] == ends[:10]:
-            when = f"done today at about {ends[11:16]} UTC"
+            when = f"it ends today at about {ends[11:16]} UTC"
         left = "an unknown number" if self.left_today is None else f"{self.left_today:,}"
         return (
-            f"{pluralize(self.requests, 'request')}{baseline}, on {self.plan}; {left} left today, "
-            f"the last tenth of each minute and {self.reserve:,} a day are left to people; {when}"
+            f"{pluralize(self.requests, 'request')}{baseline}, on {self.plan}; {left} left today; "
+            f"an import leaves the last tenth of each minute and {self.reserve:,} requests a day "
+            f"for other work; {when}"
         )
 
 

@@ -213,8 +213,8 @@ class Throttle:
         soonest = now + POLL_S
         if state.left + len(self.budget.in_flight) > reserve:
             return Wait(soonest, "the answers to requests that were sent before")
-        rest = " but for the reserve" if reserve else ""
-        why = f"the {state.limit:,} requests of this {name} are used{rest}"
+        rest = f", except {reserve:,} that imports leave for other work" if reserve else ""
+        why = f"all {state.limit:,} requests of this {name} are used{rest}"
         return Wait(max(soonest, state.frees_at), why)
 
     def settle(self, now: float) -> None:

@@ -180,7 +180,7 @@ def test_a_person_decides_what_a_look_cannot(run: Run, box: Sandbox, tmp_path: P
         )
         assert run("imports", "reconcile", name, "--row", row, **here).returncode == 2
         told = run("imports", "reconcile", name, "--row", row, "--created", pet_id, **here)
-        assert (told.returncode, told.stdout) == (0, f"row {row} is id {pet_id}\n")
+        assert (told.returncode, told.stdout) == (0, f"row {row} is the animal with id {pet_id}\n")
 
         again = run("import", "a.csv", "--yes", **here)
         assert (again.returncode, proxy.counts["POST"]) == (0, 5)

@@ -35,5 +35,5 @@ def test_a_file_that_exists_is_not_replaced(run: Run, tmp_path: Path) -> None:
 
     for name in ("animals.xlsx", "animals.csv"):
         again = run("template", name)
-        assert (again.returncode, "must be a new file" in again.stderr) == (2, True)
+        assert (again.returncode, "name a new file" in again.stderr) == (2, True)
     assert (tmp_path / "animals.xlsx").read_bytes() == before

@@ -476,7 +476,7 @@ def test_what_could_be_read_in_two_ways_or_in_none_is_refused(given: Any) -> Non
 @pytest.mark.parametrize("given", ["2026-03-10", "2026-03-10T12:00:01", "2099-01-01T00:00+02:00"])
 def test_the_future_is_refused(given: str) -> None:
     """A date means its end: that of today is still to come."""
-    with pytest.raises(ArgumentError, match="in the future: .* it is 2026-03-10 12:00:00 UTC now"):
+    with pytest.raises(ArgumentError, match="in the future: .* now it is 2026-03-10 12:00:00 UTC"):
         instant(given, NOW)
 
 
@@ -495,7 +495,7 @@ def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
             box.store.snapshot()
         thursday = box.store.status_report(since="last")
 
-    note = "no report was written to a file before: compared with the newest snapshot"
+    note = "no such report was written to a file before, so the newest snapshot is compared"
     assert first.notes == (note,)
     assert thursday.since is not None
     assert (thursday.since.ended_at, thursday.notes) == (monday, ())

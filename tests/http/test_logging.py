@@ -62,7 +62,7 @@ def test_threads_that_wait_for_the_same_moment_log_one_line(log: pytest.LogCaptu
     assert len(log.messages) == len(set(log.messages)) == 2
     for line in log.messages:
         assert re.fullmatch(
-            rf"Waiting until {TIME}: the 60 requests of this minute are used\.", line
+            rf"Waiting until {TIME}: all 60 requests of this minute are used\.", line
         )
 
 

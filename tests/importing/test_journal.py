@@ -89,7 +89,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
 
         with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
             b.decide(2, 7, now=0.0)
-        with pytest.raises(JournalError, match="row 2 of import .* is not unknown"):
+        with pytest.raises(JournalError, match="row 2 of import .* is not an unknown row"):
             a.decide(2, None, now=0.0)
         b.decide(2, 8, now=0.0)
         b.decide(3, None, now=0.0)

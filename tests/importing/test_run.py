@@ -344,7 +344,7 @@ def test_a_row_that_exists_is_asked_about_whenever_it_comes(fast: Sandbox, tmp_p
     result = run(fast.store, path, doubtful="skip")
 
     assert list(caught.value.preview.doubtful["row"]) == [3, 4]
-    assert "the animal with id 8 has its values" in caught.value.preview.doubtful["because"][0]
+    assert "the animal with id 8 has the same values" in caught.value.preview.doubtful["because"][0]
     assert outcomes(result) == "created skipped skipped created"
     assert existing(fast).total() == 1_102
 
@@ -378,7 +378,7 @@ def test_another_list_under_the_old_name_is_one_question(fast: Sandbox, tmp_path
     run(fast.store, path)
     write(path, *(f"Mia {n},3,sold" for n in range(8)))
 
-    with pytest.raises(DoubtfulRowsError, match='another list under an old name.*name="…"'):
+    with pytest.raises(DoubtfulRowsError, match='another list under an old file name.*name="…"'):
         run(fast.store, path)
     result = run(fast.store, path, name="november")
 

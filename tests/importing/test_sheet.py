@@ -77,7 +77,7 @@ def test_names_are_shown_as_they_were_read_where_the_encoding_was_guessed(
     found = table(tmp_path, text.encode(encoding))
 
     assert found.notes == (
-        "read as cp1252: it is not UTF-8",
+        "read with the encoding cp1252, since it is not UTF-8",
         f"the encoding was guessed, and names read so: {shown}; if a letter is wrong, save the "
         'file as CSV UTF-8, or name its encoding: encoding="…" (--encoding NAME)',
     )
@@ -287,7 +287,7 @@ def test_a_frame_is_a_sheet_whose_rows_are_named_by_their_labels() -> None:
     ]
     problems = [row.why for row in found.rows() if isinstance(row, BadRow)]
     assert problems[0].startswith("row 11, column A (name): 'Mia' stands alone in its row")
-    assert problems[1] == "row 13, column A (name): is empty; give a name"
+    assert problems[1] == "row 13, column A (name) is empty; give a name"
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_hidden_rows_stay_and_errors_and_formulas_are_called_what_they_are(
 
     said = [str(problem) for problem in first.problems]
     assert "column B (categoryId): '#N/A' is the error #N/A" in said[0]
-    assert "column B (categoryId): is a formula without a saved value" in said[1]
+    assert "column B (categoryId) is a formula without a saved value" in said[1]
     assert (first.created, first.rejected, again.created_now, again.rejected) == (1, 2, 0, 2)
     preview = fast.store.preview_import(path)
     assert preview.left_out == (LeftOut(5, "hidden"),)

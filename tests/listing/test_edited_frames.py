@@ -100,7 +100,7 @@ def test_an_edited_frame_is_not_complete(
         status_report(changed)
     listing = Listing.of(changed)
     assert not listing.complete
-    assert listing.reason == "300 animals; the listing had 300 (filtered or edited since)"
+    assert listing.reason == "300 animals; the listing had 300, and was filtered or edited since"
     assert not status_report(changed, partial=True).headline.startswith("Complete")
 
 
@@ -126,7 +126,7 @@ def test_a_frame_with_other_rows_says_how_many(
     listing = Listing.of(changed)
 
     assert (listing.completeness, listing.rows) == ("cut", len(changed))
-    assert listing.reason == f"{left}; the listing had 300 (filtered or edited since)"
+    assert listing.reason == f"{left}; the listing had 300, and was filtered or edited since"
 
 
 @pytest.mark.case("P69")

@@ -100,7 +100,7 @@ def test_a_filtered_listing_shows_its_filter() -> None:
     """Complete, but of the animals with one status."""
     report = status_report(frame(animals(4)[:1], status="available"))
 
-    assert report.headline == "Complete: 1 animal of those with status available in sandbox"
+    assert report.headline == "Complete: 1 animal of status available in sandbox"
     assert report.headline in report.to_html()
 
 

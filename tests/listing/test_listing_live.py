@@ -74,7 +74,7 @@ def test_a_listing_stopped_by_the_days_quota_says_when_and_keeps_its_pages() -> 
     """
     with Sandbox(plan="60/3", animals=450) as box:
         before = box.clock.now()
-        with pytest.raises(QuotaError, match="the 3 requests of this day are used") as raised:
+        with pytest.raises(QuotaError, match="all 3 requests of this day are used") as raised:
             box.store.list_pets()
 
         assert box.clock.now() == before

@@ -20,7 +20,7 @@ SIGNALLED = [name for name, way in WAYS.items() if way.speaks == "link" or "=" i
 USUAL = [name for name, way in WAYS.items() if way.speaks in schemes.SCHEMES]
 TOLD_ABOUT = {  # why a service that gives all may not be believed
     "it may cut before it filters": "the filtered page may be what is left of a whole one",
-    "no animal came by which": "a filter without an animal proves nothing",
+    "no animal came, so": "a filter without an animal proves nothing",
     "do not lead to a next page": "it shows no way to page",
     "it refuses the next page": "a refusal is no empty page",
     "a page begins at another animal": "pages that were filtered behind the cut hold no place",

@@ -138,5 +138,5 @@ def test_a_filter_is_a_parameter(box: Sandbox, tmp_path: Path) -> None:
     done, made = nightly(tmp_path, "-p", "STATUS", "sold")
 
     assert done.returncode == 0
-    assert "those with status sold" in made
+    assert "of status sold" in made
     assert set(box.traffic()["method"]) == {"GET"}

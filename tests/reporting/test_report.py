@@ -189,7 +189,7 @@ def test_the_order_is_that_of_importance_and_lists_can_be_left_out(tmp_path: Pat
         assert text[:-1] == [title for title in wanted if title != "Over time"]
     front, end = whole.to_html().split("How this was made")
     assert "request" not in front
-    assert "request spent" in end
+    assert " with 1 request." in end
     assert front.count('<th scope="col"') > 20
     assert front.count("<caption>") == front.count("<table>")
     assert "<section class" not in front  # it would have the ground of a status
@@ -287,8 +287,8 @@ def test_since_takes_the_listing_that_is_meant_or_names_the_oldest(since: Any) -
         box.advance(days=1)
         report = box.store.status_report(since=since)
 
-    note = ("no snapshot is as old as 30d: compared with the oldest",)
-    assert first.notes == ("no earlier snapshot to compare with",)
+    note = ("no snapshot is as old as 30d, so the oldest one is compared",)
+    assert first.notes == ("there is no earlier snapshot to compare with",)
     assert report.since == first.listing
     assert report.notes == (note if since == "30d" else ())
     assert "As of 2026-01-06 09:00:00" in report.to_text()
@@ -331,7 +331,7 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
         "animals now": 1,
     }
     assert report.changes.loc["not seen"].tolist() == [0, 1, 1]
-    assert "is missing from this listing alone" in report.to_html()
+    assert "count as not seen are missing from this listing" in report.to_html()
     assert sure.moved is not None
     assert sure.moved["to"].tolist() == ["gone"]
 

@@ -57,12 +57,12 @@ def test_connections_follow_the_plan_and_the_latency() -> None:
 def test_a_job_that_ends_today_says_so_without_a_count_of_days() -> None:
     """Days are told where there are more than one, or where it is not today."""
     assert str(forecast(50, FREE, **rooms(60, 1_000), now=NINE)).endswith(
-        "20 a day are left to people; done today at about 09:00 UTC"
+        "20 requests a day for other work; it ends today at about 09:00 UTC"
     )
     later = str(forecast(100, FREE, **rooms(60, 1_000), now=MIDNIGHT - 30))
-    assert later.endswith("; done about 2026-01-06 00:00:30 UTC")
+    assert later.endswith("; it ends about 2026-01-06 00:00:30 UTC")
     assert str(forecast(54, FREE, **rooms(60, 5), now=NINE)).endswith(
-        "; done about 2026-01-06 00:00:00 UTC"
+        "; it ends about 2026-01-06 00:00:00 UTC"
     )
 
 

@@ -71,7 +71,7 @@ def test_remaining_zero_on_a_200_holds_the_next_request_until_the_reset() -> Non
 
     assert isinstance(decision, Wait)
     assert decision.until == T0 + 61
-    assert decision.why == "the 60 requests of this minute are used"
+    assert decision.why == "all 60 requests of this minute are used"
     assert isinstance(throttle.ask(T0 + 61), Go)
 
 
