@@ -41,7 +41,7 @@ def digest(*columns: Sequence[Any]) -> str:
     return content.hexdigest()[:32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Listing:
     """
     What a frame of animals is a listing of.
@@ -168,5 +168,5 @@ class Listing:
         lines = map(escape, (self.reason, *self.notes))
         return f"<div><strong>{escape(self._headline)}</strong><br>{'<br>'.join(lines)}</div>"
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self._headline}: {self.reason}"
