@@ -6,7 +6,8 @@ import os
 import re
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -99,12 +100,25 @@ def hidden(key: str | SecretStr) -> SecretStr:
     return key if isinstance(key, SecretStr) else SecretStr(key)
 
 
+@contextmanager
+def _asking_for_home() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise SettingsError(
+            f"no home folder: {error}. Set HOME, or write PETSTORE_CONFIG and PETSTORE_STATE_DIR "
+            "in full"
+        ) from error
+
+
+@_asking_for_home()
 def config_path(environ: Variables = None) -> Path:
     """Return the settings file's path: `PETSTORE_CONFIG`, else the user's settings folder."""
     given = _variable("PETSTORE_CONFIG", environ)
     return Path(given).expanduser() if given else platformdirs.user_config_path(APP) / "config.toml"
 
 
+@_asking_for_home()
 def state_folder(given: str | Path | None = None, *, environ: Variables = None) -> Path:
     """
     Return the folder of budget, journals and service: as given, as set, or the user's state folder.
@@ -189,6 +203,7 @@ def address_of(
     return name, stored.staging_base_url if name == "staging" else stored.base_url
 
 
+@_asking_for_home()
 def category_file(environ: Variables = None) -> Path | None:
     """
     Return the file with the names of the categories; where the settings file names it, from its
@@ -226,6 +241,7 @@ def _variable(name: str, environ: Variables) -> str | None:
     return (os.environ if environ is None else environ).get(name)
 
 
+@_asking_for_home()
 def _stored(environ: Variables) -> SettingsFile:
     """Return what the settings file says, and in its place what variables say, as text."""
     path = config_path(environ)

@@ -253,6 +253,14 @@ def test_a_state_folder_is_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert settings.category_file(variables) == tmp_path / "names.csv"
     with pytest.raises(SettingsError, match="write .*here' in place of 'here'"):
         settings.state_folder("here", environ={})
+    for ask in (settings.state_folder, settings.category_file):
+        with pytest.raises(SettingsError, match="Set HOME, or write PETSTORE_CONFIG"):
+            ask(
+                environ={
+                    "PETSTORE_STATE_DIR": "~nobody-here/x",
+                    "PETSTORE_CATEGORIES": "~nobody-here/x",
+                }
+            )
 
 
 def test_what_cannot_be_read_as_typed_is_one_sentence(tmp_path: Path) -> None:
