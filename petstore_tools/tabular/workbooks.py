@@ -41,10 +41,11 @@ from petstore_tools.text import option
 
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, RuntimeError, ValueError),
-    *(ElementTree.ParseError, CalamineError),
+    *(ElementTree.ParseError, CalamineError, StopIteration),
 )
 _MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
 _MOST_CELLS: Final = 8_000_000  # of a sheet that calamine reads, from A1 to the last one
+_MOST_COLUMNS: Final = 16_384
 _PIECE: Final = 1 << 12  # bytes of XML parsed at once: of more, Python walks their elements again
 _EMPTY: Final = re.compile(  # cells and rows of .xlsx that have a format alone
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
@@ -90,9 +91,13 @@ class Worksheet(Sheet):
         row: list[str] = []
         for at, cell in cells:
             if cell or isinstance(cell, NonTextCell):
+                if at < len(row):
+                    raise ValueError(f"the cells of row {number} are not in order")
                 row.extend([""] * (at - len(row)))
-                row[at:] = [cell]
+                row.append(cell)
         if not are_blank(row):
+            if number <= next(reversed(self.rows), 0):
+                raise ValueError(f"row {number} is not in its place")
             self.rows[number] = row
 
     def records(self) -> Iterator[Record]:
@@ -224,7 +229,7 @@ class _Xlsx:
                     if number in sheet.rows and element.get("hidden") in _TRUE:
                         sheet.hidden.add(number)
                 case "col" if element.get("hidden") in _TRUE:
-                    last = int(element.get("max", 1))
+                    last = min(int(element.get("max", 1)), _MOST_COLUMNS)
                     sheet.hidden_columns.update(range(int(element.get("min", 1)) - 1, last))
                 case "mergeCell":
                     sheet.merged.append(_corners(element.get("ref", "")))

@@ -77,6 +77,7 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(tmp_path
         ("folder.xlsx", "folder.xlsx cannot be read: Is a directory"),
         ("pets.csv", "pets.csv is not a workbook: it has no sheet 'A'"),
         ("cut.xlsx", r"cut.xlsx is not a workbook that can be read \(.*\): open it in"),
+        ("lost.xlsx", r"lost.xlsx is not a workbook that can be read \(.*\): open it in"),
     ],
 )
 def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, why: str) -> None:
@@ -84,6 +85,8 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, why: str) -> 
     (tmp_path / "folder.xlsx").mkdir()
     (tmp_path / "pets.csv").write_text("name\nRex\n")
     (tmp_path / "cut.xlsx").write_bytes((CORPUS / "plain.xlsx").read_bytes()[:500])
+    with zipfile.ZipFile(tmp_path / "lost.xlsx", "w") as book:
+        book.writestr("xl/workbook.xml", '<workbook><sheet name="A"/></workbook>')
 
     with pytest.raises(SheetError, match=why):
         open_sheets(tmp_path / name, "A")
@@ -96,7 +99,7 @@ def sheet_of(path: Path, rows: str, *, before: str = "", after: str = "") -> She
         made.add_worksheet("animals & more")
     sheet = (
         f'<?xml version="1.0"?>{before}<x:worksheet xmlns:x="{SPACE}" xmlns="{SPACE}">'
-        f'<cols><col min="2" max="3" hidden="1"/></cols>'
+        f'<cols><col min="2" max="3" hidden="1"/><col min="16384" max="99999" hidden="1"/></cols>'
         f"<x:sheetData>{rows}</x:sheetData>{after}</x:worksheet>"
     )
     with zipfile.ZipFile(path) as book:
@@ -154,7 +157,7 @@ def test_cells_are_read_from_the_xml_as_programs_write_it(
         number: [(str(cell), cell.kind) if type(cell) is NonTextCell else cell for cell in cells]
         for number, cells in sheet.records()
     } == records
-    assert sheet.hidden_columns == {1, 2}
+    assert sheet.hidden_columns == {1, 2, 16_383}
 
 
 @pytest.mark.case("P51")
@@ -185,6 +188,9 @@ def test_hidden_rows_formulas_and_merged_cells_are_told(tmp_path: Path) -> None:
         ('<row r="2" hidden="1"><c</row>', "", "not well-formed"),
         ('<row r="x"><c r="A1"><v>1</v></c></row>', "", "invalid literal"),
         ('<row r="2"><c r="A2" t="s"><v>99</v></c></row>', "", "list index out of range"),
+        ('<row r="2"><c r="B2"><v>1</v></c><c r="A2"><v>2</v></c></row>', "", "not in order"),
+        ('<row r="2"><c><v>1</v></c></row><row r="2"><c><v>2</v></c></row>', "", "in its place"),
+        ('<row r="0"><c r="A1"><v>1</v></c></row>', "", "in its place"),
         ("<row>&a;</row>", '<!DOCTYPE x [<!ENTITY a SYSTEM "/etc/passwd">]>', "undefined entity"),
     ],
 )
