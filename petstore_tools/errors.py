@@ -125,9 +125,11 @@ class ApiError(PetstoreError):
         request_line: Method and path of the request, without key.
     """
 
+    help = ""  # what fixes it, where that is known of the kind
+
     def __init__(self, status: int, code: str, message: str, request_line: str) -> None:
         label = f"{status} {code}".rstrip()
-        super().__init__(f"{request_line}: {label}: {message}")
+        super().__init__(f"{request_line}: {label}: {message}{self.help}")
         self.status = status
         self.code = code
         self.message = message
@@ -140,6 +142,8 @@ class BadRequestError(ApiError, ValueError):
 
 class UnauthorizedError(ApiError):
     """401: the API key is missing or invalid (§5)."""
+
+    help = "; check PETSTORE_API_KEY, or give the key again: petstore-tools configure"
 
 
 class NotFoundError(ApiError, LookupError):

@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed; the lowest free number is that of its file
-            setattr(sys, name, open(os.devnull, "r+"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -31,7 +31,7 @@ from petstore_tools.throttle.gate import CallOptions
 
 FILE = click.Path(path_type=Path)
 ID = click.argument("import_id", metavar="ID")
-COUNTS = ("created", "rejected", "unsent", "unknown", "ambiguous")
+COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
 
 
 @click.command("import", epilog=f"FILE may end in {', '.join(FORMATS)}.")

@@ -514,7 +514,7 @@ def _decided(
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
         if problems and problems[0].field == "name":
             problems = problems[:1]
-        elif is_alone or _A_NOTE.fullmatch(name.strip()):
+        elif is_alone or _is_note(name, cells):
             rule = "stands alone in its row" if is_alone else "is a line about the table"
             help_ = "complete the row, or delete it"
             letter = column_letter(places[0][1] or 0)
@@ -522,6 +522,12 @@ def _decided(
     if problems:
         return BadRow(number, cells, problems)
     return Row(number, PetValues(*values), cells)
+
+
+def _is_note(name: str, cells: Iterable[str]) -> bool:
+    """Whether a row without a category speaks of the table: by its name, or a total in any cell."""
+    totals = (_A_TOTAL.fullmatch(cell.strip()) for cell in cells)
+    return bool(_A_NOTE.fullmatch(name.strip())) or any(totals)
 
 
 def _is_covered(problems: Iterable[RowProblem]) -> bool:
