@@ -48,7 +48,10 @@ def configure_() -> None:
         entries["categories"] = str(path.parent / stored.categories)
     while True:
         for name, question in QUESTIONS.items():
-            entries[name] = _ask(name, question, entries.get(name))
+            kept = entries.get(name)
+            if name == "base_url" and "://" not in str(kept):
+                kept = None  # whatever was typed there, a key perhaps, is not shown again
+            entries[name] = _ask(name, question, kept)
         try:
             if _works(entries) or click.confirm("Keep these settings anyway?", err=True):
                 break

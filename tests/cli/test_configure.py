@@ -63,6 +63,16 @@ def test_an_answer_that_cannot_be_right_is_asked_again(
     assert kept() == {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
 
 
+def test_a_key_at_the_wrong_question_is_not_shown_again(box: Sandbox) -> None:
+    """What is no address is no default of the next round."""
+    done = configure(
+        "psk_typed_here", box.api_key, "pro", "", box.base_url, box.api_key, "pro", "-"
+    )
+
+    assert done.exit_code == 0
+    assert "[psk_typed_here]" not in done.output
+
+
 def test_what_is_kept_is_shown_with_the_key_masked_and_enter_keeps_it(box: Sandbox) -> None:
     """Other entries of the file stay; it is checked with one request."""
     config().write_text(
