@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 from typing import Final, Protocol
 from uuid import uuid4
@@ -101,7 +102,7 @@ class ManualClock:
 
     def advance(self, seconds: float) -> None:
         """Advance the clock by so many seconds."""
-        if seconds < 0:
+        if not 0 <= seconds < inf:
             raise ArgumentError("seconds must be 0 or more: time can only be advanced")
         with self._changed:
             self._set(self._now + seconds)
