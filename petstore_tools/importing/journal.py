@@ -603,6 +603,8 @@ def _usable(path: Path | None) -> Iterator[None]:
             help_ = "its folder can only be read: allow this user to write there"
         elif "locked" in text:
             help_ = "another program holds it: try again when that has ended"
+        elif any(sign in text for sign in ("is full", "No space", "disk I/O")):
+            help_ = "make room on its disk, and run the same call again"
         raise JournalError(f"the journal {path} cannot be used ({text}); {help_}") from error
 
 

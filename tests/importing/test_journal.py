@@ -245,6 +245,22 @@ def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
             folder.chmod(0o700)
 
 
+@pytest.mark.case("P24")
+def test_a_full_disk_is_said_as_that(tmp_path: Path) -> None:
+    """Whoever moved the journal away would ask about all that is in it once more."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+    try:
+        with (
+            pytest.raises(JournalError, match="make room on its disk"),
+            open_journal(tmp_path, target()),
+        ):
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.case("P75")
 def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
     """Taken at any boundary of a run, without the file that SQLite keeps beside it."""
