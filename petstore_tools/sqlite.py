@@ -1,7 +1,7 @@
 """
 SQLite as this package opens it: explicit transactions, one connection per process.
 
-A file of the client has a rollback journal: whoever copies the file between two runs has all of it.
+Imports and history have a rollback journal: whoever copies the file between two runs has all of it.
 The budget has a write-ahead log, as the service has: it is written with each request and never
 copied.
 """

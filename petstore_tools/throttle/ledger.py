@@ -228,7 +228,8 @@ class SqliteLedger(DatabaseLedger):
         if self._file is not None:
             self._check_file()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite.connect(self.path, durability="OFF")
+        connection = sqlite.connect(self.path, durability="OFF", journal="WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 20")  # pages: the log stays small
         with sqlite.transaction(connection):
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS key_budget"
