@@ -142,7 +142,8 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
     before.
 
     Returns:
-        Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1).
+        Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1; 0
+            where there were none).
     """
     came = moved["from"] == NEW
     went = moved["to"] == GONE
@@ -155,7 +156,7 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
     counts = {what: int(those.sum()) for what, those in between.items()}
     counts = {"animals before": before, **counts, "animals now": now}
     table = pd.DataFrame(counts.items(), columns=["what", "animals"])
-    return table.assign(share=table["animals"] / max(before, 1))
+    return table.assign(share=table["animals"] / before if before else 0.0)
 
 
 def moved(

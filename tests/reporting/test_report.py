@@ -311,6 +311,19 @@ def test_other_things_are_not_compared() -> None:
         status_report(whole, since="7d")  # type: ignore[arg-type]
 
 
+def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
+    """Eight new animals are not 800 % of none."""
+    with Sandbox(animals=0) as box:
+        box.store.snapshot()
+        box.advance(days=1)
+        box.add([("Rex", 3, "sold")] * 8)
+        report = box.store.status_report(since="1d")
+
+    assert report.summary is not None
+    assert report.summary["animals"].tolist() == [0, 8, 0, 0, 8]
+    assert report.summary["share"].tolist() == [0.0] * 5
+
+
 @pytest.mark.case("P77")
 def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() -> None:
     """Where that listing may have a hole; the sum has a line of its own for it."""
