@@ -29,11 +29,6 @@ def existing(box: Sandbox) -> Animals:
     return found
 
 
-def existing_names(box: Sandbox) -> Counter[str]:
-    """Count the animals by their names alone."""
-    return Counter(name for name, _, _ in existing(box).elements())
-
-
 def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
     """
     Return a store that reaches the sandbox through a proxy, from another machine if `state` is
