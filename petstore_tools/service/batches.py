@@ -93,6 +93,8 @@ class Batches:
                 self._all_ask.clear()
                 self._loop.call_later(min(self._took_s / 4, GATHER_S), self._all_ask.set)
                 await self._all_ask.wait()
+            if not self._pending:  # meanwhile all were refused
+                return
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
             self._pending = self._pending[MAX_AT_ONCE:]
             begun_at = time.monotonic()
