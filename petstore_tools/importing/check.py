@@ -111,8 +111,15 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         good = tuple(row for at, row in enumerate(good) if at not in dropped)
     contents = [row.content for row in good]
     journal.show_file(contents)
-    doubts = find_doubtful(contents, entries, equal=journal.find_equal(), others=journal.sharing())
     known, missing = match(entries, contents)
+    doubts = find_doubtful(
+        contents,
+        entries,
+        known,
+        missing,
+        equal=journal.find_equal(),
+        others=journal.sharing(),
+    )
     waiting = [at for at, entry in enumerate(known) if entry is None or entry.waits]
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)

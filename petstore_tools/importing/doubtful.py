@@ -140,6 +140,8 @@ def match(
 def find_doubtful(
     contents: Sequence[PetValues],
     entries: Sequence[Entry],
+    known: Sequence[Entry | None],
+    missing: Sequence[Entry],
     *,
     equal: Mapping[int, Equal],
     others: Sequence[Sequence[Entry]] = (),
@@ -150,13 +152,14 @@ def find_doubtful(
     Args:
         contents: The values of each row, in the order of the file.
         entries: Rows of this import.
+        known: The entry of each row of the file, None for a new one (`match`).
+        missing: Entries that the file does not have (`match`).
         equal: What exists with the values of a row, by its place in `contents`.
         others: Rows of each other import that shares a row that was sent with this file.
 
     Returns:
         The doubt of each doubtful row, by its place in `contents`, in their order.
     """
-    known, missing = match(entries, contents)
     open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
     doubts = {at: Doubt("equal", equal[at].what, equal[at].is_open) for at in open_ & equal.keys()}
     sent = {e.content: e for e in known if e is not None and e.state in SENT}

@@ -160,7 +160,6 @@ class _Run:
             on_sent=lambda: next(self._sent),
         )
         self._notes: list[str] = []
-        self._skipped_before = 0
         self._compared = False
         self._added = False
 

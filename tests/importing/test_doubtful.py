@@ -63,7 +63,8 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(sent: str, now: str, doubtfu
     """Whatever may be an edit is asked about, and nothing else."""
     contents = file(now)
 
-    found = find_doubtful(contents, journal(sent), equal={})
+    entries = journal(sent)
+    found = find_doubtful(contents, entries, *match(entries, contents), equal={})
 
     assert {contents[at] for at in found} == set(file(doubtful))
 
@@ -87,7 +88,8 @@ def test_a_copy_of_another_import_is_compared_with_it(theirs: str, now: str, dou
     shares = {entry.content for entry in other} & set(contents)
     equal = {at: Equal("exists") for at, content in enumerate(contents) if content in shares}
 
-    found = find_doubtful(contents, [], equal=equal, others=[other] if shares else [])
+    others = [other] if shares else []
+    found = find_doubtful(contents, [], *match([], contents), equal=equal, others=others)
 
     assert {contents[at] for at in found.keys() - equal.keys()} == set(file(doubtful))
 
@@ -96,7 +98,9 @@ def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
     """The missing row may still be the other new row in its place."""
     contents = file("a b/4 x c")
 
-    found = find_doubtful(contents, journal("a b c"), equal={1: Equal("the animal with id 7")})
+    entries = journal("a b c")
+    equal = {1: Equal("the animal with id 7")}
+    found = find_doubtful(contents, entries, *match(entries, contents), equal=equal)
 
     assert {at: doubt.reason for at, doubt in found.items()} == {1: "equal", 2: "the same place"}
     assert str(found[2]) == "the same place: row 3 of import ours was 'b', 3, no status (created)"
@@ -119,8 +123,8 @@ def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
     for night in range(31):
         if night:
             change(night, rows)
-        doubts = find_doubtful(rows, sent, equal={})
         known, missing = match(sent, rows)
+        doubts = find_doubtful(rows, sent, known, missing, equal={})
         asked.append(len(doubts))
         now = []
         for at, (content, entry) in enumerate(zip(rows, known, strict=True)):

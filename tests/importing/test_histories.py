@@ -349,11 +349,16 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         yield
         journal.show_file(contents)
         entries = journal.entries()
+        known, missing = match(entries, contents)
         doubts = find_doubtful(
-            contents, entries, equal=journal.find_equal(), others=journal.sharing()
+            contents,
+            entries,
+            known,
+            missing,
+            equal=journal.find_equal(),
+            others=journal.sharing(),
         )
         send_doubtful = bool(doubts) and answer(world, doubts, cells)
-        known, _ = match(entries, contents)
         journal.add_file(
             list(range(2, len(cells) + 2)),
             contents,
