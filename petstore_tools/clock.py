@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from uuid import uuid4
 
 from petstore_tools.errors import ArgumentError
@@ -21,31 +22,6 @@ _MACHINE: Final = _BOOT.read_text(encoding="ascii").strip() if _BOOT.exists() el
 SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
 
 
-class Clock(Protocol):
-    """What the loop that sleeps needs of a clock."""
-
-    def now(self) -> float:
-        """Return Unix seconds."""
-
-    def steady(self) -> float:
-        """Return seconds of a clock that nobody sets; after a restart it may begin anew."""
-
-    def sleep_until(self, at: float) -> None:
-        """Sleep until `at`, or less: the caller asks again."""
-
-    def poke(self) -> None:
-        """Wake all sleepers, since something they wait for may have come."""
-
-    def machine_time(self) -> tuple[str, float] | None:
-        """
-        Return the name of a machine since its start, and seconds of its clock that nobody sets.
-        """
-
-    @contextmanager
-    def working(self) -> Iterator[None]:
-        """Mark this thread as one that works: a manual clock does not move while it does."""
-
-
 class SystemClock:
     """The machine's clock; no sleep lasts longer than half a second (§8.4 waits are re-asked)."""
 
@@ -54,11 +30,11 @@ class SystemClock:
         return time.time()
 
     def steady(self) -> float:
-        """Return seconds since the machine was started, or so."""
+        """Return seconds of a clock that nobody sets; after a restart it may begin anew."""
         return time.monotonic()
 
     def sleep_until(self, at: float) -> None:
-        """Sleep until `at`, or half a second."""
+        """Sleep until `at`, or half a second: the caller asks again."""
         time.sleep(max(0.0, min(SLICE_S, at - self.now())))
 
     def poke(self) -> None:
@@ -88,7 +64,7 @@ class ManualClock:
     def __init__(self, start: float) -> None:
         self._now = start
         self._changed = threading.Condition()
-        self._working: dict[int, int] = {}
+        self._working = Counter[int]()  # by thread, how often it has begun to work
         self._sleeping: dict[int, float] = {}
 
     def now(self) -> float:
@@ -132,32 +108,24 @@ class ManualClock:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Keep the clock from moving by itself while this thread works."""
-        self.begin_work()
+        me = threading.get_ident()
+        with self._changed:
+            self._working[me] += 1
         try:
             yield
         finally:
-            self.end_work()
-
-    def begin_work(self) -> None:
-        """Keep the clock from moving by itself until this thread ends its work."""
-        me = threading.get_ident()
-        with self._changed:
-            self._working[me] = self._working.get(me, 0) + 1
-
-    def end_work(self) -> None:
-        """End what `begin_work` began."""
-        me = threading.get_ident()
-        with self._changed:
-            self._working[me] -= 1
-            if not self._working[me]:
-                del self._working[me]
-            self._advance_if_all_wait()
+            with self._changed:
+                self._working -= Counter([me])  # and forget a thread that ended
+                self._advance_if_all_wait()
 
     def _advance_if_all_wait(self) -> None:
-        if self._sleeping and all(thread in self._sleeping for thread in self._working):
+        if self._sleeping and self._sleeping.keys() >= self._working.keys():
             self._set(max(self._now, min(self._sleeping.values())))
 
     def _set(self, to: float) -> None:
         self._now = to
         self._sleeping = {thread: at for thread, at in self._sleeping.items() if at > to}
         self._changed.notify_all()
+
+
+Clock = SystemClock | ManualClock
