@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from petstore_tools import spec
+from petstore_tools import spec, sqlite
 from petstore_tools.errors import (
     ArgumentError,
     FrameError,
@@ -211,7 +211,7 @@ class History:
             path = ":memory:" if nothing_kept else self.path
             connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
             with closing(connection), connection:
-                connection.executescript(_TABLES)
+                sqlite.make_tables(connection, _TABLES)
                 connection.execute(begin)
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:

@@ -59,7 +59,7 @@ class SqliteEngine(Engine):
                 self._require_ours()
             else:
                 self._make()
-            self._file = _identity(path)
+            self._file = sqlite.identity(path)
             with self.transaction():
                 pass  # it can be written
 
@@ -85,7 +85,7 @@ class SqliteEngine(Engine):
             raise
 
     def _check(self) -> None:
-        if self._file != _identity(self._path):
+        if self._file != sqlite.identity(self._path):
             raise UnavailableError(GONE)
 
     def _reason(self, error: Exception) -> str:
@@ -149,12 +149,3 @@ class SqliteEngine(Engine):
 
 def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _identity(path: Path) -> tuple[int, ...]:
-    """Return what distinguishes a file from another in its place; () where it is gone or empty."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ()
-    return (found.st_dev, found.st_ino) if found.st_size else ()

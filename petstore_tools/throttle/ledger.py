@@ -15,10 +15,8 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
-from weakref import WeakSet
 
 from pydantic import SecretStr, TypeAdapter
 
@@ -32,7 +30,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
 _BUDGET: Final = TypeAdapter(Budget)
-_GONE: Final = (0, 0)
+_TABLE: Final = (
+    "CREATE TABLE IF NOT EXISTS key_budget"
+    " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
+)
 
 # the second: how long the database waits for a machine that vanished inside a transaction
 _BEGIN: Final = (
@@ -74,6 +75,14 @@ def subject(base_url: str, key: str) -> str:
     return hashlib.sha256(named).hexdigest()[:32]
 
 
+# one for all: a fork waits until nobody is inside a transaction, which SQLite would never end
+_LOCK: Final = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
+    )
+
+
 class MemoryLedger:
     """A budget for the threads of this process only; forgotten with it."""
 
@@ -82,12 +91,10 @@ class MemoryLedger:
 
     def __init__(self) -> None:
         self._budget = Budget()
-        self._lock = threading.Lock()
-        _LEDGERS.add(self)
 
     def update(self, change: Callable[[Budget], T]) -> T:
         """Let `change` work on the budget alone."""
-        with self._lock:
+        with _LOCK:
             return change(self._budget)
 
     def close(self) -> None:
@@ -109,9 +116,7 @@ class DatabaseLedger(ABC):
     def __init__(self, subject: str, connect: Callable[[], Any], error: type[Exception]) -> None:
         self._subject = subject
         self._unusable = (error, OSError, ValueError)
-        self._lock = threading.Lock()
         self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(connect)
-        _LEDGERS.add(self)
 
     def update(self, change: Callable[[Budget], T]) -> T:
         """
@@ -127,7 +132,7 @@ class DatabaseLedger(ABC):
             results.append(change(budget))
             return _BUDGET.dump_json(budget)
 
-        with self._lock:
+        with _LOCK:
             try:
                 self._transact(changed)
             except BaseException as failure:
@@ -139,7 +144,7 @@ class DatabaseLedger(ABC):
 
     def close(self) -> None:
         """Close the connection."""
-        with self._lock:
+        with _LOCK:
             self._connection.close()
 
     @abstractmethod
@@ -152,26 +157,6 @@ class DatabaseLedger(ABC):
     @abstractmethod
     def _message(self, error: BaseException) -> str:
         """Say why the budget cannot be used, and what helps."""
-
-
-_LEDGERS: WeakSet[MemoryLedger | DatabaseLedger] = WeakSet()
-_held: list[threading.Lock] = []
-
-
-def _hold_all() -> None:
-    """Before a fork: wait until nobody is inside a transaction, which SQLite would never end."""
-    for ledger in list(_LEDGERS):
-        ledger._lock.acquire()
-        _held.append(ledger._lock)
-
-
-def _let_go() -> None:
-    while _held:
-        _held.pop().release()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_hold_all, after_in_parent=_let_go, after_in_child=_let_go)
 
 
 class SqliteLedger(DatabaseLedger):
@@ -192,7 +177,7 @@ class SqliteLedger(DatabaseLedger):
     def __init__(self, path: Path, subject: str) -> None:
         super().__init__(subject, self._open, sqlite3.Error)
         self.path = path
-        self._file: tuple[int, int] | None = None
+        self._file: tuple[int, ...] | None = None
 
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
         with sqlite.transaction(self._connection.get()) as db:
@@ -205,12 +190,9 @@ class SqliteLedger(DatabaseLedger):
 
     def _check_file(self) -> None:
         """Check that it is the file of before: another one would be a second budget."""
-        identity = _GONE
-        with suppress(FileNotFoundError):
-            found = os.stat(self.path)  # a quarter of the time of `Path.stat`
-            identity = (found.st_dev, found.st_ino)
-        if identity == _GONE or self._file not in (None, identity):
-            self._file = _GONE  # for good: a new file may get the number of the old one
+        identity = sqlite.identity(self.path)
+        if not identity or self._file not in (None, identity):
+            self._file = ()  # for good: a new file may get the number of the old one
             raise sqlite3.OperationalError("it was removed while it was in use")
         self._file = identity
 
@@ -230,11 +212,7 @@ class SqliteLedger(DatabaseLedger):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite.connect(self.path, durability="OFF", journal="WAL")
         connection.execute("PRAGMA wal_autocheckpoint = 20")  # pages: the log stays small
-        with sqlite.transaction(connection):
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS key_budget"
-                " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
-            )
+        sqlite.make_tables(connection, _TABLE)
         return connection
 
 

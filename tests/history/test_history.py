@@ -7,7 +7,7 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -376,6 +376,18 @@ def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
     looks = check_looks({}, "Report", "", "UTC", lists=True)
     report = report_and_keep(newer, history, old, looks, partial=False)
     assert report.tables()["moved"]["to"].tolist() == ["not seen"]
+
+
+def test_a_file_of_a_newer_version_is_refused_and_stays_where_it_is(tmp_path: Path) -> None:
+    """An older program would not know what it must write there."""
+    history = History(tmp_path / "history.db")
+    history.keep(listed({1: ("Rex", 1, None)}, T0, T0).frame)
+    with closing(sqlite3.connect(history.path)) as database:
+        database.execute("PRAGMA user_version = 2")
+
+    with pytest.raises(FrameError, match="another version of the toolkit wrote it"):
+        history.snapshots()
+    assert history.path.exists()
 
 
 def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> None:

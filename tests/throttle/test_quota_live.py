@@ -5,10 +5,12 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from proxy import Fate, FaultProxy, reply
+from wires import BASE, KEY
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
@@ -17,7 +19,7 @@ from petstore_tools.http.client import CallOptions
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.ledger import MemoryLedger
+from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger, subject
 from petstore_tools.throttle.quota import read_quota
 from petstore_tools.throttle.throttle import Throttle
 
@@ -116,28 +118,38 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
         store.close()
 
 
+HARMS = {
+    "no database": lambda path: path.write_bytes(b"x" * 5_000),
+    "a folder": Path.mkdir,
+    "bad state": lambda path: altered(path, "UPDATE key_budget SET state = '{'"),
+    "newer": lambda path: altered(path, "PRAGMA user_version = 2"),
+}
+
+
+def altered(path: Path, statement: str) -> None:
+    """Change a budget that was used before."""
+    ledger = SqliteLedger(path, subject(BASE, KEY))
+    ledger.update(lambda budget: None)
+    ledger.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(statement)
+
+
 @pytest.mark.case("P24")
-@pytest.mark.parametrize("harm", ["not a database", "bad state", "a folder"])
-def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(harm: str) -> None:
-    """Never unlimited speed: nothing is sent, and the message says what helps."""
-    with Sandbox(animals=1) as box:
-        path = box.store.settings.state_dir / "budget.db"
-        path.parent.mkdir(parents=True)
-        if harm == "not a database":
-            path.write_bytes(b"x" * 5_000)
-        elif harm == "a folder":
-            path.mkdir()
-        else:
-            box.store.list_pets()
-            with sqlite3.connect(path) as db:
-                db.execute("UPDATE key_budget SET state = '{'")
-            db.close()
-        sent = box.store.client.sent
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
+    harm: str, tmp_path: Path
+) -> None:
+    """Never unlimited speed: nothing is sent, and the message says why and what helps."""
+    HARMS[harm](tmp_path / "budget.db")
+    with PetStore(base_url=BASE, api_key=KEY, plan="free", state_dir=tmp_path) as store:
+        with pytest.raises(LedgerError, match='ledger="memory"') as raised:
+            store.list_pets()
 
-        with pytest.raises(LedgerError, match='ledger="memory"'):
-            box.store.list_pets()
-
-        assert box.store.client.sent == sent
+        assert ("(another version of the toolkit wrote it" in str(raised.value)) == (
+            harm == "newer"
+        )
+        assert store.client.sent == 0
 
 
 @pytest.mark.case("P30")
