@@ -69,14 +69,16 @@ def _request(connection: socket.socket) -> bytes:
     return request
 
 
+def reply(status: int, body: bytes = b"{}", **headers: str) -> bytes:
+    """Write a whole reply; underscores in header names become hyphens."""
+    lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
 def answer(
     status: int, body: bytes = b"[]", **headers: str
 ) -> Callable[[socket.socket, bytes], None]:
-    """Return what answers a whole reply; underscores in header names become hyphens."""
-
-    def serve(connection: socket.socket, request: bytes) -> None:
-        lines = [f"HTTP/1.1 {status} X", f"Content-Length: {len(body)}", "Connection: close"]
-        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-        connection.sendall("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
-
-    return serve
+    """Return what answers each request with the same reply."""
+    whole = reply(status, body, **headers)
+    return lambda connection, request: connection.sendall(whole)
