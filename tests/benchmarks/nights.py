@@ -4,7 +4,7 @@ How often an import asks about rows that may exist already, where a list is impo
 Each scenario is thirty imports through the service, its clock a day on each time. Columns: nights
 that asked, rows that were held back, and animals in the service beside those that should be there.
 
-Run: python tests/benchmarks/import/nights.py
+Run: python tests/benchmarks/nights.py
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from programs import head, row
 
 from petstore_tools import DoubtfulRowsError, Plan, Sandbox
 
@@ -96,7 +98,7 @@ def play(change: Callable[[int, Files], int], *, named: bool) -> tuple[int, int,
                 wanted += change(night, files)
             (file, content), *_ = files.items()
             path = Path(folder) / file
-            lines = [",".join(map(str, row)) for row in content]
+            lines = [",".join(map(str, cells)) for cells in content]
             path.write_text("\n".join(["name,categoryId,status", *lines, ""]), encoding="utf-8")
             name = f"list of night {night // 10}" if named else None
             try:
@@ -114,11 +116,10 @@ def play(change: Callable[[int, Files], int], *, named: bool) -> tuple[int, int,
 
 
 def main() -> None:
-    print("| thirty nights | nights that asked | rows held back | animals too many or too few |")
-    print("|---|---:|---:|---:|")
-    for what, change in SCENARIOS.items():
-        asked, held, wrong = play(change, named="name=" in what)
-        print(f"| {what} | {asked} | {held} | {wrong} |", flush=True)
+    """Print the table."""
+    head("thirty nights", "nights that asked", "rows held back", "animals too many or too few")
+    for name, change in SCENARIOS.items():
+        row(name, *play(change, named="name=" in name))
 
 
 if __name__ == "__main__":

@@ -2,19 +2,16 @@
 What stands after an import of 500 rows that meets faults, beside what people would use.
 
 Of the creates, every 25th loses its answer after the commit, every 25th before it, and every 25th
-is answered
-500. In the second scenario the process is killed three times as well, and started again as one
-    would: the
-same command. Columns: animals that stand twice or more, rows that do not stand, and whether what
-the tool said of the number created is true. A peer that is not installed prints `not run`.
+is answered 500. In the second scenario the process is killed three times as well, and started again
+as one would: by the same command. Columns: animals too many, rows that do not stand, and whether
+what the tool said of the number created is true. A peer that is not installed prints `not run`.
 
-Run: python tests/benchmarks/import/faults.py
+Run: python tests/benchmarks/faults.py [ROWS]
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import os
 import sqlite3
 import subprocess
@@ -22,15 +19,18 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import requests
+from programs import head, row
+from proxy import Fate, FaultProxy, reply
 from requests.adapters import HTTPAdapter
 from urllib3.util import Retry
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+from petstore_tools import PetStore, Plan, Sandbox
+from petstore_tools.sandbox import samples
 
-ROWS = 500
 KILL_AFTER_S = (1.2, 1.6, 1.4)
 LONGEST_S = 90
 Row = dict[str, object]
@@ -52,9 +52,9 @@ def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
     session.mount("http://", HTTPAdapter(max_retries=retry))
     session.headers["Authorization"] = f"Bearer {key}"
     created = 0
-    for row in rows_of(path):
+    for body in rows_of(path):
         try:
-            created += session.post(f"{base_url}/pets", json=row, timeout=5).status_code == 201
+            created += session.post(f"{base_url}/pets", json=body, timeout=5).status_code == 201
         except requests.RequestException:
             continue
     return created
@@ -71,13 +71,6 @@ def requests_and_retry(path: Path, base_url: str, key: str) -> int:
 def requests_without_retry(path: Path, base_url: str, key: str) -> int:
     """The careful script that never posts twice."""
     return post_all(path, base_url, key, Retry(total=0))
-
-
-def pyairtable_retry(path: Path, base_url: str, key: str) -> int:
-    """The retry that a client of another records API ships."""
-    from pyairtable import retry_strategy
-
-    return post_all(path, base_url, key, retry_strategy(backoff_factor=0.01))
 
 
 def dlt_destination(path: Path, base_url: str, key: str) -> int:
@@ -111,8 +104,6 @@ def dlt_destination(path: Path, base_url: str, key: str) -> int:
 
 def ours(path: Path, base_url: str, key: str) -> int:
     """The import of this toolkit."""
-    from petstore_tools import PetStore
-
     os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
     store = PetStore(
         base_url=base_url, api_key=key, plan="100000/1000000", state_dir=path.parent / "state"
@@ -128,69 +119,61 @@ WAYS: list[Callable[[Path, str, str], int]] = [
     ours,
     requests_without_retry,
     requests_and_retry,
-    pyairtable_retry,
     dlt_destination,
 ]
 
 
-def run(way: str, *, kills: bool) -> str:
-    """Import through the faults; return the cells of a row."""
-    from proxy import Fate, FaultProxy, reply
-
-    from petstore_tools import Plan, Sandbox
-    from petstore_tools.sandbox import samples
-
+def proxied(base_url: str) -> FaultProxy:
+    """Return the service behind what loses some answers of creates."""
     faults: dict[int, Fate] = {5: "drop after", 10: "drop before", 15: reply(500)}
+
+    def fate(method: str, number: int) -> Fate:
+        return faults.get(number % 25, "pass") if method == "POST" else "pass"
+
+    return FaultProxy(base_url, fate)
+
+
+def run(way: str, rows: int, *, kills: bool) -> tuple[object, ...]:
+    """Import through the faults; return the cells of a row."""
     with (
         tempfile.TemporaryDirectory() as name,
         Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
-        FaultProxy(
-            box.base_url,
-            lambda method, n: faults.get(n % 25, "pass") if method == "POST" else "pass",
-        ) as proxy,
+        proxied(box.base_url) as proxy,
     ):
         path = Path(name) / "animals.csv"
-        path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
+        path.write_text(samples.animals_csv(rows), encoding="utf-8")
         command = [sys.executable, __file__, way, str(path), proxy.base_url, box.api_key]
         for after_s in KILL_AFTER_S if kills else ():
-            process = subprocess.Popen(
-                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-            )
-            try:
-                process.wait(after_s)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            with suppress(subprocess.TimeoutExpired):
+                subprocess.run(command, capture_output=True, timeout=after_s, check=False)
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, timeout=LONGEST_S, check=False
-            )
+            done = subprocess.run(command, capture_output=True, timeout=LONGEST_S, check=False)
         except subprocess.TimeoutExpired:
-            return f"| | did not end within {LONGEST_S} s |"
+            return f"did not end within {LONGEST_S} s", "", ""
         if done.returncode:
-            return "not run | | |"
-        with sqlite3.connect(box.state_dir.parent / "service.db") as db:
+            return "not run", "", ""
+        with closing(sqlite3.connect(box.state_dir.parent / "service.db")) as db:
             found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
-        db.close()
-    wanted = Counter(samples.animals(ROWS))
-    said = json.loads(done.stdout.splitlines()[-1])
-    true = "true" if said == sum((found & wanted).values()) and not found - wanted else "not true"
-    return f"{sum((found - wanted).values())} | {sum((wanted - found).values())} | {said:,} created: {true} |"
+    wanted = Counter(samples.animals(rows))
+    too_many = (found - wanted).total()
+    said = int(done.stdout.split()[-1])
+    true = said == (found & wanted).total() and not too_many
+    return too_many, (wanted - found).total(), f"{said:,} created: {'' if true else 'not '}true"
 
 
-def main() -> None:
-    if len(sys.argv) > 1:
-        way = next(way for way in WAYS if way.__name__ == sys.argv[1])
-        print(way(Path(sys.argv[2]), sys.argv[3], sys.argv[4]))
+def main(words: list[str]) -> None:
+    """Print both tables."""
+    if len(words) > 1:
+        way = next(way for way in WAYS if way.__name__ == words[0])
+        print(way(Path(words[1]), words[2], words[3]))
         return
+    rows = int(words[0]) if words else 500
     for kills in (False, True):
-        print(
-            f"\n| 500 rows, lost answers{' and 3 kills' if kills else ''} | doubled | lost | it said |"
-        )
-        print("|---|---:|---:|---|")
+        title = f"{rows} rows, lost answers{' and 3 kills' if kills else ''}"
+        head(title, "too many", "lost", "it said")
         for way in WAYS:
-            print(f"| {way.__name__} | {run(way.__name__, kills=kills)}", flush=True)
+            row(way.__name__, *run(way.__name__, rows, kills=kills))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

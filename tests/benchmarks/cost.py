@@ -1,0 +1,99 @@
+"""
+What one request costs beside the same request through `requests`: CPU of the client, and time.
+
+The service runs in a process of its own. A read goes through the throttle and its shared budget. An
+import checks, looks before, keeps its journal durable against power loss, and writes its files; all
+of that is in its row.
+
+Run: python tests/benchmarks/cost.py [ROWS]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import requests
+from programs import head, row, serve_until_input_ends, serving
+
+from petstore_tools import PetStore, Plan, Sandbox
+from petstore_tools.sandbox import samples
+
+WIDE = Plan(10_000_000, 100_000_000)
+ROUNDS = 5
+
+
+def serve() -> None:
+    """Run the embedded service."""
+    with Sandbox(plan=WIDE, clock="system", animals=0) as box:
+        serve_until_input_ends(json.dumps([box.base_url, box.api_key]))
+
+
+def compare(title: str, number: int, ways: dict[str, Callable[[], object]]) -> None:
+    """Print the least of some rounds, taken in turns: CPU and time of one request."""
+    least: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(ROUNDS):
+        for name, do in ways.items():
+            wall = time.perf_counter()
+            cpu = time.process_time()
+            do()
+            taken = [time.process_time() - cpu, time.perf_counter() - wall]
+            least[name] = [min(pair) for pair in zip(taken, least[name] or taken, strict=True)]
+    base = next(iter(least.values()))[0]
+    head(title, "CPU us", "ratio", "a second")
+    for name, (cpu, wall) in least.items():
+        row(name, f"{1e6 * cpu / number:.0f}", f"{cpu / base:.2f}", f"{number / wall:,.0f}")
+
+
+def main(words: list[str]) -> None:
+    """Print both tables."""
+    if words == ["serve"]:
+        serve()
+        return
+    rows = int(words[0]) if words else 1_000
+    with serving(__file__, "serve") as said, tempfile.TemporaryDirectory() as folder:
+        base_url, key = json.loads(said)
+        store = PetStore(
+            base_url=base_url, api_key=key, plan=WIDE, state_dir=folder, progress=False
+        )
+        session = requests.Session()
+        session.headers["Authorization"] = f"Bearer {key}"
+        url = f"{base_url}/pets"
+
+        def times(call: Callable[[], object]) -> Callable[[], None]:
+            def repeat() -> None:
+                for _ in range(rows):
+                    call()
+
+            return repeat
+
+        reads = {
+            "requests.Session.get": times(lambda: session.get(f"{url}?limit=1", timeout=5)),
+            "PetStore": times(lambda: store.client.call("GET", f"{url}?limit=1")),
+        }
+        compare("read", rows, reads)
+        seeds = iter(range(100, 200))
+
+        def imported() -> None:
+            seed = next(seeds)
+            path = Path(folder, f"animals {seed}.csv")
+            path.write_text(samples.animals_csv(rows, seed=seed), encoding="utf-8")
+            result = store.import_pets(path, doubtful="send")
+            assert result.created == rows, result
+
+        def posted() -> None:
+            for name, category_id, status in samples.animals(rows, seed=next(seeds)):
+                body = {"name": name, "categoryId": category_id}
+                body |= {"status": status} if status else {}
+                assert session.post(url, json=body, timeout=5).status_code == 201
+
+        compare("create", rows, {"requests.Session.post": posted, "import_pets": imported})
+        store.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

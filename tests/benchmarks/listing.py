@@ -1,0 +1,226 @@
+"""
+Listings beside what people use: time, CPU, memory, and whether all rows came, from one fast server.
+
+Each peer runs in a process of its own, the server in another. A peer that is not installed prints
+`not run`.
+
+Run: python tests/benchmarks/listing.py [ANIMALS]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urljoin
+
+import pandas as pd
+import requests
+from programs import head, measured, peak_mb, row, serve_until_input_ends, serving
+
+KEY = {"Authorization": "Bearer k"}
+List = Callable[[], Any]
+
+
+def pages(get: Callable[[str], Any], url: str) -> Iterator[Any]:
+    """Follow `Link` as people write it."""
+    address = f"{url}/pets?limit=100"
+    while True:
+        response = get(address)
+        response.raise_for_status()
+        yield response
+        following = response.links.get("next")
+        if following is None:
+            return
+        address = urljoin(address, following["url"])
+
+
+def rows_of(get: Callable[[str], Any], url: str) -> List:
+    """Return what lists with a client, json and a frame."""
+    return lambda: typed([pet for page in pages(get, url) for pet in page.json()])
+
+
+def typed(pets: list[Any]) -> pd.DataFrame:
+    """Return a frame with the statuses in their order."""
+    frame = pd.DataFrame(pets)
+    statuses = ["available", "pending", "sold"]
+    return frame.assign(status=pd.Categorical(frame["status"], statuses, ordered=True))
+
+
+def session() -> requests.Session:
+    """Return a session with the key."""
+    made = requests.Session()
+    made.headers.update(KEY)
+    return made
+
+
+def by_links(url: str) -> List:
+    """List with a Session, as the links say."""
+    return rows_of(session().get, url)
+
+
+def by_offset(url: str) -> List:
+    """List with a Session that was told how the service pages."""
+    made = session()
+
+    def listed() -> pd.DataFrame:
+        pets: list[Any] = []
+        while page := made.get(f"{url}/pets?limit=100&offset={len(pets)}").json():
+            pets += page
+        return typed(pets)
+
+    return listed
+
+
+def httpx_client(url: str) -> List:
+    """List with an httpx client."""
+    import httpx
+
+    return rows_of(httpx.Client(headers=KEY).get, url)
+
+
+def dlt_client(url: str) -> List:
+    """List with dlt's RESTClient, which finds the paginator by itself."""
+    from dlt.sources.helpers.rest_client import RESTClient
+
+    client = RESTClient(base_url=f"{url}/", headers=KEY)
+    answers = client.paginate("pets", params={"limit": 100})
+    return lambda: typed([pet for page in answers for pet in page])
+
+
+def ours(url: str) -> List:
+    """List with petstore_tools."""
+    from petstore_tools import PetStore, Plan
+
+    store = PetStore(
+        base_url=url,
+        api_key="k",
+        plan=Plan(10_000_000, 1_000_000_000),
+        state_dir=tempfile.mkdtemp(),
+        progress=False,
+    )
+    return store.list_pets
+
+
+def ours_again(url: str) -> List:
+    """List a second time: it is known how the service pages, and how much there was."""
+    listed = ours(url)
+    listed()
+    return listed
+
+
+NAMES: dict[Callable[[str], List], str] = {
+    by_links: "Session, json, DataFrame",
+    by_offset: "Session that was told `offset`",
+    httpx_client: "httpx, json, DataFrame",
+    dlt_client: "dlt RESTClient, DataFrame",
+    ours: "petstore_tools list_pets",
+    ours_again: "petstore_tools, size known",
+}
+SERVERS = {
+    "no sign, `offset`": ("offset", "fixed"),
+    "clamped to 30, `Link`": ("link", "clamped"),
+    "clamped to 30, `offset`": ("offset", "clamped"),
+    "changed meanwhile, `offset`": ("offset", "moving"),
+}
+
+
+def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
+    """Run the paging service of the tests; `moving`: animals come and go between its answers."""
+    from paging_server import PagingService, pets
+
+    from petstore_tools.service.server import ThreadedServer
+
+    service = PagingService(
+        pets(int(animals), step=2),
+        speaks,
+        latency_s=float(latency_s),
+        rendered=kind == "fixed",
+        cap=30 if kind == "clamped" else 100,
+    )
+
+    def staff(number: int) -> None:
+        if number == 2:
+            del service.rows[0]
+        if number == 3:
+            service.rows.insert(0, {"id": 0, "name": "New", "categoryId": 1, "status": "sold"})
+
+    if kind == "moving":
+        service.before = staff
+    serve_until_input_ends(ThreadedServer(service).start().base_url)
+
+
+def measure(list_all: List) -> None:
+    """Print what one listing takes, and what came."""
+    warnings.simplefilter("ignore")
+    before = peak_mb()
+    started = time.perf_counter()
+    cpu = time.process_time()
+    frame = list_all()
+    found = {
+        "s": time.perf_counter() - started,
+        "cpu": time.process_time() - cpu,
+        "mb": peak_mb() - before,
+        "rows": len(frame),
+        "said": frame.attrs.get("listing", {}).get("completeness", ""),
+    }
+    print(json.dumps(found))
+
+
+def speed(animals: int, latency_s: float, speaks: str, peers: list[Callable[[str], List]]) -> None:
+    """Print seconds, and ratios to the first."""
+    title = f"{animals:,} animals, {latency_s * 1_000:.0f} ms, {speaks}"
+    head(title, "s", "ratio", "CPU s", "grows MB")
+    with serving(__file__, "serve", speaks, animals, latency_s, "fixed") as url:
+        base = 0.0
+        for peer in peers:
+            got = measured(__file__, peer.__name__, url)
+            if got is None:
+                row(NAMES[peer], "not run", "", "", "")
+                continue
+            assert got["rows"] == animals, (peer, got)
+            base = base or got["s"]
+            ratio = got["s"] / base
+            row(
+                NAMES[peer],
+                f"{got['s']:.1f}",
+                f"{ratio:.2f}",
+                f"{got['cpu']:.1f}",
+                f"{got['mb']:.0f}",
+            )
+
+
+def what_came(peers: list[Callable[[str], List]]) -> None:
+    """Print how many of the rows came, and what was said of it."""
+    head("rows of 450", *SERVERS)
+    for peer in peers:
+        cells = []
+        for speaks, kind in SERVERS.values():
+            told = by_links if speaks == "link" and peer is by_offset else peer
+            with serving(__file__, "serve", speaks, 450, 0, kind) as url:
+                got = measured(__file__, told.__name__, url)
+            cells.append(f"{got['rows']} {got['said']}".strip() if got else "not run")
+        row(NAMES[peer], *cells)
+
+
+def main(words: list[str]) -> None:
+    """Print all tables."""
+    if words[:1] == ["serve"]:
+        serve(*words[1:])
+        return
+    if len(words) == 2:
+        measure(next(peer for peer in NAMES if peer.__name__ == words[0])(words[1]))
+        return
+    animals = int(words[0]) if words else 1_000_000
+    speed(animals, 0, "link", [by_links, ours, httpx_client, dlt_client])
+    for latency_s in (0.02, 0.1):
+        speed(animals // 10, latency_s, "offset", [by_offset, ours, ours_again])
+    what_came([by_offset, httpx_client, dlt_client, ours])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

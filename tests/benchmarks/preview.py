@@ -1,0 +1,104 @@
+"""
+The preview of an import beside reading the cells alone: CPU seconds, and memory beyond the imports.
+
+Names of categories and words of statuses are matched with tables, and 1 % of the rows are bad. Each
+runs in a process of its own. `CHECKOUT`: another version is measured, too.
+
+Run: python tests/benchmarks/preview.py [ROWS [CHECKOUT]]
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from programs import ROOT, head, measured, peak_mb, row
+
+IDS = {f"Category {n}": n for n in range(1, 13)}
+WORDS = {"frei": "available", "verkauft": "sold"}
+BAD = [("", "Category 3", "sold"), ("Rex", "cats", "frei"), ("Rex", "Category 3", "gone")]
+
+
+def write(folder: Path, rows: int) -> list[Path]:
+    """Write the same table as text and as a workbook."""
+    import xlsxwriter
+
+    words = [*WORDS, "available", ""]
+    table = [("name", "categoryId", "status")]
+    for n in range(rows):
+        good = (f"Pet {n}", f"Category {n % 12 + 1}", words[n % 4])
+        table.append(BAD[n // 100 % 3] if n % 100 == 7 else good)
+    paths = [folder / "animals.csv", folder / "animals.xlsx"]
+    with paths[0].open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(table)
+    with xlsxwriter.Workbook(paths[1]) as workbook:
+        sheet = workbook.add_worksheet()
+        for number, cells in enumerate(table):
+            sheet.write_row(number, 0, cells)
+    return paths
+
+
+def read_cells(path: Path) -> int:
+    """Read all cells and look at nothing: the floor."""
+    from python_calamine import CalamineWorkbook
+
+    if path.suffix == ".xlsx":
+        return len(CalamineWorkbook.from_path(path).get_sheet_by_index(0).to_python())
+    with path.open(newline="", encoding="utf-8") as file:
+        return len(list(csv.reader(file)))
+
+
+def preview(path: Path) -> int:
+    """Read, check, and name every problem with its row and column."""
+    from petstore_tools import PetStore
+
+    with PetStore(base_url="http://localhost/v1", api_key="k", plan="pro") as store:
+        return store.preview_import(path, categories=IDS, statuses=WORDS).rows
+
+
+WAYS = {"read": read_cells, "preview": preview}
+
+
+def measure(way: str, path: Path) -> None:
+    """Print what a way takes."""
+    sample = path.with_name(f"small{path.suffix}")
+    WAYS[way](sample)  # imports are not what is measured
+    before = peak_mb()
+    started = time.process_time()
+    WAYS[way](path)
+    took = time.process_time() - started
+    grown = peak_mb() - before
+    print(json.dumps({"s": took, "mb": grown}))
+
+
+def main(words: list[str]) -> None:
+    """Print the table."""
+    if words[:1] == ["measure"]:
+        measure(words[1], Path(words[2]))
+        return
+    rows = int(words[0]) if words else 100_000
+    ways = {"the cells alone": ("read", ROOT), "petstore_tools": ("preview", ROOT)}
+    if len(words) > 1:
+        ways["petstore_tools, the other version"] = ("preview", Path(words[1]).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PETSTORE_STATE_DIR"] = folder
+        for small in write(Path(folder), 10):
+            small.rename(small.with_name(f"small{small.suffix}"))
+        for path in write(Path(folder), rows):
+            head(f"{rows:,} rows of {path.suffix}", "CPU s", "ratio", "MB")
+            base = 0.0
+            for name, (way, checkout) in ways.items():
+                os.environ["PYTHONPATH"] = str(checkout)
+                runs = [measured(__file__, "measure", way, path) for _ in range(3)]
+                found = min(runs, key=lambda run: float(run["s"]))
+                base = base or found["s"]
+                row(name, f"{found['s']:.2f}", f"{found['s'] / base:.1f}", f"{found['mb']:.0f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,227 @@
+"""
+Clients side by side that want all they may have of a strict service, for two whole minutes.
+
+A peer runs against every scenario at once, with four threads a process, on a plan of 300 requests a
+minute. `--distance`: six processes of ours fill 1,000 a minute, with no more threads than an import
+opens, while the database of their budget is so many milliseconds away. Columns: share of the plan
+in the whole minutes (by all who used the key), answers of 429, requests sent more than 2 s inside a
+Retry-After, and the fewest and most requests of a process. A peer that is not installed prints
+`not run`.
+
+Run: python tests/benchmarks/refusals.py [PEER ...]
+     python tests/benchmarks/refusals.py --distance 0 20 80
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import requests
+from programs import head, row, serving
+from requests.adapters import HTTPAdapter
+from strict_service import OTHER, PER_DAY, SCENARIOS
+from urllib3.util import Retry
+
+from petstore_tools import PetStore, Plan
+from petstore_tools.errors import TransportError
+from petstore_tools.throttle.gate import CallOptions
+from petstore_tools.throttle.quota import connections
+
+HERE = Path(__file__).parent
+OURS = "petstore_tools"
+PEERS = {
+    OURS: "requests",
+    "plain requests": "requests",
+    "urllib3 Retry": "requests",
+    "requests-ratelimiter": "requests_ratelimiter",
+}
+MINUTES = 2
+SERVICE_S = 0.05  # what the service takes at most
+
+
+@dataclass(frozen=True)
+class Client:
+    """What one client process is told."""
+
+    peer: str
+    base_url: str
+    folder: str
+    name: str
+    begin: float
+    per_minute: int = 300
+    threads: int = 4
+    ledger_url: str = ""
+
+    @property
+    def end(self) -> float:
+        return self.begin + MINUTES * 60
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Run it."""
+        Path(self.folder).mkdir(exist_ok=True)
+        return subprocess.Popen([sys.executable, __file__, "--client", json.dumps(asdict(self))])
+
+    def work(self) -> None:
+        """Be it: send from all threads until the end."""
+        send = self.ours() if self.peer == OURS else self.theirs()
+        time.sleep(max(0.0, self.begin - time.time()))
+
+        def one_thread() -> None:
+            while time.time() < self.end:
+                status = 0
+                with suppress(requests.RequestException, TransportError):
+                    status = send()
+                if status != 200:
+                    time.sleep(0.1)  # so that the machine is not the limit
+
+        workers = [threading.Thread(target=one_thread, daemon=True) for _ in range(self.threads)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(max(0.0, self.end + 2 - time.time()))
+
+    def session(self) -> requests.Session:
+        """Return a session that says who sends."""
+        session = requests.Session()
+        session.headers["X-Process"] = self.name
+        return session
+
+    def ours(self) -> Callable[[], int]:
+        """Return what sends one request as a store does."""
+        if self.ledger_url:
+            os.environ["PETSTORE_LEDGER_URL"] = self.ledger_url
+        store = PetStore(
+            base_url=self.base_url,
+            api_key="k",
+            plan=Plan(self.per_minute, PER_DAY),
+            state_dir=self.folder,
+            session=self.session(),
+            progress=False,
+        )
+        # an import records each answer with the next question
+        options = CallOptions(wait=True, more_follow=bool(self.ledger_url))
+        url = f"{self.base_url}/pets"
+        return lambda: store.client.attempt("GET", url, None, options, lambda: None).status
+
+    def theirs(self) -> Callable[[], int]:
+        """Return what sends one request as a peer does."""
+        session = self.session()
+        if self.peer == "urllib3 Retry":
+            every = Retry(total=1_000, status_forcelist=[429], backoff_factor=0.5)
+            session.mount("http://", HTTPAdapter(max_retries=every))
+        if self.peer == "requests-ratelimiter":
+            from requests_ratelimiter import LimiterAdapter, SQLiteBucket
+
+            adapter = LimiterAdapter(
+                per_minute=self.per_minute,
+                per_day=PER_DAY,
+                burst=self.per_minute,
+                bucket_class=SQLiteBucket,
+                bucket_kwargs={"path": f"{self.folder}/bucket.db", "use_file_lock": True},
+            )
+            session.mount("http://", adapter)
+        return lambda: session.get(f"{self.base_url}/pets", timeout=10).status_code
+
+
+def next_minute(ahead_s: float) -> float:
+    """Return when the next whole minute begins that is at least so far away."""
+    return ((time.time() + ahead_s) // 60 + 1) * 60
+
+
+def seen(address: str, place: str, begin: float, per_minute: int) -> tuple[str, ...]:
+    """Return what the service saw: share, refusals, sent too early, and each process."""
+    found = requests.get(f"{address}/results", timeout=10).json()[place]
+    first = int(begin // 60)
+    whole = sum(found["minutes"].get(str(first + minute), 0) for minute in range(MINUTES))
+    each = found["by_process"].values() or [0]
+    return (
+        f"{100 * whole / (per_minute * MINUTES):.1f} %",
+        f"{found['refused']:,}",
+        f"{found['too_early']:,}",
+        f"{min(each)}-{max(each)}",
+    )
+
+
+def in_all_scenarios(peer: str, address: str) -> None:
+    """Run a peer through every scenario and print its rows."""
+    begin = next_minute(12)
+    key = peer.replace(" ", "_")
+    with tempfile.TemporaryDirectory() as folder:
+        clients = [
+            Client(peer, f"{address}/{name}/{key}/v1", f"{folder}/{name}", str(me), begin).start()
+            for name in SCENARIOS
+            for me in range(int(name[0]) if name[0].isdigit() else 1)
+        ]
+        take_a_third(f"{address}/another program takes a third/{key}/v1/pets", begin)
+        for client in clients:
+            client.wait(600)
+    for name in SCENARIOS:
+        row(name, peer, *seen(address, f"{name}/{key}", begin, 300))
+
+
+def take_a_third(url: str, begin: float) -> None:
+    """Use the same key without asking anybody: a hundred in the first seconds of each minute."""
+    with requests.Session() as session:
+        session.headers["X-Process"] = OTHER
+        for minute in range(-1, MINUTES):
+            time.sleep(max(0.0, begin + minute * 60 - time.time()))
+            taken = 0
+            while taken < 100:
+                if session.get(url, timeout=10).status_code == 200:
+                    taken += 1
+                else:
+                    time.sleep(1.0)
+
+
+def at_a_distance(milliseconds: int, address: str, ledger_url: str) -> None:
+    """Run six machines whose budget is so far away, and print their row."""
+    begin = next_minute(8)
+    place = f"{milliseconds} ms/ours"
+    threads = connections(1_000, SERVICE_S + 4 * milliseconds / 1_000)
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"{address}/{place}/v1"
+        machines = [
+            Client(OURS, url, folder, str(me), begin, 1_000, threads, ledger_url).start()
+            for me in range(6)
+        ]
+        for machine in machines:
+            machine.wait(600)
+    row(f"{milliseconds} ms, {threads} threads", OURS, *seen(address, place, begin, 1_000))
+
+
+def main(words: list[str]) -> None:
+    """Print the tables."""
+    if words[:1] == ["--client"]:
+        Client(**json.loads(words[1])).work()
+        return
+    head("scenario", "throttle", "share", "429s", "too early", "per process")
+    if words[:1] == ["--distance"]:
+        import postgres
+        from tcp_proxy import TcpProxy
+
+        with serving(HERE / "strict_service.py", 1_000) as address, postgres.running() as server:
+            for milliseconds in map(int, words[1:]):
+                with TcpProxy(server.port, delay_s=milliseconds / 1_000) as proxy:
+                    at_a_distance(milliseconds, address, proxy.url(server.database()))
+        return
+    with serving(HERE / "strict_service.py", 300) as address:
+        for peer in words or PEERS:
+            if importlib.util.find_spec(PEERS[peer]) is None:
+                row("all", peer, "not run", "", "", "")
+            else:
+                in_all_scenarios(peer, address)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,135 @@
+"""
+The strict service of `refusals.py`: one budget for each path, counted as the scenario says.
+
+It answers `/SCENARIO/PEER/v1/pets`, and `/results` with what was counted.
+
+Run: python tests/benchmarks/strict_service.py REQUESTS_A_MINUTE
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+import time
+from collections import Counter
+from email.utils import formatdate
+from typing import Any
+
+from programs import serve_until_input_ends
+from service_model import StrictService, StrictWindow
+
+from petstore_tools.service.server import ThreadedServer
+from petstore_tools.throttle.rate_headers import Answer
+
+PER_DAY = 1_000_000
+OTHER = "another program"
+PLAIN = {"kind": "whole", "speaks": "tight", "skew_s": 0.0, "jitter_s": 0.05, "outage": False}
+SCENARIOS: dict[str, dict[str, Any]] = {
+    "alone": {},
+    "3 processes": {},
+    "6 processes": {},
+    "another program takes a third": {},
+    "rolling window, 0 to 400 ms": {"kind": "rolling", "jitter_s": 0.4},
+    "service 5 minutes ahead": {"skew_s": 300.0},
+    "service 5 minutes behind": {"skew_s": -300.0},
+    "the service restarts": {"outage": True},
+    "headers speak of the day": {"speaks": "day"},
+}
+OUTAGE_S = (30.0, 33.0)  # in each minute, in the scenario that restarts
+
+
+class Tenant:
+    """One budget, and what was seen of it."""
+
+    def __init__(self, scenario: str, per_minute: int) -> None:
+        self.rules = PLAIN | SCENARIOS.get(scenario, {})
+        windows = (
+            StrictWindow(self.rules["kind"], per_minute, 60),
+            StrictWindow("whole", PER_DAY, 86_400),
+        )
+        self.model = StrictService(windows, self.rules["speaks"], self.rules["skew_s"])
+        self.minutes: Counter[int] = Counter()
+        self.by_process: Counter[str] = Counter()
+        self.refused = 0
+        self.too_early = 0
+        self.closed_from = 0.0
+        self.closed_until = 0.0
+
+    def arrive(self, name: str) -> tuple[int, dict[str, str]]:
+        """Count a request; return its status and headers."""
+        now = time.time()
+        answer = self.model.arrive(now)
+        if answer.status == 200:
+            self.minutes[int(now // 60)] += 1
+        if name != OTHER:
+            self.look_at(name, answer, now)
+        fields = {
+            "X-RateLimit-Limit": answer.limit,
+            "X-RateLimit-Remaining": answer.remaining,
+            "X-RateLimit-Reset": answer.reset,
+            "Retry-After": answer.retry_after_s,
+        }
+        said = {name: str(int(value)) for name, value in fields.items() if value is not None}
+        return answer.status, said | {"Date": formatdate(now + self.rules["skew_s"], usegmt=True)}
+
+    def look_at(self, name: str, answer: Answer, now: float) -> None:
+        """Count what a client was answered, and whether it should have waited."""
+        if answer.status == 200:
+            self.by_process[name] += 1
+            return
+        self.refused += 1
+        if self.closed_from + 2 < now < self.closed_until:
+            self.too_early += 1
+        if now >= self.closed_until:
+            self.closed_from = now
+            self.closed_until = now + (answer.retry_after_s or 0)
+
+    def results(self) -> dict[str, Any]:
+        """Return what was counted."""
+        return {
+            "minutes": self.minutes,
+            "refused": self.refused,
+            "too_early": self.too_early,
+            "by_process": self.by_process,
+        }
+
+
+class App:
+    """The service, for as many budgets as are asked for."""
+
+    def __init__(self, per_minute: int) -> None:
+        self.per_minute = per_minute
+        self.tenants: dict[str, Tenant] = {}
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        _, scenario, peer, *_ = [*scope["path"].split("/"), ""]
+        if scenario == "results":
+            seen = {path: tenant.results() for path, tenant in self.tenants.items()}
+            await reply(send, 200, {}, json.dumps(seen).encode())
+            return
+        fresh = Tenant(scenario, self.per_minute)
+        tenant = self.tenants.setdefault(f"{scenario}/{peer}", fresh)
+        name = dict(scope["headers"]).get(b"x-process", b"").decode()
+        await asyncio.sleep(random.uniform(0, tenant.rules["jitter_s"] / 2))
+        if tenant.rules["outage"] and OUTAGE_S[0] <= time.time() % 60 < OUTAGE_S[1]:
+            raise ConnectionAbortedError
+        status, fields = tenant.arrive(name)
+        await asyncio.sleep(random.uniform(0, tenant.rules["jitter_s"] / 2))
+        await reply(send, status, fields, b"[]")
+
+
+async def reply(send: Any, status: int, fields: dict[str, str], body: bytes) -> None:
+    """Send an answer."""
+    headers = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+if __name__ == "__main__":
+    server = ThreadedServer(App(int(sys.argv[1]))).start()  # type: ignore[arg-type]
+    serve_until_input_ends(server.base_url.removesuffix("/v1"))
