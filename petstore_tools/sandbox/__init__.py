@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
 ANIMALS: Final = 250
+CLOSED: Final = "this sandbox is closed; make another one"
 
 
 class Sandbox:
@@ -145,7 +146,7 @@ class Sandbox:
             TypeError: There is no setting of that name.
         """
         if not self._finish.alive:
-            raise ArgumentError("this sandbox is closed; make another one")
+            raise ArgumentError(CLOSED)
         changed = replace(self.store.settings, **settings)
         numbers = plans.parse(plan)
         if numbers is not None:
@@ -157,6 +158,7 @@ class Sandbox:
         """Return a store that keeps this sandbox, and is closed with it."""
         store = PetStore.from_settings(settings, clock=self.clock, **how)
         store.client.needs = self
+        made.callback(setattr, store.client.gate, "ledger", _Closed())
         # not store.close: through the store, the stack would keep the sandbox
         made.callback(store.client.gate.close)
         made.callback(store.client.transport.close)
@@ -224,6 +226,16 @@ class Sandbox:
 
     def __repr__(self) -> str:
         return f"Sandbox({self.store!r})"
+
+
+class _Closed:
+    """The budget of a store whose sandbox is closed."""
+
+    def update(self, _: object) -> None:
+        raise ArgumentError(CLOSED)
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def _close(server: ThreadedServer, made: ExitStack) -> None:

@@ -8,6 +8,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ import pytest
 from serving import wait_until
 
 from petstore_tools import PetStore, Sandbox
-from petstore_tools.errors import SettingsError
+from petstore_tools.errors import ArgumentError, SettingsError
 
 
 @pytest.fixture(autouse=True)
@@ -99,10 +100,9 @@ def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> Non
     parts = urlsplit(box.base_url)
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((parts.hostname or "", parts.port or 0), timeout=5)
-    with pytest.raises(ValueError, match="this sandbox is closed"):
-        box.connect()
-    with pytest.raises(ValueError, match="this sandbox is closed"):
-        box.connect(plan="pro")
+    for call in (box.connect, partial(box.connect, plan="pro"), kept.list_pets, box.store.quota):
+        with pytest.raises(ArgumentError, match="this sandbox is closed"):
+            call()
 
 
 @pytest.mark.case("P73")
