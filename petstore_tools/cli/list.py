@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,11 @@ from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.store import PetStore
 from petstore_tools.text import pluralize, text_table, utc_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MINUTE = "%Y-%m-%d %H:%M"
 
 
 @click.command("list")
@@ -42,23 +48,44 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, **query:
         frame = store.list_pets(**query)
         from_snapshot = query["max_age"] is not None and not store.client.sent
     listing = Listing.of(frame)
-    if names is not None:
-        frame.insert(3, "category", frame["categoryId"].map(names).astype(text_dtype()))
+    write_rows(frame, "animal", names, output, excel=excel)
     if output is None:
-        shown = frame.head(options.SHOWN_ROWS).astype("object")
-        click.echo(
-            text_table(
-                tuple(shown.columns), shown.where(shown.notna(), "").astype(str).to_numpy().tolist()
-            )
-        )
-        options.say_more(len(frame), "-o FILE writes all of them")
         counts = frame["status"].astype("object").fillna("unset").value_counts(sort=False)
         parts = [f"{count:,} {status}" for status, count in counts.items()]
         click.echo(f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True)
-    else:
-        frames.write(frame, output, for_excel=excel)
-        click.echo(f"{pluralize(len(frame), 'animal')} in {output}", err=True)
     click.echo(str(listing), err=True)
     if from_snapshot:
         click.echo(f"from the snapshot of {utc_text(listing.ended_at)}, no request", err=True)
     return exits.DONE if listing.complete or query["first"] is not None else exits.PARTLY
+
+
+def write_rows(
+    frame: pd.DataFrame,
+    noun: str,
+    names: Mapping[int, str] | None,
+    output: Path | None,
+    *,
+    excel: bool,
+) -> None:
+    """
+    Write a frame of animals to a file, or its first rows to the screen.
+
+    Args:
+        frame: With the columns `id`, `name`, `categoryId` in front.
+        noun: What a row is.
+        names: Of the categories, which then have a column behind the third.
+        output: The file, None for the screen.
+        excel: Write a CSV so that Excel reads it well.
+    """
+    if names is not None:
+        category = frame["categoryId"].map(names).astype(text_dtype())
+        frame.insert(3, "category", category)
+    if output is not None:
+        frames.write(frame, output, for_excel=excel)
+        click.echo(f"{pluralize(len(frame), noun)} in {output}", err=True)
+        return
+    shown = frame.head(options.SHOWN_ROWS)
+    minutes = shown.select_dtypes("datetime").apply(lambda at: at.dt.strftime(MINUTE))
+    cells = shown.assign(**minutes).astype("object").fillna("").astype(str)
+    click.echo(text_table(cells.columns.tolist(), cells.to_numpy().tolist()))
+    options.say_more(len(frame), "-o FILE writes all of them")

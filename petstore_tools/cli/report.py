@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petstore_tools.cli import exits, options
+from petstore_tools.cli.list import write_rows
 from petstore_tools.errors import IncompleteListingError
 from petstore_tools.importing.options import category_names
 from petstore_tools.listing import frames
-from petstore_tools.listing.frames import text_dtype
 from petstore_tools.reporting import mail
 from petstore_tools.store import PetStore
-from petstore_tools.text import pluralize, text_table
+from petstore_tools.text import pluralize
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MINUTE = "%Y-%m-%d %H:%M"
 WRITERS = {
     ".html": "to_html",
     ".xlsx": "to_excel",
@@ -146,24 +145,13 @@ def history_(
         history = store.history(id=pet_id, since=since)
         names = category_names(None, store.settings.categories)
         kept = store.snapshots()
-    if names is not None:
-        history.insert(3, "category", history["categoryId"].map(names).astype(text_dtype()))
-    if output is not None:
-        frames.write(_flat(history), output, for_excel=excel)
-        click.echo(f"{pluralize(len(history), 'row')} in {output}", err=True)
-        return
-    shown = history.head(options.SHOWN_ROWS).drop(columns="last_seen").astype("object")
-    rows = [
-        (
-            *map(str, values),
-            f"{first:{MINUTE}}",
-            ended and f"{ended.left:{MINUTE}} and {ended.right:{MINUTE}}",
-        )
-        for *values, first, ended in shown.where(shown.notna(), "").itertuples(index=False)
-    ]
-    titles = (*shown.columns[:-2], "first seen (UTC)", "ended between (UTC)")
-    click.echo(text_table(titles, rows) if rows else "The kept listings show no such animal.")
-    options.say_more(len(history), "-o FILE writes all of them")
+    rows = _flat(history)
+    if output is None:
+        rows = rows.drop(columns="last_seen (UTC)")  # narrower
+    if len(rows) or output is not None:
+        write_rows(rows, "row", names, output, excel=excel)
+    else:
+        click.echo("The kept listings show no such animal.")
     click.echo(str(kept), err=True)
 
 
@@ -193,6 +181,6 @@ def _flat(history: pd.DataFrame) -> pd.DataFrame:
     flat = history.drop(columns="ended_between").assign(
         ended_after=between.left, ended_before=between.right
     )
-    for name in flat.columns[-4:]:
-        flat[name] = flat[name].dt.tz_convert(None)
-    return flat.rename(columns={name: f"{name} (UTC)" for name in flat.columns[-4:]})
+    times = flat.select_dtypes("datetimetz")
+    plain = times.apply(lambda at: at.dt.tz_convert(None))
+    return flat.assign(**plain).rename(columns={name: f"{name} (UTC)" for name in times})
