@@ -10,12 +10,13 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import Any, TextIO, cast
 
 import click
 
 from petstore_tools._version import __version__
-from petstore_tools.errors import PetstoreError
 
 COMMANDS = {
     "configure": "Ask for the settings once and keep them.",
@@ -105,12 +106,31 @@ def cli() -> None:
     Exit codes:
       0    done
       1    some rows are rejected, unknown or skipped, or a listing is not complete
-      2    wrong usage or settings, or a budget file or an input that cannot be used
+      2    wrong usage or settings, or a budget file or an input that cannot be used;
+           or a mistake of the toolkit, with a traceback
       3    the service refused the key
       4    stopped at a quota or by a block: run the same command again later
       5    the service cannot be reached, fails, or contradicts the interface document
       130  interrupted: run the same command again
     """
+
+
+class _Messages:
+    """stderr, whose lost lines end nothing: its disk may be full, or nobody reads it any more."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -123,32 +143,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.stderr = cast(TextIO, _Messages(sys.stderr))
     warnings.showwarning = _warn
     stdout = sys.stdout
-    failure: BaseException | None = None
     try:
         code = cli.main(arguments, prog_name="petstore-tools", standalone_mode=False)
         sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        failure = error
-        code = exits.USAGE
-    except (click.Abort, KeyboardInterrupt) as error:
-        click.echo("Interrupted.", err=True)
-        failure = error
-        code = exits.INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:
         if isinstance(error, SystemExit) and sys.stdout is stdout:
             raise
         # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
-    except (PetstoreError, OSError) as error:
-        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
-        failure = error
+    except BaseException as error:
+        exits.say(error)
+        if "--json" in (sys.argv if arguments is None else arguments):
+            click.echo(json.dumps(exits.facts_of(error)))
         code = exits.of_error(error)
-    if failure is not None and "--json" in (sys.argv if arguments is None else arguments):
-        click.echo(json.dumps(exits.facts_of(failure)))
     sys.exit(code if isinstance(code, int) else exits.DONE)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +70,31 @@ def configure_() -> None:
 
 
 def _ask(name: str, question: str, kept: object) -> str | SecretStr:
-    """Ask; Enter gives what is kept, and of a key only that there is one is shown."""
+    """
+    Ask; Enter gives what is kept, and of a key only that there is one is shown.
+
+    Raises:
+        UsageError: The input ended, and there is no terminal to ask in.
+    """
     hide = name == "api_key"
     if hide and kept:
         question += " [****]"
-    answer = click.prompt(
-        question,
-        None if kept is None else _plain(kept),
-        type=str,
-        hide_input=hide,
-        show_default=not hide,
-        err=True,
-    ).strip()
+    try:
+        answer = click.prompt(
+            question,
+            None if kept is None else _plain(kept),
+            type=str,
+            hide_input=hide,
+            show_default=not hide,
+            err=True,
+        ).strip()
+    except click.Abort as abort:
+        if sys.stdin.isatty():
+            raise
+        raise click.UsageError(
+            "the input ended before all questions were answered. Run this command in a terminal, "
+            "or set PETSTORE_BASE_URL, PETSTORE_API_KEY and PETSTORE_PLAN in its place"
+        ) from abort
     return settings.hidden(answer) if hide else answer
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import TYPE_CHECKING, Any, Final
 
-from click import ClickException
+import click
 
 from petstore_tools import errors
 
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 DONE: Final = 0
 # some rows rejected, unknown or skipped as doubtful in this run, or a listing not complete
 PARTLY: Final = 1
-USAGE: Final = 2  # wrong usage or settings, or a budget file or an input that cannot be used
+# wrong usage or settings, a budget file or an input that cannot be used, a mistake of ours
+USAGE: Final = 2
 KEY_REFUSED: Final = 3
 AT_A_LIMIT: Final = 4  # stopped at a quota or by a block; the same command continues later
 SERVICE: Final = 5  # cannot be reached, fails, or contradicts the interface document
 INTERRUPTED: Final = 130
 
-_OF_ERRORS: Final[dict[type[Exception], int]] = {  # the nearest kind first
+_OF_ERRORS: Final[dict[type[BaseException], int]] = {  # the nearest kind first
     errors.IncompleteListingError: PARTLY,
     errors.UnauthorizedError: KEY_REFUSED,
     errors.KeyBannedError: AT_A_LIMIT,
@@ -28,6 +30,8 @@ _OF_ERRORS: Final[dict[type[Exception], int]] = {  # the nearest kind first
     errors.ApiError: SERVICE,
     errors.ProtocolError: SERVICE,
     errors.TransportError: SERVICE,
+    click.Abort: INTERRUPTED,
+    KeyboardInterrupt: INTERRUPTED,
 }
 _OF_STOPS: Final = {
     "unknown rows": PARTLY,
@@ -39,15 +43,28 @@ _OF_STOPS: Final = {
 }
 
 
-def of_error(error: Exception) -> int:
+def of_error(error: BaseException) -> int:
     """Return the exit code of an error: that of its nearest kind in the table."""
     return next((code for kind, code in _OF_ERRORS.items() if isinstance(error, kind)), USAGE)
+
+
+def say(error: BaseException) -> None:
+    """Write what ended a command to stderr; what nobody foresaw, with its traceback."""
+    if isinstance(error, click.ClickException):
+        error.show()
+    elif of_error(error) == INTERRUPTED:
+        click.echo("Interrupted.", err=True)
+    elif isinstance(error, errors.PetstoreError | OSError):
+        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
+    else:
+        traceback.print_exception(error)
+        click.echo("This is a mistake of petstore_tools. Please report these lines.", err=True)
 
 
 def facts_of(error: BaseException) -> dict[str, Any]:
     """Return what `--json` prints of an error, with what is known of an import."""
     message = str(error) or "Interrupted."
-    if isinstance(error, ClickException):
+    if isinstance(error, click.ClickException):
         message = error.format_message()
     known = getattr(error, "result", None) or getattr(error, "preview", None)
     facts = {} if known is None else known.to_dict()

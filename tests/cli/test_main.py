@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -13,11 +14,12 @@ import commands
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.cli import COMMANDS
+from petstore_tools.cli import COMMANDS, MODULES, main
 from petstore_tools.sandbox import samples
 from petstore_tools.sandbox.faults import Fault
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+NEEDS_DEV_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux only")
 TIME = "[0-9]{2}:[0-9]{2}:[0-9]{2}"
 RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in [0-9.]+ s\."
 
@@ -111,21 +113,26 @@ def test_a_console_with_few_letters_gets_every_message(
 
 
 @pytest.mark.parametrize(
-    ("closed", "arguments", "code"),
+    ("streams", "arguments", "code"),
     [
         ("<&-", "import pets.csv", 2),
         (">&-", "list", 0),
         ("<&- >&- 2>&-", "import --yes pets.csv", 0),
+        pytest.param("2>/dev/full", "import --yes pets.csv", 0, marks=NEEDS_DEV_FULL),
+        pytest.param(">/dev/full", "list", 2, marks=NEEDS_DEV_FULL),
     ],
 )
-def test_a_stream_that_was_closed_is_as_one_that_nobody_reads(
-    box: Sandbox, tmp_path: Path, closed: str, arguments: str, code: int
+def test_a_stream_that_takes_nothing_ends_no_work(
+    box: Sandbox, tmp_path: Path, streams: str, arguments: str, code: int
 ) -> None:
-    """As some schedulers start programs; without a stdin, nobody can be asked."""
+    """
+    Closed, as some schedulers start programs, or on a full disk: messages are lost, data are not;
+    without a stdin, nobody can be asked.
+    """
     (tmp_path / "pets.csv").write_text("name,categoryId\nRex,3\n")
 
     done = subprocess.run(
-        ["sh", "-c", f'exec "$0" -m petstore_tools {arguments} {closed}', sys.executable],
+        ["sh", "-c", f'exec "$0" -m petstore_tools {arguments} {streams}', sys.executable],
         env=os.environ | {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key},
         cwd=tmp_path,
         capture_output=True,
@@ -133,7 +140,24 @@ def test_a_stream_that_was_closed_is_as_one_that_nobody_reads(
     )
 
     assert (done.returncode, "Traceback" in done.stderr) == (code, False), done.stderr
-    assert closed != "<&-" or "no terminal to ask in" in done.stderr
+    assert streams != "<&-" or "no terminal to ask in" in done.stderr
+    assert len(box.store.list_pets()) == (26 if arguments.startswith("import --yes") else 25)
+
+
+def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not with 1, which says that some rows are left; `--json` prints its object, too."""
+    monkeypatch.setitem(MODULES, "quota", "absent")
+
+    with pytest.raises(SystemExit) as ended:
+        main(["quota", "--json"])
+
+    shown = capsys.readouterr()
+    assert ended.value.code == 2
+    assert "Traceback" in shown.err
+    assert shown.err.endswith("This is a mistake of petstore_tools. Please report these lines.\n")
+    assert json.loads(shown.out)["error"] == "ModuleNotFoundError"
 
 
 def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
