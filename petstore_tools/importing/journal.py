@@ -162,7 +162,8 @@ class Journal:
 
     def show_file(self, contents: Sequence[PetValues]) -> None:
         """Take the values of the rows of the file, to be compared with what there is."""
-        with self._using() as db:
+        with self._using() as db, db:
+            db.execute("BEGIN")  # in one transaction it takes a tenth of the time
             db.execute("DELETE FROM temp.file")
             rows = ((at, *content) for at, content in enumerate(contents))
             db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
