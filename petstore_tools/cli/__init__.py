@@ -33,11 +33,12 @@ COMMANDS = {
     "template": "Write an empty workbook for an import.",
 }
 MODULES = {
-    "doctor": "quota",
+    "doctor": "configure",
     "history": "report",
     "import": "import_",
     "imports": "import_",
     "keys": "serve",
+    "quota": "configure",
 }
 
 
