@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from petstore_tools.errors import MissingExtraError
-from petstore_tools.reporting.tables import colour
+from petstore_tools.reporting.presentation import Presentation, colour
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +39,7 @@ def figure(report: StatusReport) -> Figure:
     bars = axes[0].barh(animals.index, animals, color=[*map(colour, animals.index)])
     axes[0].bar_label(bars, animals.map("{:,}".format), padding=4)
     axes[0].invert_yaxis()
-    as_of = f"animals, as of {report.when(report.listing.ended_at)}"
+    as_of = f"animals, as of {Presentation(report).when(report.listing.ended_at)}"
     axes[0].set(title=report.headline, xlabel=as_of, xlim=(0, max(1.1 * animals.max(), 1)))
     if counts is not None:
         colours = [colour(status) for status in counts.columns]

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from petstore_tools.reporting.tables import (
+from petstore_tools.reporting.presentation import (
     DAYS,
     IDS,
     SHARES,
     TITLES,
     WORDS,
+    Presentation,
     colour,
     named,
-    named_statuses,
     rows_without_total,
 )
+from petstore_tools.reporting.tables import named_statuses
 from petstore_tools.tabular.frames import excel_writer, sheet_cells
 
 if TYPE_CHECKING:
@@ -30,13 +31,14 @@ FORMATS: Final = {
     **{WORDS[name]: "#,##0.0" for name in DAYS},
     **dict.fromkeys(IDS, "0"),
 }
+SHEETS: Final = {**TITLES, "animals": "All animals", "made": "How this was made"}
 CHARTS: Final = {
     "breakdown": {"type": "column"},
     "counts": {"type": "area", "subtype": "stacked"},
 }
 _CHART_COLUMNS: Final = 9  # that a chart covers
 _CHART_ROWS: Final = 16
-_LINE: Final = 90  # characters of a line above a table
+_LINE: Final = 80  # characters of a line above a table, so that it is printed whole
 _WIDEST: Final = 550  # pixels of a column; longer texts shrink
 _TIME_WIDTH: Final = 19  # characters of a column of times
 
@@ -47,23 +49,25 @@ def workbook(report: StatusReport) -> bytes:
 
     Times are in the zone of the report; Excel knows no zones, so titles name it.
     """
+    read = Presentation(report)
     animals = report.animals.assign(status=named_statuses(report.animals))
     tables = {
-        **report.for_people(),
+        **read.tables(),
         "animals": named(animals, report.categories),
-        "made": pd.DataFrame({"in sentences": textwrap.wrap(" ".join(report.made), _LINE)}),
+        "made": pd.DataFrame({"in sentences": textwrap.wrap(read.made, _LINE)}),
     }
     memory = io.BytesIO()
     with excel_writer(memory) as writer:
         bold = writer.book.add_format({"bold": True})
         plain = writer.book.add_format({"align": "left"})  # not the format of the column
+        heading = textwrap.wrap(report.title, _LINE)
         for name, table in tables.items():
-            facts = report.facts[: 2 if writer.sheets else None]  # all of them on the first one
+            facts = read.facts[: 2 if writer.sheets else None]  # all of them on the first one
             lines = [part for fact in facts for part in textwrap.wrap(fact, _LINE)]
-            top = len(lines) + 3
+            top = len(heading) + len(lines) + 2
             cells = sheet_cells(table.rename(columns=WORDS), report.timezone)
-            cells.to_excel(writer, sheet_name=TITLES[name], index=False, startrow=top)
-            sheet = writer.sheets[TITLES[name]]
+            cells.to_excel(writer, sheet_name=SHEETS[name], index=False, startrow=top)
+            sheet = writer.sheets[SHEETS[name]]
             for at, (title, column) in enumerate(cells.items()):
                 style: dict[str, object] = {"shrink": True}
                 if pd.api.types.is_numeric_dtype(column):
@@ -71,9 +75,9 @@ def workbook(report: StatusReport) -> bytes:
                 width = _TIME_WIDTH if pd.api.types.is_datetime64_dtype(column) else None
                 sheet.set_column(at, at, width, writer.book.add_format(style))
             sheet.autofit(_WIDEST)
-            sheet.write_column(1, 0, lines, plain)
-            sheet.write_string(0, 0, report.title, bold)
-            sheet.write_string(top - 1, 0, TITLES[name], bold)
+            sheet.write_column(0, 0, heading, bold)
+            sheet.write_column(len(heading), 0, lines, plain)
+            sheet.write_string(top - 1, 0, SHEETS[name], bold)
             rows = max(len(cells), 1)
             last = len(cells.columns) - 1
             sheet.autofilter(top, 0, top + max(rows_without_total(name, cells), 1), last)

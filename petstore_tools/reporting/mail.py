@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from petstore_tools.errors import ArgumentError
 from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.page import page
+from petstore_tools.reporting.presentation import Presentation
 
 if TYPE_CHECKING:
     from petstore_tools.reporting.report import StatusReport
@@ -39,9 +40,8 @@ def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
     message["Subject"] = one_line(subject, "the subject")
     message["Date"] = format_datetime(localtime())
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
-    message.set_content(f"{report.to_text()}\n\n{' '.join(report.made)}")
-    body = page("mail.html", report=report, sections=report.sections("counts"))
-    message.add_alternative(body, subtype="html")
+    message.set_content(f"{report.to_text()}\n\n{Presentation(report).made}")
+    message.add_alternative(page("mail.html", report, "counts"), subtype="html")
     message.add_attachment(
         report.to_html().encode(),
         maintype="text",

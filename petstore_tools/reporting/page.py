@@ -5,20 +5,28 @@ escaped.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from petstore_tools._version import __version__
-from petstore_tools.reporting.tables import COLOURS, for_people
+from petstore_tools.reporting.presentation import COLOURS, Presentation, cells
 from petstore_tools.text import cell_text
 
+if TYPE_CHECKING:
+    from petstore_tools.reporting.report import StatusReport
 
-def page(template: str, **values: Any) -> str:
+
+def page(template: str, report: StatusReport, *left_out: str) -> str:
     """
     Fill a template: `report.html`, or `mail.html`, whose styles are inline: mail programs drop
     sheets.
+
+    Args:
+        template: Its name.
+        report: What is shown.
+        left_out: Sections that are not.
     """
     environment = Environment(
         loader=PackageLoader("petstore_tools"),
@@ -27,8 +35,15 @@ def page(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"shown": cell_text, "for_people": for_people, "areas": areas}
-    return environment.get_template(template).render(version=__version__, colours=COLOURS, **values)
+    environment.filters |= {"shown": cell_text, "cells": cells, "areas": areas}
+    read = Presentation(report)
+    return environment.get_template(template).render(
+        report=report,
+        read=read,
+        sections=read.sections(*left_out),
+        colours=COLOURS,
+        version=__version__,
+    )
 
 
 def areas(counts: pd.DataFrame) -> dict[str, str]:

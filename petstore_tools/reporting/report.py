@@ -21,11 +21,12 @@ from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.history import ENDED_SINCE, OPEN_SINCE, History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.reporting import tables
+from petstore_tools.reporting import presentation, tables
 from petstore_tools.reporting.chart import figure
 from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.mail import mail, one_line
 from petstore_tools.reporting.page import page
+from petstore_tools.reporting.presentation import Presentation, cells
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.frames import to_pandas
 
@@ -34,20 +35,6 @@ if TYPE_CHECKING:
 
 WINDOW_S: Final = 30 * spec.DAY_S  # days in a status count stays that ended so lately
 _IN_JSON: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
-_UNCERTAIN: Final = (
-    "A change happened between two listings, so only the times of those two listings are known. "
-    "Days in a status are counted for animals that got it and left it while listings were kept, "
-    "and left it in the last 30 days."
-)
-_UNSEEN: Final = (
-    "Animals that count as not seen are missing from this listing, which may have missed them. If "
-    "the next listing does not show them either, they count as gone."
-)
-_UNSET: Final = "Animals without a status are counted as unset."
-_ONE_STATUS: Final = (
-    "In a report on one status, an animal that is new may have had another status before, and one "
-    "that is gone may have another one now."
-)
 
 
 @dataclass(frozen=True)
@@ -81,9 +68,6 @@ class StatusReport:
         title, note: As the author gave them, a line each.
         timezone: In which times are written, None for that of this machine.
         categories: Names by categoryId.
-        lists: Whether single animals are listed: those that moved, wait longest, are pending.
-        mark: Is called once the report was written to a file: from then on `since="last"` means
-            its listing.
 
     Spec: §2.3 status values; §2.1 states no default, hence `unset` (our choice).
     """
@@ -107,8 +91,10 @@ class StatusReport:
     note: str = ""
     timezone: tzinfo | None = None
     categories: Mapping[int, str] = field(default_factory=dict, repr=False)
-    lists: bool = True
-    mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+    # whether single animals are listed: those that moved, wait longest, are pending
+    _lists: bool = True
+    # is called once the report was written to a file: from then on `since="last"` is its listing
+    _mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
 
     @property
     def headline(self) -> str:
@@ -123,58 +109,21 @@ class StatusReport:
         pending = self.animals[self.animals["status"] == "pending"]
         return pending[["id", "name", "categoryId"]].reset_index(drop=True)
 
-    @property
-    def made(self) -> list[str]:
-        """How the report was made, in sentences."""
-        listing = self.listing
-        sentences = [
-            f"{listing.reason}.",
-            f"It was read from {self.when(listing.started_at)} to {self.when(listing.ended_at)} "
-            f"with {text.pluralize(listing.requests, 'request')}.",
-        ]
-        if self.since is not None or self.counts is not None:
-            sentences.append(_UNCERTAIN)
-        if self.since is not None and listing.status is not None:
-            sentences.append(_ONE_STATUS)
-        if self.moved is not None and (self.moved["to"] == tables.UNSEEN).any():
-            sentences.append(_UNSEEN)
-        sentences += [*(f"{note}." for note in listing.notes), _UNSET]
-        return [sentence[:1].upper() + sentence[1:] for sentence in sentences]
-
-    def when(self, at: float) -> str:
-        """Write a time in the report's time zone, which it names."""
-        return text.zone_text(at, self.timezone)
-
-    @property
-    def facts(self) -> list[str]:
-        """The lines that stand above the tables."""
-        as_of = f"As of {self.when(self.listing.ended_at)}"
-        if self.since is not None:
-            as_of += f", with what changed since {self.when(self.since.ended_at)}"
-        note = [self.note] if self.note else []
-        return [self.headline, as_of, *note, *self.notes]
-
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables that are not None, by their attributes; the index is a column."""
-        left_out = tables.WORKBOOK_ONLY if self.lists else tables.WORKBOOK_ONLY + tables.LISTS
         found = {}
-        for name in tables.TITLES:
-            table = None if name in left_out else getattr(self, name)
-            if table is not None:
+        for name in presentation.TITLES:
+            table = getattr(self, name)
+            if table is not None and (self._lists or name not in presentation.LISTS):
                 has_index = not isinstance(table.index, pd.RangeIndex)
                 found[name] = table.reset_index() if has_index else table
         return found
-
-    def for_people(self) -> dict[str, pd.DataFrame]:
-        """Return its tables as every writer shows them, by the names of its attributes."""
-        one_status = self.listing.status is not None
-        return tables.shown(self.tables(), self.categories, one_status=one_status)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """
         Return one self-contained HTML page (no script, no network); write it whole where asked.
         """
-        return self._write(path, page("report.html", report=self, sections=self.sections()))
+        return self._write(path, page("report.html", self))
 
     def to_excel(self, path: str | Path) -> None:
         """
@@ -189,10 +138,11 @@ class StatusReport:
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return the same numbers as Markdown; write it whole where asked."""
-        parts = [f"# {text.markdown_text(self.title)}", *map(text.markdown_text, self.facts)]
-        for _, title, table in self.sections("counts"):
-            parts += [f"## {title}", text.markdown_table(*tables.for_people(table))]
-        parts += ["## How this was made", text.markdown_text(" ".join(self.made))]
+        read = Presentation(self)
+        parts = [f"# {text.markdown_text(self.title)}", *map(text.markdown_text, read.facts)]
+        for _, title, table in read.sections("counts"):
+            parts += [f"## {title}", text.markdown_table(*cells(table))]
+        parts += ["## How this was made", text.markdown_text(read.made)]
         return self._write(path, "\n\n".join(parts) + "\n")
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -230,7 +180,7 @@ class StatusReport:
             ArgumentError: An address or the subject cannot stand in a mail.
         """
         addresses = [to] if isinstance(to, str) else to
-        dated = f"{self.title}, {self.when(self.listing.ended_at)[:10]}"
+        dated = f"{self.title}, {text.zone_text(self.listing.ended_at, self.timezone)[:10]}"
         return self._write(path, mail(self, addresses, subject or dated))
 
     def figure(self) -> Figure:
@@ -244,41 +194,29 @@ class StatusReport:
 
     def to_text(self) -> str:
         """Return the report for a terminal, without its long tables."""
-        parts = ["\n".join([self.title, *self.facts])]
-        for _, title, table in self.sections("counts", *tables.LONG):
-            parts += [f"{title}:", text.text_table(*tables.for_people(table))]
+        read = Presentation(self)
+        parts = ["\n".join([self.title, *read.facts])]
+        for _, title, table in read.sections("counts", *presentation.LONG):
+            parts += [f"{title}:", text.text_table(*cells(table))]
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
-        parts = ", ".join(
-            f"{status} {count:,}" for status, count in self.breakdown["count"].items()
-        )
-        return f"StatusReport({self.headline}; {parts}; as of {self.when(self.listing.ended_at)})"
+        counts = [f"{status} {count:,}" for status, count in self.breakdown["count"].items()]
+        as_of = text.zone_text(self.listing.ended_at, self.timezone)
+        return f"StatusReport({self.headline}; {', '.join(counts)}; as of {as_of})"
 
     def _repr_html_(self) -> str:
-        found = self.for_people()
+        read = Presentation(self)
+        found = read.tables()
         table = found.get("changes", found["breakdown"])
-        note = "\n".join(self.facts[1:])
-        return text.html_table(self.headline, *tables.for_people(table), note=note)
-
-    def sections(self, *left_out: str) -> list[tuple[str, str, pd.DataFrame]]:
-        """Return name, title and table of each section of a page; long tables are cut."""
-        sections = []
-        for name, whole in self.for_people().items():
-            if name not in left_out:
-                more, table = tables.cut(name, whole)
-                if "first_seen" in table:
-                    seen = [self.when(at.timestamp()) for at in table["first_seen"]]
-                    table = table.assign(first_seen=seen)
-                sections.append((name, tables.TITLES[name] + more, table))
-        return sections
+        return text.html_table(self.headline, *cells(table), note="\n".join(read.facts[1:]))
 
     def _write(self, path: str | Path | None, content: AnyStr) -> AnyStr:
         if path is not None:
             whole = content.encode() if isinstance(content, str) else content
             write_output(Path(path), whole)
-            if self.mark is not None:
-                self.mark()
+            if self._mark is not None:
+                self._mark()
         return content
 
 
@@ -358,9 +296,11 @@ def check_looks(
     labels = {} if categories is None else categories
     try:
         names = {int(number): str(name) for number, name in labels.items()}
+        "".join(names.values()).encode()
     except (AttributeError, TypeError, ValueError) as error:
         raise ArgumentError(
-            f"categories must be a dict of names by categoryId, not {categories!r}"
+            "categories must be a dict of names by categoryId, without broken characters, not "
+            f"{categories!r}"
         ) from error
     try:
         zone = None if timezone is None else ZoneInfo(str(timezone))
@@ -374,7 +314,7 @@ def check_looks(
         "title": one_line(title, "the title"),
         "note": one_line(note, "the note"),
         "timezone": zone,
-        "lists": lists,
+        "_lists": lists,
     }
 
 
@@ -482,13 +422,13 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
         return {}
     newest = kept[-1]
     mark = functools.partial(history.mark_reported, listing.status, newest.number)
-    found: dict[str, Any] = {"mark": mark}
+    found: dict[str, Any] = {"_mark": mark}
     if len(kept) == 1:
         return found
     found["counts"] = tables.counts_over_time(kept)
     if listing.status in (None, "available"):
         there = f"status = 'available' AND {OPEN_SINCE}"
-        longest = history.stays(there, f"first, id LIMIT {tables.TOP}", since=inf)
+        longest = history.stays(there, f"first, id LIMIT {presentation.TOP}", since=inf)
         found["longest_available"] = tables.longest(longest, newest.listing.ended_at)
     if listing.status is None:
         stays = history.stays(ENDED_SINCE, "NULL", since=listing.ended_at - WINDOW_S)

@@ -1,6 +1,4 @@
-"""
-The tables of a report: animals counted and compared, how long they stay, and how people read that.
-"""
+"""The tables of a report: animals counted and compared, and how long they stay."""
 
 from __future__ import annotations
 
@@ -14,86 +12,8 @@ from petstore_tools.history import Snapshots, moments
 from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
 
 NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
-COLOURS: Final = {
-    "available": "#2f855f",
-    "pending": "#b0720f",
-    "sold": "#4a79b8",
-    UNSET: "#76808f",
-    "other": "#9a68ab",  # a status that the document does not name
-}
-IDS: Final = ("id", "categoryId")  # numbers that name something: written without separators
-DAYS: Final = ("days", "median_days", "days_90")
-SHARES: Final = {"summary": "share of those before", "breakdown": "share of all"}
 TOTAL: Final = "total"
-TOP: Final = 15  # rows of a long table that a page shows
 DAY_S: Final = 86_400.0
-TITLES: Final = {  # of tables and sheets, in the order of a page
-    "summary": "At a glance",
-    "changes": "Change by status",
-    "flow": "From which status to which",
-    "changes_by_category": "Change by category",
-    "breakdown": "By status",
-    "by_category": "By category",
-    "counts": "Over time",
-    "time_in_status": "Days in a status",
-    "time_in_status_by_category": "Days in a status by category",
-    "moved": "Animals that moved",
-    "longest_available": "Available for longest",
-    "pending": "Pending animals",
-    "animals": "All animals",
-    "made": "How this was made",
-}
-LISTS: Final = ("moved", "longest_available", "pending")
-WORKBOOK_ONLY: Final = ("animals", "made")  # sheets that are no table of the report
-WORDS: Final = {  # titles of columns, as people read them
-    "what": "since then",
-    "count": "animals",
-    "as_of": "as of",
-    "first_seen": "first seen",
-    "days": "days, at least",
-    "median_days": "half of them, up to",
-    "days_90": "90 % of them, up to",
-}
-_LARGEST_FIRST: Final = {
-    "by_category": TOTAL,
-    "changes_by_category": "now",
-    "time_in_status_by_category": "animals",
-}
-LONG: Final = (*_LARGEST_FIRST, *LISTS)
-WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
-
-
-def rows_without_total(name: str, table: pd.DataFrame) -> int:
-    """Return how many rows of a table, as people see it, are not its sums."""
-    return len(table) - 1 if name in WITH_TOTAL else len(table)
-
-
-class Change(int):
-    """A difference, which is written with its sign."""
-
-    def __format__(self, style: str) -> str:
-        return int.__format__(self, f"+{style}" if self else style)
-
-
-def _written(form: str) -> type[float]:
-    """
-    Return numbers that are written in a form; a half goes up, as in a spreadsheet: 61 of 400 is
-    15.3 %.
-    """
-
-    class Written(float):
-        def __format__(self, style: str) -> str:
-            return form.format(self + 1e-9)
-
-    return Written
-
-
-_KINDS: Final[dict[str, type]] = {
-    **dict.fromkeys(IDS, str),
-    **dict.fromkeys(DAYS, _written("{:,.1f}")),
-    **dict.fromkeys(SHARES.values(), _written("{:.1%}")),
-    "change": Change,
-}
 
 
 def _index(names: Iterable[str]) -> pd.Index[Any]:
@@ -254,76 +174,3 @@ def longest(stays: pd.DataFrame, now: float) -> pd.DataFrame | None:
     table = stays[["id", "name", "categoryId"]]
     table = table.assign(first_seen=moments(seen), days=(now - seen) / DAY_S)
     return table if seen.nunique() > 1 else None
-
-
-def for_people(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
-    """
-    Return the header and the rows of a table: ids as text, changes with their sign, days, shares.
-    """
-    lists = table.to_dict("list").items()
-    columns = [[*map(_KINDS[name], values)] if name in _KINDS else values for name, values in lists]
-    header = [WORDS.get(name, name) for name in map(str, table.columns)]
-    return header, [list(row) for row in zip(*columns, strict=True)]
-
-
-def named(table: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
-    """Return a table with the names of categories, and an id only where no name is known."""
-    if "categoryId" not in table:
-        return table
-    names = [labels.get(number) or str(number) for number in table["categoryId"].tolist()]
-    table = table.assign(categoryId=names).drop(columns="label", errors="ignore")
-    return table.rename(columns={"categoryId": "category"})
-
-
-def shown(
-    tables: Mapping[str, pd.DataFrame], labels: Mapping[int, str], *, one_status: bool
-) -> dict[str, pd.DataFrame]:
-    """
-    Return the tables that have rows, as every writer shows them.
-
-    Categories have their names and the largest comes first, totals come first, the last row holds
-    the sums, and a report on one status has no rows and columns of zeros.
-    """
-    found = {}
-    for name, table in tables.items():
-        if not len(table):
-            continue
-        if name in _LARGEST_FIRST:
-            table = table.sort_values(
-                _LARGEST_FIRST[name], ascending=False, kind="stable", ignore_index=True
-            )
-        table = named(table, labels).rename(columns={"share": SHARES.get(name, "")})
-        if TOTAL in table:  # next to the name, where a phone shows it
-            table.insert(1, TOTAL, table.pop(TOTAL))
-        if one_status and name in ("breakdown", "by_category", "changes", "counts"):
-            table = _without_zeros(table)
-        found[name] = with_total(table) if name in WITH_TOTAL else table
-    return found
-
-
-def cut(name: str, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    """
-    Return what to add to the title of a table, and its first rows where it is long; its sums stay.
-    """
-    rows = rows_without_total(name, table)
-    if name not in LONG or rows <= TOP:
-        return "", table
-    return f", the first {TOP} of {rows:,}", pd.concat([table.head(TOP), table[rows:]])
-
-
-def _without_zeros(table: pd.DataFrame) -> pd.DataFrame:
-    numbers = table.select_dtypes("number").drop(columns="change", errors="ignore")
-    table = table.drop(columns=numbers.columns[~numbers.any()])
-    return table[numbers.any(axis=1)].reset_index(drop=True)
-
-
-def with_total(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with its sums as the last row."""
-    sums = [table[name].sum() for name in table.columns[1:]]
-    total = pd.DataFrame([[TOTAL, *sums]], columns=table.columns)
-    return pd.concat([table, total], ignore_index=True)
-
-
-def colour(status: str) -> str:
-    """Return the colour of a status."""
-    return COLOURS.get(status, COLOURS["other"])

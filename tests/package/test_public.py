@@ -39,6 +39,15 @@ def test_public_names_are_pinned() -> None:
     methods += "list_pets pages pets preview_import quota snapshot snapshots status_report"
     with PetStore(base_url="https://host/v1", api_key="k", ledger="memory") as store:
         assert public(store) == public(PetStore) == methods.split()
+    with Sandbox(animals=1) as box:
+        report = box.store.status_report()
+    shown = (
+        "animals breakdown by_category categories changes changes_by_category counts figure flow "
+    )
+    shown += "headline listing longest_available moved note notes pending since summary tables "
+    shown += "time_in_status time_in_status_by_category timezone title to_excel to_html to_json "
+    shown += "to_mail to_markdown to_text"
+    assert public(report) == shown.split()
     assert public(Sandbox) == "add advance change close connect remove traffic".split()
 
 

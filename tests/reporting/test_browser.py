@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from petstore_tools import Sandbox
-from petstore_tools.reporting.tables import COLOURS
+from petstore_tools.reporting.presentation import COLOURS
 from petstore_tools.sandbox import samples
 
 CHROMIUM = (

@@ -24,8 +24,8 @@ from petstore_tools import spec
 from petstore_tools.history import History
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns
+from petstore_tools.reporting.presentation import SHARES, TITLES, TOP, WITH_TOTAL, WORDS
 from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
-from petstore_tools.reporting.tables import SHARES, TITLES, TOP, WITH_TOTAL, WORDS
 
 Row = frozenset[tuple[str, str]]
 Tables = dict[str, list[list[Any]]]
