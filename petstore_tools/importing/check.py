@@ -5,8 +5,8 @@ What a file holds, which of its rows were sent or are doubtful, and what the imp
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -20,7 +20,14 @@ from petstore_tools.importing.journal import Journal, Target, read_journal
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Source
 from petstore_tools.importing.sheet import read_table
-from petstore_tools.importing.values import AnyRow, BadRow, LeftOut, PetValues, Row
+from petstore_tools.importing.values import (
+    AnyRow,
+    BadRow,
+    LeftOut,
+    PetValues,
+    Row,
+    count_matches,
+)
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.atomic import as_on_disk
@@ -37,21 +44,19 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     found = [
         f"row {row.number} {quoted(row.content.name)}"
         for row in rows
-        if not (row.content.name.isprintable() or _JOINER.sub("", row.content.name).isprintable())
+        if not _JOINER.sub("", row.content.name).isprintable()
     ]
-    if not found:
-        return []
     names = pluralize(len(found), "name")
     what = "with a line break, a tab or an invisible character, sent as typed"
-    return [f"{names} {what}: {first_of(found, SHOWN)}"]
+    return [f"{names} {what}: {first_of(found, SHOWN)}"] if found else []
 
 
 def find_duplicates(rows: Sequence[Row]) -> dict[PetValues, list[int]]:
     """Return the values that several rows have, with the places of these."""
     counts = Counter(row.content for row in rows)
-    places: dict[PetValues, list[int]] = defaultdict(list)
+    places: dict[PetValues, list[int]] = {values: [] for values, n in counts.items() if n > 1}
     for at, row in enumerate(rows):
-        if counts[row.content] > 1:
+        if row.content in places:
             places[row.content].append(at)
     return places
 
@@ -87,7 +92,7 @@ def read_source(client: Client, options: ImportOptions) -> Source:
         bad,
         left_out=left_out,
         blank=rows.count(None),
-        matches=tuple(table.matches(good)),
+        matches=tuple(count_matches(good, table.columns, table.matcher)),
     )
 
 
@@ -102,12 +107,12 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     """
     options = source.options
     entries = journal.entries()
-    groups = find_duplicates(source.good)
-    duplicates = [at for places in groups.values() for at in places[1:]]
     good = source.good
+    duplicates = find_duplicates(good)
+    later = {at for places in duplicates.values() for at in places[1:]}
     if options.drop_duplicates:
         known, _ = match(entries, [row.content for row in good])
-        dropped = {at for at in duplicates if (entry := known[at]) is None or entry.waits}
+        dropped = {at for at in later if (entry := known[at]) is None or entry.waits}
         good = tuple(row for at, row in enumerate(good) if at not in dropped)
     contents = [row.content for row in good]
     journal.show_file(contents)
@@ -123,12 +128,22 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     waiting = [at for at, entry in enumerate(known) if entry is None or entry.waits]
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)
-    compares = any((entry := known[at]) is None or not entry.compared for at in waiting)
     states = Counter(entry.state for entry in known if entry is not None and not entry.waits)
-    sent = [entry for entry in entries if entry.state in SENT]
-    gone = sum(entry.state in SENT for entry in missing)
-    lists = compares or any(entry.state == "unknown" for entry in entries)
+    lists = any((entry := known[at]) is None or not entry.compared for at in waiting) or any(
+        entry.state == "unknown" for entry in entries
+    )
     requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
+    notes = [*source.table.notes, *hidden_in_names(good)]
+    if to_send < unsent:
+        notes.append(
+            f"{to_send:,} of {unsent:,} rows are sent now; run it again without "
+            f"{option(f'first={options.first}')} to send the rest"
+        )
+    equal = [
+        f"rows {first_of([source.good[at].number for at in places], SHOWN)} ({content})"
+        for content, places in duplicates.items()
+    ]
+    notes += [f"duplicates: {first_of(equal, SHOWN, '; ')}"] if equal else []
     return ImportPreview(
         **vars(source) | {"good": good},
         host=inventory.client.host,
@@ -137,38 +152,17 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         created=states["created"],
         unknown=states["unknown"] + states["sending"],
         skipped=states["skipped"],
-        sent=len(sent),
-        removed=gone,
-        duplicates=len(duplicates),
+        sent=sum(entry.state in SENT for entry in entries),
+        removed=sum(entry.state in SENT for entry in missing),
+        duplicates=len(later),
         dropped=len(source.good) - len(good),
         known=tuple(known),
         doubts=doubts,
         lists=lists,
-        notes=(*_notes(source, to_send, unsent), *hidden_in_names(good), *_equal(source, groups)),
+        notes=tuple(notes),
         forecast=_estimate(inventory.client, to_send, baseline=requests if lists else 0),
         alone=_estimate(inventory.client, to_send, baseline=0),
     )
-
-
-def _notes(source: Source, to_send: int, unsent: int) -> list[str]:
-    """Say what the file is, and how many of its rows are sent."""
-    notes = [*source.table.notes]
-    if to_send < unsent:
-        without = option(f"first={source.options.first}")
-        notes.append(
-            f"{to_send:,} of {unsent:,} rows are sent now; run it again without {without} to "
-            "send the rest"
-        )
-    return notes
-
-
-def _equal(source: Source, groups: Mapping[PetValues, Sequence[int]]) -> list[str]:
-    """Name the rows that share their values, in one sentence; nothing for none."""
-    found = [
-        f"rows {first_of([source.good[at].number for at in places], SHOWN)} ({content})"
-        for content, places in groups.items()
-    ]
-    return [f"duplicates: {first_of(found, SHOWN, '; ')}"] if found else []
 
 
 def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from dataclasses import field as member
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -13,82 +12,79 @@ from typing import TYPE_CHECKING, Any, Final
 from petstore_tools.importing.doubtful import Doubt, Entry
 from petstore_tools.importing.journal import Target
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.sheet import Table
+from petstore_tools.importing.sheet import ASKED, Table
 from petstore_tools.importing.titles import FIELDS
 from petstore_tools.importing.values import BadRow, LeftOut, Match, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.tabular.cells import column_letter, label_of
+from petstore_tools.tabular.cells import column_letter
 from petstore_tools.tabular.frames import labels
-from petstore_tools.text import first_of, html_table, option, pluralize, quoted, some_of
+from petstore_tools.text import first_of, html_table, option, pluralize, printable, quoted, some_of
 from petstore_tools.throttle.quota import Forecast
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LINES: Final = 15  # of problems
-_ROWS: Final = 5  # that a line shows, and of their values:
-_VALUES: Final = 2
+_FEW: Final = 5  # rows that a line shows, and values of theirs
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class Fix:
     """
     Rows that one decision fixes.
 
     Attributes:
+        rows: How many.
+        row: The first.
+        numbers: The first of them in words.
         column: Letter, "" where whole rows are meant.
         field: `name`, `categoryId`, `status`, or "".
+        values: Cells as typed, the most frequent first, in words.
         rule: What is wrong, as the rest of a sentence about one cell or row.
         help: What fixes it.
-        rows: Their numbers, in the order of the sheet.
-        values: Rows by cell as typed.
     """
 
+    rows: int
+    row: int
+    numbers: str
     column: str
     field: str
+    values: str
     rule: str
     help: str
-    rows: list[int] = member(default_factory=list)
-    values: Counter[str] = member(default_factory=Counter)
 
     def __str__(self) -> str:
-        parts = [f"{pluralize(len(self.rows), 'row')} ({first_of(self.rows, _ROWS)}):"]
-        if self.column:
-            parts += [f"column {self.column}", self.cells(_VALUES)]
-        return " ".join([*filter(None, parts), self.rule, "→", self.help])
-
-    def cells(self, most: int) -> str:
-        """Return the most frequent cells as typed: `'Dogs', 'Cats', and 3 more`."""
-        typed = [quoted(value) for value, _ in self.values.most_common() if value.strip()]
-        return first_of(typed, most)
-
-    def record(self) -> dict[str, Any]:
-        """Return it as a row of a table; `rows` is how many, `row` the first as people find it."""
-        texts = {"column": self.column, "field": self.field, "values": self.cells(10)}
-        rows = {"rows": len(self.rows), "row": label_of(self.rows[0])}
-        return {**rows, **texts, "rule": self.rule, "help": self.help}
+        rows = f"{pluralize(self.rows, 'row')} ({self.numbers})"
+        cells = f"column {self.column}" + (f" ({self.values})" if self.values else "")
+        return f"{rows}: {cells if self.column else 'the row'} {self.rule} → {self.help}"
 
 
 def group(problems: Iterable[RowProblem]) -> list[Fix]:
-    """
-    Group problems by column, rule and what fixes them; each row counts under its first problem.
-
-    Args:
-        problems: In the order of the rows, those of one row together.
-
-    Returns:
-        The groups, the one with the most rows first.
-    """
-    groups: dict[tuple[str, ...], Fix] = {}
-    last: int | None = None
+    """Group the first problem of each row by column, rule and help; the largest group first."""
+    groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
     for problem in problems:
-        if problem.row != last:
-            last = problem.row
-            key = (problem.column, problem.field, problem.rule, problem.suggestion)
-            fix = groups.setdefault(key, Fix(*key))
-            fix.rows.append(problem.row)
-            fix.values[problem.value] += 1
-    return sorted(groups.values(), key=lambda fix: -len(fix.rows))
+        groups[problem.column, problem.field, problem.rule, problem.suggestion].append(problem)
+    fixes = []
+    for (column, field, rule, help_), found in groups.items():
+        numbers = [problem.row for problem in found]
+        typed = Counter(problem.value for problem in found if problem.value.strip())
+        values = first_of([quoted(value) for value, _ in typed.most_common()], _FEW)
+        row = first_of(numbers, _FEW)
+        fixes.append(Fix(len(found), numbers[0], row, column, field, values, rule, help_))
+    return sorted(fixes, key=lambda fix: -fix.rows)
+
+
+@dataclass(frozen=True)
+class DoubtfulRow:
+    """A row that could make an animal a second time, and why."""
+
+    row: int
+    name: str
+    reason: str
+    because: str
+
+    def __str__(self) -> str:
+        return f"row {self.row} {quoted(self.name)}: {self.reason}: {self.because}"
 
 
 SHOWN: Final = 10  # doubtful rows, and those left out
@@ -115,7 +111,6 @@ _COUNTS: Final = (
 )
 _SKIP: Final = option('doubtful="skip"')
 _SEND: Final = option('doubtful="send"')
-_PROBLEM: Final = ("column", "field", "value", "rule", "suggestion")
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,7 +152,7 @@ class Source:
         used = {at: of for of, at in self.table.columns.columns.items()}
         rows = [row.cells for row in self.good] + [row.cells for row in self.bad]
         found = []
-        for at, title in enumerate(self.table.titles[:COLUMNS]):
+        for at, title in enumerate(self.table.columns.header[:COLUMNS]):
             cells = [cells[at] for cells in rows if len(cells) > at and cells[at].strip()]
             samples = [str(cell) for cell in islice(dict.fromkeys(cells), SAMPLES)]
             facts = {"column": column_letter(at), "title": str(title), "filled": len(cells)}
@@ -165,19 +160,10 @@ class Source:
                 found.append({**facts, "values": samples, "becomes": used.get(at, "not sent")})
         return found
 
-    def _filled_lines(self) -> list[str]:
-        rows = len(self.good) + len(self.bad)
-        return [
-            f"{facts['column']} {facts['title']!r} → {facts['becomes']}; "
-            f"{facts['filled']:,} of {rows:,} filled: "
-            + first_of(list(map(quoted, facts["values"])))
-            for facts in self.filled
-        ]
-
     @cached_property
     def questions(self) -> str:
         """The call and the command with everything that needs an answer, "" where nothing does."""
-        asked = {"is a name, not an id", "is not a status"} & {p.rule for p in self.problems}
+        asked = ASKED & {problem.rule for problem in self.problems}
         return self.table.questions() if asked or self.table.columns.proposals else ""
 
     @property
@@ -270,12 +256,14 @@ class ImportPreview(Source):
         Returns:
             Columns `row` (int64, or the label), `name`, `reason`, `because` (text), by row.
         """
-        rows = [self.good[at] for at in self.doubts]
-        records = [
-            {"name": row.content.name, "reason": doubt.reason, "because": doubt.because}
-            for row, doubt in zip(rows, self.doubts.values(), strict=True)
+        return _frame(DoubtfulRow, self._doubtful())
+
+    def _doubtful(self) -> list[DoubtfulRow]:
+        rows = [(self.good[at], doubt) for at, doubt in self.doubts.items()]
+        return [
+            DoubtfulRow(row.number, row.content.name, doubt.reason, doubt.because)
+            for row, doubt in rows
         ]
-        return _frame([row.number for row in rows], records, ("name", "reason", "because"))
 
     @property
     def is_affordable(self) -> bool:
@@ -325,7 +313,7 @@ class ImportPreview(Source):
     @cached_property
     def groups(self) -> list[Fix]:
         """The problems, grouped by what fixes them; each row counts under its first problem."""
-        return group(self.problems)
+        return group(row.problems[0] for row in self.bad)
 
     @property
     def fixes(self) -> pd.DataFrame:
@@ -333,15 +321,11 @@ class ImportPreview(Source):
         What fixes the problems: each row of the file counts once, under its first problem.
 
         Returns:
-            Columns `rows` (int64: how many), `row` (int64, or a label: the first), `column`,
-            `field`, `values` (the most frequent cells), `rule`, `help` (text); the one with the
-            most rows first.
+            Columns `rows` (int64: how many), `row` (int64, or a label: the first), `numbers` (of
+            more rows), `column`, `field`, `values` (the most frequent cells), `rule`, `help`
+            (text); the one with the most rows first.
         """
-        texts = ("column", "field", "values", "rule", "help")
-        records = [fix.record() for fix in self.groups]
-        frame = _frame([fix.rows[0] for fix in self.groups], records, texts)
-        frame.insert(0, "rows", [len(fix.rows) for fix in self.groups])
-        return frame.astype({"rows": "int64"})
+        return _frame(Fix, self.groups)
 
     @property
     def problems_frame(self) -> pd.DataFrame:
@@ -352,7 +336,7 @@ class ImportPreview(Source):
             Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `suggestion`
             (text).
         """
-        return _frame([p.row for p in self.problems], map(asdict, self.problems), _PROBLEM)
+        return _frame(RowProblem, self.problems)
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -385,11 +369,14 @@ class ImportPreview(Source):
         return html_table(self._place(), ("", ""), [*self._lines()])
 
     def _place(self) -> str:
-        return f"{self.file} → {self.environment} ({self.host})"
+        return f"{printable(self.file)} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
         dropped = f"({option('drop_duplicates=True')} leaves them out)"
         equal = "and left out" if self.options.drop_duplicates else dropped
+        left_out: dict[str, list[int]] = defaultdict(list)
+        for row in self.left_out:
+            left_out[row.why].append(row.number)
         counts = (
             (len(self.doubts), "doubtful: they may exist already"),
             (self.created, "created already by this import"),
@@ -397,57 +384,48 @@ class ImportPreview(Source):
             (self.skipped, "left out as doubtful before"),
             (self.removed, "sent and no longer in the file"),
             (self.duplicates, f"equal to an earlier row {equal}"),
-            *self._left_out(),
+            *(
+                (len(rows), f"left out, {why}: row {first_of(rows, SHOWN)}")
+                for why, rows in left_out.items()
+            ),
             (self.blank, "blank, skipped"),
         )
-        first = f"{self.to_send:,} to send, {self.bad_rows:,} with problems"
+        first = f"{self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems"
         return [first, *(f"{count:,} {what}" for count, what in counts if count)]
-
-    def _first_row(self) -> str:
-        row = self.good[0]
-        values = zip(FIELDS, row.content, strict=True)
-        return f"row {row.number}: " + ", ".join(f"{of} {value!r}" for of, value in values)
-
-    def _left_out(self) -> Iterator[tuple[int, str]]:
-        for why in dict.fromkeys(row.why for row in self.left_out):
-            rows = [row.number for row in self.left_out if row.why == why]
-            yield len(rows), f"left out, {why}: row {first_of(rows, SHOWN)}"
-
-    def _doubt_lines(self) -> list[str]:
-        return [
-            f"row {self.good[at].number} {quoted(self.good[at].content.name)}: {doubt}"
-            for at, doubt in self.doubts.items()
-        ]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield what it says, line by line, with what each is about."""
-        counts = self._counts()
+        rows = len(self.good) + self.bad_rows
+        firsts = [(row.number, zip(FIELDS, row.content, strict=True)) for row in self.good[:1]]
         parts: dict[str, Sequence[object]] = {
             "columns": [self.columns],
             "header": [self.table.header],
-            "first": [self._first_row()] if self.good else [],
-            "column": self._filled_lines(),
-            "rows": [f"{self.rows:,}: {counts[0]}", *counts[1:]],
+            "first": [
+                f"row {number}: {', '.join(f'{of} {value!r}' for of, value in values)}"
+                for number, values in firsts
+            ],
+            "column": [
+                f"{column} {title!r} → {becomes}; {filled:,} of {rows:,} filled: "
+                + first_of([*map(quoted, values)])
+                for column, title, filled, values, becomes in map(dict.values, self.filled)
+            ],
+            "rows": self._counts(),
             "note": self.notes,
             "read as": some_of(self.matches, MATCHES),
             "problem": some_of(self.groups, LINES),
-            "proposal": [self.questions] if self.questions else [],
-            "doubtful": some_of(self._doubt_lines(), SHOWN),
+            "proposal": [self.questions],
+            "doubtful": some_of(self._doubtful(), SHOWN),
             "question": [f"{self.question}."] if self.doubts else [],
             "forecast": [self.forecast],
-            "refused": [self.refusal] if self.refusal else [],
+            "refused": [self.refusal],
         }
-        for name, lines in parts.items():
-            for line in lines:
-                yield name, str(line)
+        return ((name, str(line)) for name, lines in parts.items() for line in lines if line)
 
 
-def _frame(
-    rows: Sequence[int], records: Iterable[Mapping[str, Any]], texts: Sequence[str]
-) -> pd.DataFrame:
-    """Return records as a frame of texts, with the number or the label of the row of each."""
+def _frame(kind: type, things: Sequence[Any]) -> pd.DataFrame:
+    """Return dataclasses as a frame, with the number or the label of the row of each."""
     import pandas as pd
 
-    frame = pd.DataFrame([*records], columns=[*texts]).astype(dict.fromkeys(texts, text_dtype()))
-    frame.insert(0, "row", labels(rows))
-    return frame
+    kinds = {of.name: "int64" if of.type == "int" else text_dtype() for of in fields(kind)}
+    frame = pd.DataFrame([*map(asdict, things)], columns=[*kinds]).astype(kinds)
+    return frame.assign(row=labels([thing.row for thing in things]))

@@ -17,7 +17,7 @@ from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.send import Stopped
-from petstore_tools.importing.sheet import PROBLEM_COLUMN, ROW_COLUMN
+from petstore_tools.importing.sheet import ADDED
 from petstore_tools.importing.values import BadRow, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
@@ -232,7 +232,7 @@ def write_files(
         return (), ()
     path = preview.options.path
     source = preview.table.source
-    titles = preview.table.titles
+    titles = preview.table.columns.header
     created = [
         [*row.cells, _id(entry)]
         for row, entry in zip(preview.good, entries, strict=True)
@@ -247,7 +247,7 @@ def write_files(
     id_title = "id" if "id" not in titles else "petstore_id"
     contents = {
         "created": ([*titles, id_title], created, {}),
-        "rejected": ([*titles, ROW_COLUMN, PROBLEM_COLUMN], rejected, marks),
+        "rejected": ([*titles, *ADDED], rejected, marks),
     }
     written = []
     failed = []
@@ -271,7 +271,7 @@ def _id(entry: Entry) -> str:
 
 def _cells(preview: ImportPreview, entry: Entry) -> list[str]:
     """Return the cells of a row that the file does not have any more, as far as they are known."""
-    cells = [""] * len(preview.table.titles)
+    cells = [""] * len(preview.table.columns.header)
     for field_, value in zip(spec.NEW_PET_FIELDS, entry.content, strict=True):
         at = preview.table.columns.columns.get(field_)
         if at is not None and value is not None:
@@ -313,7 +313,7 @@ def _rejects(
     workbook of it marks: bad cells, and what its drop-downs offer.
     """
     table = preview.table
-    width = len(table.titles)
+    width = len(table.columns.header)
     at_name = table.columns.columns["name"]
     refused: list[tuple[int, Sequence[str], str, list[int]]] = [
         (row.number, row.cells, entry.detail, [at_name])
@@ -331,5 +331,5 @@ def _rejects(
         if len(padded) > width:  # they join the last one: nothing is lost, and it stays a problem
             padded[width - 1 :] = [table.source.delimiter.join(padded[width - 1 :])]
         rows.append([table.source.escape(cell) for cell in (*padded, str(int(number)), why)])
-    offers = {"fields": table.columns.columns, "categories": table.rules.categories}
+    offers = {"fields": table.columns.columns, "categories": preview.options.rules.categories}
     return rows, {"bad": marks, **offers}

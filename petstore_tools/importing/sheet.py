@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.titles import Titles, is_known, read_titles
+from petstore_tools.importing.titles import FIELDS, Titles, is_known, read_titles
 from petstore_tools.importing.values import (
     STATUS_WORDS,
     AnyRow,
-    BadRow,
-    Match,
     Matcher,
-    Row,
-    ValueRules,
-    count_matches,
     fold,
     read_rows,
 )
-from petstore_tools.tabular.cells import Record, Sheet, column_letter, is_blank
+from petstore_tools.tabular.cells import (
+    MalformedLine,
+    Record,
+    Sheet,
+    column_letter,
+    is_blank,
+)
 from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option
@@ -37,10 +38,25 @@ from petstore_tools.text import option
 HEADER_WITHIN: Final = 30  # rows in which the header is searched
 SAMPLES: Final = 3  # names shown where the encoding was guessed
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
-PROBLEM_COLUMN: Final = "petstore_problem"
-ROW_COLUMN: Final = "petstore_row"
+ASKED: Final = frozenset(("is a name, not an id", "is not a status"))  # until a meaning is given
+ADDED: Final = ["petstore_row", "petstore_problem"]  # columns of a rejects file
 _PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
 _ENCODINGS: Final = ("cp1250", "iso8859-2", "cp852", "mac_roman", "cp850")
+_FLAGS: Final = {  # of the options that belong into a call that is proposed, in its order
+    "name": "--name",
+    "sheet": "--sheet",
+    "encoding": "--encoding",
+    "header": "--no-header",
+    "columns": "--columns",
+    "categories": "--categories",
+    "statuses": "--status-word",
+    "defaults": "--default",
+    "first": "--first",
+    "strict": "--strict",
+    "drop_duplicates": "--drop-duplicates",
+    "doubtful": "--doubtful",
+    "wait": "--wait",
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,8 @@ class Table:
         columns: Which column holds which field.
         options: How it is read.
         above: Rows above the header that are not empty.
+        added: Columns of a rejects file that the toolkit added, behind those of the header.
+        wrong: Why the row is no header, where `columns=` does not fit it.
     """
 
     source: Sheet
@@ -61,17 +79,8 @@ class Table:
     columns: Titles
     options: ImportOptions
     above: tuple[int, ...] = ()
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """The header without the columns that a rejects file adds."""
-        header = self.columns.header
-        return header[: header.index(ROW_COLUMN)] if self.is_rejects else header
-
-    @property
-    def rules(self) -> ValueRules:
-        """How its cells are read."""
-        return self.options.rules
+    added: int = 0
+    wrong: str = ""
 
     @cached_property
     def matcher(self) -> Matcher:
@@ -79,8 +88,9 @@ class Table:
         in_frame = isinstance(self.source, FrameSource)
         is_text = not (in_frame or self.source.name)
         delimiter = self.source.delimiter
-        rules = replace(self.rules, delimiter=delimiter, is_text=is_text, in_frame=in_frame)
-        return Matcher(rules)
+        return Matcher(
+            replace(self.options.rules, delimiter=delimiter, is_text=is_text, in_frame=in_frame)
+        )
 
     @property
     def header(self) -> str:
@@ -91,37 +101,21 @@ class Table:
 
     def rows(self) -> Iterator[AnyRow]:
         """Yield each row below the header: to send, bad, left out, or None where it is empty."""
-        return self._unescaped() if self.is_rejects else self._read(self._below())
+        return read_rows(self._below(), self.columns, self.matcher, hidden=self.source.hidden)
 
     def _below(self) -> Iterator[Record]:
-        return (record for record in self.source.records() if record[0] > self.header_row)
-
-    def _read(self, records: Iterable[Record]) -> Iterator[AnyRow]:
-        return read_rows(records, self.columns, self.matcher, hidden=self.source.hidden)
+        """Yield the rows below the header; of a rejects file with the cells as they were."""
+        width = len(self.columns.header)
+        for number, cells in self.source.records():
+            if number > self.header_row:
+                if self.added and not isinstance(cells, MalformedLine):
+                    cells = [*map(self.source.unescape, cells)]
+                    del cells[width : width + self.added]
+                yield number, cells
 
     def column(self, at: int) -> Iterator[str]:
         """Return the cells of a column below the header."""
         return (cells[at] for _, cells in self._below() if len(cells) > at)
-
-    def _unescaped(self) -> Iterator[AnyRow]:
-        """Yield rows of a rejects file with their cells as they were, and without our columns."""
-        width = len(self.titles)
-        unescape = self.source.unescape
-        plain = ((number, cells and [*map(unescape, cells)]) for number, cells in self._below())
-        for row in self._read(plain):
-            if isinstance(row, Row | BadRow):
-                yield row._replace(cells=row.cells[:width])
-            else:
-                yield row
-
-    def matches(self, rows: Sequence[Row]) -> list[Match]:
-        """Count each distinct cell of its rows that was read differently from what was typed."""
-        return count_matches(rows, self.columns, self.matcher)
-
-    @cached_property
-    def is_rejects(self) -> bool:
-        """Whether it is a rejects file of the toolkit, with columns and signs of ours."""
-        return {PROBLEM_COLUMN, ROW_COLUMN} <= set(self.columns.header)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -135,7 +129,7 @@ class Table:
         if columns.proposals:
             meant = columns.proposals.items()
             notes.append(", ".join(f"{title!r} may be {field}" for title, field in meant))
-        if "status" not in columns.columns and "status" not in self.rules.defaults:
+        if "status" not in columns.columns and "status" not in self.options.rules.defaults:
             notes.append(
                 "no column for status: the animals will have none, and it cannot be added later"
             )
@@ -150,71 +144,102 @@ class Table:
         how += option('encoding="…"', "--encoding NAME")
         return [f"the encoding was guessed, and names read so: {shown}; {how}"] if found else []
 
-    def answered(self) -> Table:
-        """Return it as it is read where titles mean what they may mean."""
-        given = {**(self.options.columns or {}), **self.columns.proposals}
-        columns = read_titles(self.columns.header, given, defaults=self.rules.defaults)
-        columns = replace(columns, has_header=self.columns.has_header)
-        return replace(self, columns=columns, options=replace(self.options, columns=given))
+    @property
+    def likeness(self) -> tuple[int, int]:
+        """How many fields its header may name, and how many cells it has: the most is a header."""
+        fields = len(self.columns.columns) + len(self.columns.proposals)
+        filled = [cell for cell in self.columns.header if not is_blank(cell)]
+        return fields, len(filled)
+
+    @property
+    def refusal(self) -> str:
+        """What is missing, and the call with everything that needs an answer."""
+        if self.wrong:
+            return self.wrong
+        said = self.columns.refusal()
+        table = self if self.likeness[0] else self._as_data()
+        for encoding in _ENCODINGS if self.source.is_guessed else ():
+            for cell in self.columns.header:
+                other = cell.encode("cp1252").decode(encoding, errors="replace")
+                if other != cell and is_known(other):
+                    told = replace(self.options, encoding=encoding)
+                    table = _understand(_open(told)[0], told)
+                    said += f". The title {cell!r} is {other!r} in the encoding {encoding}"
+                    return f"{said}. To read it: {table.questions()}"
+        return f"{said}. To read it: {table.questions()}"
+
+    def _as_data(self) -> Table:
+        """Propose letters for a row that is no header, where its cells are those of an animal."""
+        proposals: dict[str, str] = {}
+        for at, cell in enumerate(self.columns.header):
+            of = "" if cell.isdecimal() or not cell else "name"
+            for other in ("categoryId", "status"):
+                if cell and self.matcher.decide(other, cell).value is not None:
+                    of = other
+            if of and of not in proposals.values():
+                proposals[column_letter(at)] = of
+        if {"name", "categoryId"} <= {*proposals.values()}:
+            return replace(self, columns=replace(self.columns, proposals=proposals))
+        return self
 
     def questions(self) -> str:
         """
         Return the one call, and the one command, that asks for each title, category and status word
         which needs an answer; what is proposed stands there, the rest is left open.
         """
-        read = self.answered()
-        options = read.options
-        columns = dict(read.options.columns or {})
-        blanks = [("…", field) for field in read.columns.missing]
-        words: dict[str, list[str]] = {"is a name, not an id": [], "is not a status": []}
-        for of in ("categoryId", "status"):
-            at = read.columns.columns.get(of)
-            title = "" if at is None else read.columns.header[at]
-            cells = {} if at is None else {fold(cell): cell for cell in read.column(at)}
-            for cell in cells.values():
-                problem = read.matcher.decide(of, cell).problem
-                if problem and problem.rule in words and cell != title:
-                    words[problem.rule].append(cell.strip())
-        categories, statuses = (found[:MOST_WORDS] for found in words.values())
-        meant = {word: STATUS_WORDS.get(fold(word), "…") for word in statuses}
-        meant = {**(options.statuses or {}), **meant}
-        return _call(options, [*columns.items(), *blanks], categories, meant)
+        options = self.options
+        given = {**(options.columns or {}), **self.columns.proposals}
+        titles = read_titles(self.columns.header, given, defaults=options.rules.defaults)
+        read = replace(self, columns=replace(titles, has_header=self.columns.has_header))
+        words = {word: STATUS_WORDS.get(fold(word), "…") for word in read._unread("status")}
+        statuses = {**(options.statuses or {}), **words}
+        categories: Any = options.categories
+        names = read._unread("categoryId")
+        if names or not isinstance(categories, str | Path | None):
+            categories = dict.fromkeys(names or ["…"], ...)
+        answered = replace(options, columns=given, categories=categories, statuses=statuses)
+        return _spell(answered, titles.missing)
+
+    def _unread(self, of: str) -> list[str]:
+        """Return the distinct cells of a field that wait for their meaning."""
+        at = self.columns.columns.get(of)
+        cells = {} if at is None else {fold(cell): cell for cell in self.column(at)}
+        title = "" if at is None else self.columns.header[at]
+        problems = ((cell, self.matcher.decide(of, cell).problem) for cell in cells.values())
+        found = [cell for cell, why in problems if why and why.rule in ASKED and cell != title]
+        return [cell.strip() for cell in found[:MOST_WORDS]]
 
 
-def _call(
-    options: ImportOptions,
-    columns: Sequence[tuple[str, str]],
-    categories: Sequence[str],
-    statuses: Mapping[str, str],
-) -> str:
-    """Write a call and a command to be copied."""
-    command = ["petstore-tools", "import", str(options.source)]
+def _spell(options: ImportOptions, missing: Sequence[str]) -> str:
+    """
+    Write a call and a command to be copied.
+
+    Args:
+        options: What they say; an id that is not known is `...`.
+        missing: Fields whose columns nobody knows.
+    """
     call = [_quoted(options.source) if options.is_file else "frame"]
-    for name in ("name", "sheet", "encoding"):
-        if value := getattr(options, name):
+    command = ["petstore-tools", "import", str(options.source)]
+    for name, flag in _FLAGS.items():
+        value = getattr(options, name)
+        if isinstance(value, Mapping):
+            blanks = missing if name == "columns" else ()
+            pairs = [*value.items(), *(("…", field) for field in blanks)]
+            listed = ", ".join(f"{_quoted(key)}: {_quoted(of)}" for key, of in pairs)
+            words = ["FILE"] if name == "categories" else [f"{key}={of}" for key, of in pairs]
+            call += [f"{name}={{{listed}}}"] if pairs else []
+            command += [part for word in words for part in (flag, word)]
+        elif value != getattr(ImportOptions, name):
             call.append(f"{name}={_quoted(value)}")
-            command += [f"--{name}", value]
-    if not options.header:
-        call.append("header=False")
-        command.append("--no-header")
-    if columns:
-        call.append(f"columns={_pairs(columns)}")
-        command += [part for title, of in columns for part in ("--columns", f"{title}={of}")]
-    if options.categories is not None or categories:
-        is_file = isinstance(options.categories, str | Path)
-        file = str(options.categories) if is_file else "FILE"
-        blanks = ", ".join(f"{_quoted(name)}: …" for name in categories)
-        call.append(f"categories={_quoted(file)}" if is_file else f"categories={{{blanks or '…'}}}")
-        command += ["--categories", file]
-    if statuses:
-        call.append(f"statuses={_pairs(statuses.items())}")
-        command += [p for pair in statuses.items() for p in ("--status-word", "=".join(pair))]
-    for of, value in (options.defaults or {}).items():
-        command += ["--default", f"{of}={value}"]
-    if options.defaults:
-        call.append(f"defaults={json.dumps(dict(options.defaults), ensure_ascii=False)}")
-    python = f"store.import_pets({', '.join(call)})"
-    return f"{python} ({' '.join(map(_argument, command))})" if options.is_file else python
+            command += [flag] if isinstance(value, bool) else [flag, str(value)]
+    said = f"store.import_pets({', '.join(call)})"
+    if options.is_file:
+        said += f" ({' '.join(map(_argument, command))})"
+    if "…" in said:
+        said += "; replace each … by the title, the id or the word that is meant"
+    if "FILE" in command:
+        said += ", and FILE by a file with the columns id and name"
+    return said
 
 
 def _argument(text: str) -> str:
@@ -224,11 +249,10 @@ def _argument(text: str) -> str:
 
 
 def _quoted(value: object) -> str:
-    return json.dumps(str(value), ensure_ascii=False)
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> str:
-    return "{" + ", ".join(f"{_quoted(key)}: {_quoted(value)}" for key, value in pairs) + "}"
+    """Write a value as Python does, text in double quotes."""
+    if value is ...:
+        return "…"
+    return str(value) if isinstance(value, int) else json.dumps(str(value), ensure_ascii=False)
 
 
 def read_table(options: ImportOptions) -> Table:
@@ -241,13 +265,13 @@ def read_table(options: ImportOptions) -> Table:
     """
     found = [_understand(sheet, options) for sheet in _open(options)]
     name = options.path.name if options.is_file else "the DataFrame"
-    tables = [table for table in found if isinstance(table, Table)]
+    tables = [table for table in found if not table.columns.missing]
     if not tables:
-        refused = [refusal for refusal in found if isinstance(refusal, _Refusal)]
-        best = max(refused, key=lambda refusal: refusal[:2])
-        tables = [r.table for r in refused if r.table and r.fields == best.fields > 0]
+        best = max(found, key=lambda table: table.likeness)
+        fields = best.likeness[0]
+        tables = [table for table in found if table.likeness[0] == fields > 0]
         if len(tables) < 2:
-            raise SheetError(f"{name}: {best.why}")
+            raise SheetError(f"{name}: {best.refusal}")
     if len(tables) > 1:
         listed = ", ".join(repr(table.source.name) for table in tables)
         asked = replace(tables[0], options=replace(options, sheet="…")).questions()
@@ -262,40 +286,13 @@ def _open(options: ImportOptions) -> Sequence[Sheet]:
     return [FrameSource(frame=frame)]
 
 
-class _Refusal(NamedTuple):
-    """A row that is no header: how many fields it may name, how many cells it has, and why."""
-
-    fields: int = -1
-    cells: int = -1
-    table: Table | None = None
-    wrong: str = "there is no header row"
-
-    @property
-    def why(self) -> str:
-        """What is missing, and the call with everything that needs an answer."""
-        if self.table is None:
-            return self.wrong
-        table = self.table
-        options = self.table.options
-        said = table.columns.refusal()
-        for encoding in _ENCODINGS if table.source.is_guessed else ():
-            for cell in table.columns.header:
-                other = cell.encode("cp1252").decode(encoding, errors="replace")
-                if other != cell and is_known(other):
-                    told = replace(options, encoding=encoding)
-                    again = _understand(_open(told)[0], told)
-                    table = again if isinstance(again, Table) else again.table or table
-                    said += f". The title {cell!r} is {other!r} in the encoding {encoding}"
-                    return f"{said}. To read it: {table.questions()}"
-        return f"{said}. To read it: {table.questions()}"
-
-
-def _understand(source: Sheet, options: ImportOptions) -> Table | _Refusal:
+def _understand(source: Sheet, options: ImportOptions) -> Table:
     """
     Find the header: the first row that names all required fields; where they are named by letter,
-    the first row that is not empty, or none where that row is data. Else say what is missing.
+    the first row that is not empty, or none where that row is data. Else the likeliest row.
     """
-    best = _Refusal()
+    nothing = Titles((), {}, {}, FIELDS)
+    best = Table(source, 0, nothing, options, wrong="there is no header row")
     above: list[int] = []
     for number, cells in islice(source.records(), HEADER_WITHIN):
         filled = [at for at, cell in enumerate(cells) if not is_blank(cell)]
@@ -303,52 +300,44 @@ def _understand(source: Sheet, options: ImportOptions) -> Table | _Refusal:
             continue
         cells = cells[: filled[-1] + 1] if source.name else cells
         try:
-            if options.by_letter:
-                return _by_letter(source, number, cells, options)
-            titles = read_titles(cells, options.columns, defaults=options.rules.defaults)
-            table = Table(source, number, titles, options, tuple(above))
-            if not titles.missing:
-                return table
-            fields = len(titles.columns) + len(titles.proposals)
-            refused = _Refusal(fields, len(filled), table if fields else _data(table))
+            table = _header(source, number, cells, options)
         except SheetError as wrong:
-            refused = _Refusal(1, len(filled), None, str(wrong))
-        if refused[:2] > best[:2]:  # fields, cells
-            best = refused
+            titles = replace(nothing, header=tuple(cells))
+            table = Table(source, number, titles, options, wrong=str(wrong))
+        if not table.columns.missing:
+            return replace(table, above=tuple(above))
+        best = max(best, table, key=lambda table: table.likeness)
         above.append(number)
     return best
 
 
-def _data(table: Table) -> Table:
-    """Propose letters for a row that is no header, where its cells are those of an animal."""
-    proposals: dict[str, str] = {}
-    for at, cell in enumerate(table.columns.header):
-        of = "" if cell.isdecimal() or not cell else "name"
-        for other in ("categoryId", "status"):
-            if cell and table.matcher.decide(other, cell).value is not None:
-                of = other
-        if of and of not in proposals.values():
-            proposals[column_letter(at)] = of
-    is_data = "categoryId" in proposals.values() and "name" in proposals.values()
-    return replace(table, columns=replace(table.columns, proposals=proposals)) if is_data else table
+def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:
+    """
+    Take a row for the header; where columns are named by letter, for data where a category or a
+    status stands in its place.
+    """
+    added = cells[cells.index(ADDED[0]) :] if {*ADDED} <= {*cells} else []
+    header = cells[: len(cells) - len(added)]
+    if options.by_letter:
+        width = max(len(cells) for _, cells in islice(source.records(), HEADER_WITHIN))
+        header += [""] * (width - len(cells))
+    titles = read_titles(header, options.columns, defaults=options.rules.defaults)
+    table = Table(source, number, titles, options, added=len(added))
+    if options.by_letter and _is_data(table):
+        letters = [column_letter(at) for at in range(len(header))]
+        titles = replace(read_titles(letters, options.columns), has_header=False)
+        return replace(table, header_row=number - 1, columns=titles)
+    return table
 
 
-def _by_letter(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:
-    """Take a row for the header, or for data where a category or a status stands in its place."""
-    width = max(len(cells) for _, cells in islice(source.records(), HEADER_WITHIN))
-    letters = [column_letter(at) for at in range(width)]
-    padded = [*cells, *[""] * (width - len(cells))]
-    titles = read_titles(padded, options.columns, defaults=options.rules.defaults)
-    plain = Table(source, number, titles, options)
-    decided = [
-        plain.matcher.decide(of, padded[at])
-        for of, at in titles.columns.items()
-        if of != "name" and padded[at].strip()
-    ]
-    is_data = not options.header or any(found.value is not None for found in decided)
+def _is_data(table: Table) -> bool:
+    """Whether a row has a category or a status in its place; or there is no header, as told."""
+    source = table.source
     if isinstance(source, FrameSource) and source.frame.columns.inferred_type == "integer":
-        is_data = False  # pandas has counted its columns
-    if not is_data:
-        return plain
-    columns = replace(read_titles(letters, options.columns), has_header=False)
-    return replace(plain, header_row=number - 1, columns=columns)
+        return False  # pandas has counted its columns
+    decided = [
+        table.matcher.decide(of, table.columns.header[at]).value
+        for of, at in table.columns.columns.items()
+        if of != "name" and table.columns.header[at].strip()
+    ]
+    return not table.options.header or any(value is not None for value in decided)

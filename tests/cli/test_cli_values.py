@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -69,9 +70,26 @@ def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, run: Run) 
         'statuses={"verkauft": "sold", "frei": "available"}) '
         "(petstore-tools import tiere.csv --columns Tier=name --columns Art=categoryId "
         "--columns Zustand=status --categories FILE "
-        "--status-word verkauft=sold --status-word frei=available)"
+        "--status-word verkauft=sold --status-word frei=available); replace each … by the title, "
+        "the id or the word that is meant, and FILE by a file with the columns id and name"
     )
     assert animals(box) == []
+
+
+def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: Run) -> None:
+    """With the category file in its place, it is a command that imports as was asked."""
+    asked = (
+        "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
+        '--name "new year" --default status=pending --columns Tier=name'
+    )
+
+    refused = run("import", "tiere.csv", *shlex.split(asked))
+
+    command = refused.stderr.partition("(petstore-tools ")[2].partition(");")[0]
+    assert all(option in command for option in asked.split(" --"))
+    done = run(*shlex.split(command.replace("FILE", "kategorien.csv")), "--yes")
+    assert done.returncode == 0, done.stderr
+    assert animals(box) == ANIMALS[:2]
 
 
 def test_a_dry_run_prints_each_problem_as_json(run: Run) -> None:

@@ -34,30 +34,36 @@ def test_problems_with_one_fix_are_one_line() -> None:
     labels = [problem(FrameRow(row, f"x{row}"), " ", "is empty", "give one") for row in (1, 2, 3)]
 
     assert [*map(str, group([typo, *long, *names, *whole, *labels]))] == [
-        "900 rows (100, 101, 102, 103, 104, and 895 more): column B 'Dogs', 'Cats', and 3 more "
-        "is a name, not an id → --categories FILE",
-        "4 rows (4, 5, 6, 9): has 2 cells → check it",
+        "900 rows (100, 101, 102, 103, 104, and 895 more): column B ('Dogs', 'Cats', 'Fish', "
+        "'Birds', 'Mice') is a name, not an id → --categories FILE",
+        "4 rows (4, 5, 6, 9): the row has 2 cells → check it",
         "3 rows ('x1', 'x2', 'x3'): column B is empty → give one",
-        f"2 rows (12, 13): column B '{'x' * 40}…' is not a known category → add it",
-        "1 row (14): column C 'avialable' is not a status → did you mean 'available'?",
+        f"2 rows (12, 13): column B ('{'x' * 40}…') is not a known category → add it",
+        "1 row (14): column C ('avialable') is not a status → did you mean 'available'?",
     ]
 
 
-def test_each_bad_row_counts_under_its_first_problem() -> None:
+def test_each_bad_row_counts_under_its_first_problem(sandbox: Sandbox, tmp_path: Path) -> None:
     """So the counts add up to the bad rows; a group is a row of a table."""
-    second = RowProblem(2, "C", "status", "x", "is not a status", "use sold")
+    path = tmp_path / "pets\n.csv"
+    path.write_text("name,categoryId,status\nRex,Dogs,x\nMia,Cats,sold\nTom,Dogs,sold\n")
 
-    (fix,) = group([problem(2, "Dogs"), second, problem(3, "Cats"), problem(4, "Dogs")])
+    preview = sandbox.store.preview_import(path)
 
-    assert fix.record() == {
-        "rows": 3,
-        "row": 2,
-        "column": "B",
-        "field": "categoryId",
-        "values": "'Dogs', 'Cats'",
-        "rule": "is a name, not an id",
-        "help": "--categories FILE",
-    }
+    help_ = 'name the category file: categories="FILE" (--categories FILE)'
+    assert preview.fixes.to_dict("records") == [
+        {
+            "rows": 3,
+            "row": 2,
+            "numbers": "2, 3, 4",
+            "column": "B",
+            "field": "categoryId",
+            "values": "'Dogs', 'Cats'",
+            "rule": "is a name, not an id",
+            "help": help_,
+        }
+    ]
+    assert str(preview).startswith("pets\\n.csv → sandbox")
 
 
 def test_ten_thousand_bad_rows_print_at_most_sixteen_lines(

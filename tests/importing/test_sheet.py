@@ -17,7 +17,7 @@ from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import Table, read_table
-from petstore_tools.importing.values import BadRow, LeftOut, Row
+from petstore_tools.importing.values import BadRow, LeftOut, Row, count_matches
 from petstore_tools.tabular.template import rejects_bytes
 from petstore_tools.tabular.text_files import CsvSource
 
@@ -181,7 +181,7 @@ def test_cells_of_a_workbook_that_are_no_text_are_taken_or_named_never_rounded(
     ]
     (last,) = [row for row in found.rows() if isinstance(row, Row)]
     assert type(last.content.name) is str
-    assert [str(match) for match in found.matches([last])] == [
+    assert [str(match) for match in count_matches([last], found.columns, found.matcher)] == [
         "name: the number 7 is read as '7' in 1 row"
     ]
 
