@@ -12,7 +12,7 @@ from petstore_tools import settings as settings_
 from petstore_tools import spec
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.options import ImportOptions, category_names, takes_options
+from petstore_tools.importing.options import ImportOptions, read_categories, takes_options
 from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.links import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
@@ -281,7 +281,8 @@ class PetStore:
 
         check_status(status)
         if not isinstance(categories, Mapping) or categories:
-            categories = category_names(categories, self.settings.categories)
+            file = self.settings.categories
+            categories = read_categories(file if categories is None else categories)
         looks = check_looks(categories, title, note, timezone, lists=lists)
         now = self.client.clock.now()
         old = None if since is None else self.kept.since(since, status=status, now=now)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from petstore_tools.cli import exits, options
-from petstore_tools.importing.options import category_names
+from petstore_tools.importing.options import read_categories
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import text_dtype
@@ -44,7 +44,7 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, **query:
     """
     options.check_excel(output, excel=excel)
     with PetStore(environment=environment) as store:
-        names = category_names(None, store.settings.categories)
+        names = read_categories(store.settings.categories)
         frame = store.list_pets(**query)
         from_snapshot = query["max_age"] is not None and not store.client.sent
     listing = Listing.of(frame)

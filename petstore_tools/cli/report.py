@@ -11,7 +11,7 @@ import click
 from petstore_tools.cli import exits, options
 from petstore_tools.cli.list import write_rows
 from petstore_tools.errors import IncompleteListingError
-from petstore_tools.importing.options import category_names
+from petstore_tools.importing.options import read_categories
 from petstore_tools.listing import frames
 from petstore_tools.reporting import mail
 from petstore_tools.store import PetStore
@@ -143,7 +143,7 @@ def history_(
         return
     with PetStore(environment=environment) as store:
         history = store.history(id=pet_id, since=since)
-        names = category_names(None, store.settings.categories)
+        names = read_categories(store.settings.categories)
         kept = store.snapshots()
     rows = _flat(history)
     if output is None:

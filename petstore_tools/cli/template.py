@@ -38,7 +38,7 @@ def template_(file: Path, categories: Path | None) -> None:
             f"{file.name!r} exists already, or does not end in .xlsx: name a new file that does"
         )
     categories = categories or settings.category_file()
-    write_output(file, template_bytes(None if categories is None else read_categories(categories)))
+    write_output(file, template_bytes(read_categories(categories)))
     click.echo(
         f"{file.name}: fill it in, one row for each animal, then: petstore-tools import {file.name}"
     )

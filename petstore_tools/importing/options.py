@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, wraps
 from inspect import cleandoc, signature
@@ -23,7 +23,7 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.tabular.cells import MalformedLine, Sheet
+from petstore_tools.tabular.cells import Sheet
 from petstore_tools.text import option, suggest
 
 if TYPE_CHECKING:
@@ -34,13 +34,35 @@ if TYPE_CHECKING:
     Categories = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
     from petstore_tools.importing.send import Progress
 
-_HEADER_WITHIN: Final = 10  # rows in which the titles may be
-_ID: Final = re.compile(r"\s*(-?\d{1,19})(?:\.0)?\s*", re.ASCII)
-_TITLES: Final = ({"id", "categoryid", "category_id"}, {"name", "category", "categoryname"})
-_WHAT: Final = "a dict, a Series, or a DataFrame or a file with the columns id and name"
+_HEADER_WITHIN: Final = 10  # rows in which the titles of categories may be
 
 
-def read_categories(source: Categories) -> dict[int, str]:
+def open_source(
+    source: object,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    *,
+    argument: str = "source",
+) -> Sequence[Sheet]:
+    """
+    Return the sheets of a file that may be meant, or a DataFrame as one.
+
+    Raises:
+        SheetError: It is neither, or the file cannot be read.
+    """
+    from petstore_tools.tabular.frames import FrameSource, to_pandas
+    from petstore_tools.tabular.workbooks import open_sheets
+
+    if isinstance(source, str | Path):
+        return open_sheets(Path(source), sheet, encoding)
+    frame = to_pandas(source)
+    if frame is None:
+        given = type(source).__name__
+        raise SheetError(f"{argument}: a path or a DataFrame can be read, not {given}")
+    return [FrameSource(frame=frame)]
+
+
+def read_categories(source: Categories | None) -> dict[int, str] | None:
     """
     Read what categories are called.
 
@@ -49,71 +71,77 @@ def read_categories(source: Categories) -> dict[int, str]:
             with the columns `id` and `name`; of a workbook, the first visible sheet that has both.
 
     Returns:
-        Name by id, without blanks around.
+        Name by id, without blanks around; None for None.
 
     Raises:
-        ArgumentError: It is none of these, or does not give each id one name.
-        SheetError: The file cannot be read.
+        ArgumentError: It does not give each id one name.
+        SheetError: It is none of these, or cannot be read.
     """
-    from petstore_tools.tabular.frames import FrameSource
-    from petstore_tools.tabular.workbooks import open_sheets
+    if source is None:
+        return None
+    file = Path(source).name if isinstance(source, str | Path) else "the DataFrame"
+    is_table = hasattr(source, "items") and not hasattr(source, "columns")
+    if is_table:
+        rows = _from_table(source)
+    else:
+        rows = _from_sheets(open_source(source, argument="categories"), file)
+    names: dict[int, str] = {}
+    for place, typed, name in rows:
+        number = _id(typed)
+        if number is None:
+            raise ArgumentError(
+                f"categories: {place}: {typed!r} is not an id (a whole number within int64)"
+            )
+        known = names.setdefault(number, name.strip())
+        if known != name.strip():
+            raise ArgumentError(
+                f"categories: {place}: {number} is called {known!r} and {name.strip()!r}; "
+                "give each id one name"
+            )
+    if not names:
+        raise ArgumentError("categories: there is no category in it")
+    return names
 
-    if isinstance(source, str | Path):
-        name = Path(source).name
-        return _by_id(_from_sheets(open_sheets(Path(source)), name), name)
-    if not isinstance(source, Mapping) and hasattr(source, "columns"):
-        frame: Any = source
-        return _by_id(_from_sheets([FrameSource(frame=frame)], "the DataFrame"), "the DataFrame")
-    if not hasattr(source, "items"):
-        raise ArgumentError(f"categories: give {_WHAT}, not {type(source).__name__}")
+
+def _id(text: str) -> int | None:
+    from petstore_tools.importing.values import whole_number
+
+    number = whole_number(text.strip(), "")
+    return number if isinstance(number, int) else None
+
+
+def _from_table(source: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield place, id and name of each pair of a dict or a Series."""
     pairs = [(str(key), str(value)) for key, value in source.items()]
-    keys, values = (all(_ID.fullmatch(pair[at]) for pair in pairs) for at in (0, 1))
+    keys, values = (all(_id(pair[at]) is not None for pair in pairs) for at in (0, 1))
     if pairs and keys == values:
-        why = "both are" if keys else "neither are"
         raise ArgumentError(
-            f"categories: either all keys or all values must be ids (whole numbers); {why}"
+            "categories: either all keys or all values must be ids (whole numbers); "
+            + ("both are" if keys else "neither are")
         )
-    return _by_id((("", *(pair if keys else pair[::-1])) for pair in pairs), "the table")
+    for pair in pairs:
+        id_, name = pair if keys else pair[::-1]
+        yield "the table", id_, name
 
 
-def _from_sheets(sheets: Iterable[Sheet], where: str) -> Iterator[tuple[str, str, str]]:
+def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str, str]]:
     """Yield place, id and name of each row of the first sheet that has both columns."""
     for sheet in sheets:
         records = sheet.records()
         for _, header in islice(records, _HEADER_WITHIN):
             titles = [cell.strip().casefold() for cell in header]
-            found = [[at for at, title in enumerate(titles) if title in known] for known in _TITLES]
-            if [len(places) for places in found] == [1, 1]:
-                (at_id,), (at_name,) = found
+            if titles.count("id") == titles.count("name") == 1:
                 for number, cells in records:
-                    padded = [*cells, *[""] * len(titles)]
-                    if any(cell.strip() for cell in cells) or isinstance(cells, MalformedLine):
-                        yield (
-                            f" row {number}",
-                            getattr(cells, "line", padded[at_id]),
-                            padded[at_name],
-                        )
+                    line = getattr(cells, "line", "")  # one that cannot be split
+                    padded = [*cells, *[line] * len(titles)]
+                    if any(map(str.strip, padded)):
+                        id_, name = (padded[titles.index(title)] for title in ("id", "name"))
+                        yield f"{file} row {number}", id_, name
                 return
-    raise ArgumentError(f"categories: {where} has no columns id and name; give {_WHAT}")
-
-
-def _by_id(pairs: Iterable[tuple[str, str, str]], where: str) -> dict[int, str]:
-    names: dict[int, str] = {}
-    for place, id_, name in pairs:
-        found = _ID.fullmatch(id_)
-        if found is None or not spec.INT64_MIN <= int(found[1]) <= spec.INT64_MAX:
-            raise ArgumentError(
-                f"categories: {where}{place}: {id_!r} is not an id (a whole number within int64)"
-            )
-        known = names.setdefault(int(found[1]), name.strip())
-        if known != name.strip():
-            raise ArgumentError(
-                f"categories: {where}{place}: {found[1]} is called {known!r} and {name.strip()!r}; "
-                "give each id one name"
-            )
-    if not names:
-        raise ArgumentError(f"categories: {where} lists no category")
-    return names
+    raise ArgumentError(
+        f"categories: {file} has no columns id and name; give a dict, a Series, or a DataFrame or "
+        "a file with these columns"
+    )
 
 
 Doubtful = Literal["ask", "skip", "send"]
@@ -127,7 +155,6 @@ _WORDS: Final = {str: "a text", Mapping: "a dict", int: "a whole number"}
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,31 +217,19 @@ class ImportOptions:
             raise ArgumentError(f"doubtful must be 'ask', 'skip' or 'send', not {self.doubtful!r}")
         if self.first is not None and self.first < 1:
             raise ArgumentError(f"first must be at least 1, not {self.first}")
-        self._check_name()
+        given = self.name or ""
+        is_name = Path(given).name == given and given.strip(".")
+        if not is_name and not (self.is_file and self.name is None):
+            raise SheetError(
+                'give the path of a file, or a DataFrame with a name, such as name="spring", '
+                "that has no slash: the same name goes on with the same import"
+            )
         try:
             str(self.path).encode()
         except UnicodeEncodeError as error:
             raise SheetError(
                 "the name of the file has characters that are no text: rename it"
             ) from error
-
-    def _check_name(self) -> None:
-        name = self.name
-        if not self.is_file:
-            from petstore_tools.tabular.frames import to_pandas
-
-            frame = to_pandas(self.source)
-            if frame is None:
-                given = type(self.source).__name__
-                raise SheetError(f"a path or a DataFrame can be imported, not {given}")
-            object.__setattr__(self, "source", frame)
-        if name is None and self.is_file:
-            return
-        if not name or Path(name).name != name or not name.strip("."):
-            raise SheetError(
-                'a DataFrame needs a name, such as name="spring", and a name has no slash: the '
-                "same name goes on with the same import"
-            )
 
     def with_categories(self, file: Path | None) -> Self:
         """Return it with the category file of the settings, where it names no categories."""
@@ -248,13 +263,13 @@ class ImportOptions:
         """
         from petstore_tools.importing.values import ValueRules
 
-        categories = category_names(self.categories, None)
+        categories = read_categories(self.categories)
         return ValueRules(categories, self.statuses or {}, self.defaults or {})
 
 
 def takes_options(
-    make: Callable[P, T],
-) -> Callable[[Callable[[S, T], R]], Callable[Concatenate[S, P], R]]:
+    make: Callable[P, ImportOptions],
+) -> Callable[[Callable[[S, ImportOptions], R]], Callable[Concatenate[S, P], R]]:
     """
     Let a method that takes options be called with their arguments, which its help shows.
 
@@ -263,7 +278,7 @@ def takes_options(
     """
     parameters = signature(make).parameters
 
-    def decorate(method: Callable[[S, T], R]) -> Callable[Concatenate[S, P], R]:
+    def decorate(method: Callable[[S, ImportOptions], R]) -> Callable[Concatenate[S, P], R]:
         @wraps(method)
         def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
             for name in kwargs.keys() - parameters:
@@ -277,9 +292,3 @@ def takes_options(
         return call
 
     return decorate
-
-
-def category_names(given: Categories | None, file: Path | None) -> Mapping[int, str] | None:
-    """Return names by id as given, else those of the category file of the settings, else None."""
-    source = file if given is None else given
-    return None if source is None else read_categories(source)

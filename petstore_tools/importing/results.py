@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,6 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal
@@ -19,7 +17,7 @@ from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.sheet import ADDED
 from petstore_tools.importing.values import BadRow, RowProblem
-from petstore_tools.listing.frames import text_dtype
+from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.cells import column_position
 from petstore_tools.tabular.frames import labels
@@ -50,7 +48,6 @@ class ImportResult:
         skipped: Left out: doubtful, or equal to an earlier row.
         created_now: Created by this run.
         skipped_now: Left out by this run as doubtful.
-        requests: Requests of this run.
         stopped: Why it ended early, None where it did not.
         journal: Name of the journal.
         files: Result files that were written.
@@ -69,7 +66,6 @@ class ImportResult:
     skipped: int
     created_now: int
     skipped_now: int
-    requests: int
     stopped: Stopped | None
     journal: str
     files: tuple[Path, ...]
@@ -112,7 +108,7 @@ class ImportResult:
         kinds: dict[str, Any] = {
             "name": text,
             "categoryId": "Int64",
-            "status": pd.CategoricalDtype(list(spec.STATUSES), ordered=True),
+            "status": status_dtype(()),
             "outcome": text,
             "id": "Int64",
             "at": "float64",
@@ -133,13 +129,10 @@ class ImportResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts and how to go on, as plain JSON values."""
-        counts: dict[str, Any] = {name: getattr(self, name) for name in ("rows", *OUTCOMES)}
-        resumes_at = None if self.resumes_at is None else utc_text(self.resumes_at)
-        stopped = None if self.stopped is None else self.stopped.kind
         return {
-            **counts,
-            "stopped": stopped,
-            "resumes_at": resumes_at,
+            **{name: getattr(self, name) for name in ("rows", *OUTCOMES)},
+            "stopped": self.stopped and self.stopped.kind,
+            "resumes_at": self.resumes_at and utc_text(self.resumes_at),
             "journal": self.journal,
             "files": [path.name for path in self.files],
             "not_written": list(self.not_written),
@@ -152,14 +145,14 @@ class ImportResult:
         if before := created - self.created_now:
             parts = [f"{self.created_now:,} created now", f"{before:,} before"]
         parts += [f"{count:,} {name}" for name, count in others]
-        said = [f"{self._title()}: {', '.join(parts)}"]
-        if self.stopped is not None:
-            said.append(f"stopped: {self.stopped.why}")
+        return "; ".join([f"{self._title()}: {', '.join(parts)}", *self._said()])
+
+    def _said(self) -> list[str]:
+        """Return what should be known beside the counts."""
+        said = [] if self.stopped is None else [f"stopped: {self.stopped.why}"]
         if self.resumes_at is not None:
             said.append(f"the same call goes on from {utc_text(self.resumes_at)}")
-        said += self.notes
-        said += [f"not written: {file}" for file in self.not_written]
-        return "; ".join(said)
+        return [*said, *self.notes, *(f"not written: {file}" for file in self.not_written)]
 
     __repr__ = __str__
 
@@ -172,12 +165,13 @@ class ImportResult:
         return f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
 
     def _repr_html_(self) -> str:
-        note = str(self).partition("; ")[2]
+        said = self._said()
         if self.ambiguous:
-            note = f"{pluralize(self.ambiguous, 'row')} for a person to decide. {note}"
+            said.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
         if self.files:
-            note += f" Files: {', '.join(path.name for path in self.files)}."
-        return html_table(self._title(), ("outcome", "rows"), self._counts(), note=note)
+            said.append(f"files: {', '.join(path.name for path in self.files)}")
+        rows = self._counts()
+        return html_table(self._title(), ("outcome", "rows"), rows, note="\n".join(said))
 
 
 def check_folder(path: Path) -> Path:
@@ -233,15 +227,12 @@ def write_files(
     path = preview.options.path
     source = preview.table.source
     titles = preview.table.columns.header
+    made = [(row.cells, entry) for row, entry in zip(preview.good, entries, strict=True)]
+    made += [(_cells(preview, entry), entry) for entry in journal.entries() if not entry.present]
     created = [
-        [*row.cells, _id(entry)]
-        for row, entry in zip(preview.good, entries, strict=True)
+        [*cells, "" if entry.pet_id is None else str(entry.pet_id)]
+        for cells, entry in made
         if entry.state == "created"
-    ]
-    created += [
-        [*_cells(preview, entry), _id(entry)]
-        for entry in journal.entries()
-        if entry.state == "created" and not entry.present
     ]
     rejected, marks = _rejects(preview, entries)
     id_title = "id" if "id" not in titles else "petstore_id"
@@ -265,36 +256,28 @@ def write_files(
     return tuple(written), tuple(failed)
 
 
-def _id(entry: Entry) -> str:
-    return "" if entry.pet_id is None else str(entry.pet_id)
-
-
-def _cells(preview: ImportPreview, entry: Entry) -> list[str]:
+def _cells(preview: ImportPreview, entry: Entry) -> tuple[str, ...]:
     """Return the cells of a row that the file does not have any more, as far as they are known."""
-    cells = [""] * len(preview.table.columns.header)
-    for field_, value in zip(spec.NEW_PET_FIELDS, entry.content, strict=True):
-        at = preview.table.columns.columns.get(field_)
-        if at is not None and value is not None:
-            cells[at] = str(value)
-    return cells
+    titles = preview.table.columns
+    values = zip(titles.places, entry.content, strict=True)
+    known = {at: str(value) for at, value in values if value is not None}
+    return tuple(known.get(at, "") for at in range(len(titles.header)))
 
 
-def _write(first: Path, source: Path, content: bytes, journal: Journal) -> Path:
+def _write(place: Path, source: Path, content: bytes, journal: Journal) -> Path:
     """
     Write a file where one of ours is or none, and remove ours where there is nothing to write.
     """
-    digest = _digest(content)
-    numbered = (
-        first.with_name(f"{first.stem}.{number}{first.suffix}") for number in itertools.count(2)
-    )
-    for place in itertools.chain([first], numbered):
-        if not place.exists():
-            break
-        found = _digest(place.read_bytes())
-        if place.resolve() != source and (found == digest or journal.is_ours(found)):
-            break
     if content:
-        journal.note_written(digest)
+        journal.note_written(_digest(content))
+    stem = place.stem
+    number = 1
+    while place.exists() and not (
+        place.resolve() != source and journal.is_ours(_digest(place.read_bytes()))
+    ):
+        number += 1
+        place = place.with_stem(f"{stem}.{number}")
+    if content:
         replace_file(place, content)
     else:
         place.unlink(missing_ok=True)
@@ -313,8 +296,9 @@ def _rejects(
     workbook of it marks: bad cells, and what its drop-downs offer.
     """
     table = preview.table
-    width = len(table.columns.header)
-    at_name = table.columns.columns["name"]
+    titles = table.columns
+    width = len(titles.header)
+    at_name = titles.columns["name"]
     refused: list[tuple[int, Sequence[str], str, list[int]]] = [
         (row.number, row.cells, entry.detail, [at_name])
         for row, entry in zip(preview.good, entries, strict=True)
@@ -331,5 +315,5 @@ def _rejects(
         if len(padded) > width:  # they join the last one: nothing is lost, and it stays a problem
             padded[width - 1 :] = [table.source.delimiter.join(padded[width - 1 :])]
         rows.append([table.source.escape(cell) for cell in (*padded, str(int(number)), why)])
-    offers = {"fields": table.columns.columns, "categories": preview.options.rules.categories}
-    return rows, {"bad": marks, **offers}
+    categories = preview.options.rules.categories
+    return rows, {"bad": marks, "fields": titles.columns, "categories": categories}

@@ -5,7 +5,6 @@ results.
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 from collections import Counter
@@ -149,7 +148,6 @@ class _Run:
         self._journal = journal
         self._source = source
         self._options = source.options
-        self._sent = itertools.count()
         skip = self._options.doubtful == "skip"
         self._sender = Sender(self._client, journal, progress, skip=skip)
         self._calls = CallOptions(
@@ -157,7 +155,6 @@ class _Run:
             more_follow=True,
             wait=self._options.wait,
             on_wait=self._sender.show_wait,
-            on_sent=lambda: next(self._sent),
         )
         self._notes: list[str] = []
         self._compared = False
@@ -376,7 +373,6 @@ class _Run:
             ambiguous=sum(bool(entry.candidates) for entry in entries),
             created_now=counts["created"] - self._created_before,
             skipped_now=max(0, skipped),
-            requests=next(self._sent),
             stopped=stopped,
             journal=self._journal.id,
             files=files,

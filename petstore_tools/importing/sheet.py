@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.options import ImportOptions
+from petstore_tools.importing.options import ImportOptions, open_source
 from petstore_tools.importing.titles import FIELDS, Titles, is_known, read_titles
 from petstore_tools.importing.values import (
     STATUS_WORDS,
@@ -32,7 +32,6 @@ from petstore_tools.tabular.cells import (
     is_blank,
 )
 from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.tabular.workbooks import open_sheets
 from petstore_tools.text import option
 
 HEADER_WITHIN: Final = 30  # rows in which the header is searched
@@ -163,7 +162,8 @@ class Table:
                 other = cell.encode("cp1252").decode(encoding, errors="replace")
                 if other != cell and is_known(other):
                     told = replace(self.options, encoding=encoding)
-                    table = _understand(_open(told)[0], told)
+                    (sheet,) = open_source(told.source, encoding=encoding)
+                    table = _understand(sheet, told)
                     said += f". The title {cell!r} is {other!r} in the encoding {encoding}"
                     return f"{said}. To read it: {table.questions()}"
         return f"{said}. To read it: {table.questions()}"
@@ -263,7 +263,8 @@ def read_table(options: ImportOptions) -> Table:
         SheetError: Not there, of another format, empty, not text, or without the required columns:
             then it shows the call with everything that needs an answer.
     """
-    found = [_understand(sheet, options) for sheet in _open(options)]
+    sheets = open_source(options.source, options.sheet, options.encoding)
+    found = [_understand(sheet, options) for sheet in sheets]
     name = options.path.name if options.is_file else "the DataFrame"
     tables = [table for table in found if not table.columns.missing]
     if not tables:
@@ -277,13 +278,6 @@ def read_table(options: ImportOptions) -> Table:
         asked = replace(tables[0], options=replace(options, sheet="…")).questions()
         raise SheetError(f"{name}: sheets {listed} may be meant: name one. To read it: {asked}")
     return tables[0]
-
-
-def _open(options: ImportOptions) -> Sequence[Sheet]:
-    if options.is_file:
-        return open_sheets(options.path, options.sheet, options.encoding)
-    frame: Any = options.source
-    return [FrameSource(frame=frame)]
 
 
 def _understand(source: Sheet, options: ImportOptions) -> Table:
