@@ -6,8 +6,6 @@ import json
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +16,7 @@ from petstore_tools.cli import exits, options
 from petstore_tools.errors import Interrupted, SettingsError
 from petstore_tools.importing import journal
 from petstore_tools.importing.check import preview
-from petstore_tools.importing.journal import ImportInfo, Journal
+from petstore_tools.importing.journal import ImportInfo
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
@@ -102,7 +100,7 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
 @options.WAIT
 @options.YES
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
-@click.option("--no-progress", is_flag=True, help="Show no progress.")
+@click.option("--no-progress", "progress", flag_value=False, default=None, help="Show no progress.")
 @options.ENVIRONMENT
 def import_(
     file: Path,
@@ -111,7 +109,7 @@ def import_(
     dry_run: bool,
     yes: bool,
     as_json: bool,
-    no_progress: bool,
+    progress: bool | None,
     **chosen: Any,
 ) -> int:
     """
@@ -129,7 +127,7 @@ def import_(
       petstore-tools import animals.csv --default status=available
       petstore-tools import animals.csv --yes --wait --json
     """
-    with PetStore(environment=environment, progress=False if no_progress else None) as store:
+    with PetStore(environment=environment, progress=progress) as store:
         wanted = ImportOptions(file, **chosen).with_categories(store.settings.categories)
         if not dry_run:
             return _import(store, wanted, yes=yes, as_json=as_json)
@@ -137,7 +135,7 @@ def import_(
     click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
     if shown.refusal:
         return exits.USAGE
-    return exits.PARTLY if shown.problems else exits.DONE
+    return exits.PARTLY if shown.bad else exits.DONE
 
 
 def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool) -> int:
@@ -161,19 +159,10 @@ def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool)
     click.echo(json.dumps(result.to_dict()) if as_json else str(result))
     for path in result.files:
         click.echo(f"  {path.name}", err=True)
-    if result.unknown:
-        click.echo(
-            f"{pluralize(result.unknown, 'row')} may have been created or not. No run sends "
-            "them again until that is clear. See them: petstore-tools imports show "
-            f"{result.journal}",
-            err=True,
-        )
-    if result.skipped_now:
-        click.echo(
-            f"{pluralize(result.skipped_now, 'row')} may exist already and were left out. See "
-            f"why: petstore-tools imports show {result.journal}",
-            err=True,
-        )
+    if result.unknown or result.skipped_now:
+        rows = pluralize(result.unknown + result.skipped_now, "row")
+        show = f"petstore-tools imports show {result.journal}"
+        click.echo(f"{rows} may exist already. See which, and why: {show}", err=True)
     if result.stopped is not None and result.stopped.kind != "first rows":
         at = result.stopped.resumes_at
         when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
@@ -249,21 +238,6 @@ def _table(found: list[ImportInfo]) -> str:
     return text_table(("import", "file", "environment", *COUNTS, "last change"), rows)
 
 
-@contextmanager
-def _opened(import_id: str) -> Iterator[tuple[PetStore, Journal]]:
-    """Open the journal of an import, and a store at the service to which it went."""
-    info = journal.find_import(_folder(), import_id)
-    target = info.target
-    with PetStore(environment=target.environment) as store:
-        if store.client.place != target.base_url:
-            raise SettingsError(
-                f"import {info.id} went to {target.environment} at {target.base_url}, but the "
-                f"settings name {store.client.base_url}"
-            )
-        with journal.read_journal(_folder(), target) as opened:
-            yield store, opened
-
-
 @imports_.command("show")
 @ID
 @click.option(
@@ -282,17 +256,15 @@ def show(import_id: str, *, every: bool) -> None:
             for e in opened.entries()
             if e.state != "created"
         ]
-    shown = rows if every else rows[: options.SHOWN_ROWS]
-    if shown:
+    if rows:
         titles = ("row", *spec.NEW_PET_FIELDS, "outcome", "may be id", "why")
-        click.echo("\n" + text_table(titles, shown))
-    if len(rows) > len(shown):
-        click.echo(f"... {len(rows) - len(shown):,} more: --all shows them", err=True)
+        click.echo("\n" + text_table(titles, rows if every else rows[: options.SHOWN_ROWS]))
+    if not every:
+        options.say_more(len(rows), "--all shows them")
     if info.bad_rows:
-        file = info.target.path.name
         click.echo(
-            f"{pluralize(info.bad_rows, 'row')} of {file} had problems; the file of rejected rows "
-            "beside it names them",
+            f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had problems; the file "
+            "of rejected rows beside it names them",
             err=True,
         )
     if any(info.states[state] for state in ("unknown", "sending", "ambiguous")):
@@ -324,7 +296,17 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
         raise click.UsageError(
             "to decide on a row, give --row and one of --created PET_ID and --absent"
         )
-    with _opened(import_id) as (store, opened):
+    info = journal.find_import(_folder(), import_id)
+    target = info.target
+    with (
+        PetStore(environment=target.environment) as store,
+        journal.read_journal(_folder(), target) as opened,
+    ):
+        if store.client.place != target.base_url:
+            raise SettingsError(
+                f"import {info.id} went to {target.environment} at {target.base_url}, but the "
+                f"settings name {store.client.base_url}"
+            )
         clock = store.client.clock
         if row is not None:
             opened.decide(row, pet_id, now=clock.now())
@@ -338,10 +320,8 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
         click.echo(
             f"Only a complete listing shows what became of them. {listings[-1].shortfall}", err=True
         )
-    click.echo(
-        ", ".join(f"{n:,} {outcome}" for outcome, n in sorted(counts.items()))
-        or "The import has no rows."
-    )
+    found = [f"{count:,} {outcome}" for outcome, count in sorted(counts.items())]
+    click.echo(", ".join(found) or "The import has no rows.")
     return exits.PARTLY if counts["unknown"] else exits.DONE
 
 

@@ -42,7 +42,7 @@ def test_show_stops_at_twenty_rows_unless_all_are_asked_for(box: Sandbox, tmp_pa
     left = whole.stdout.count("Animal ")
     assert left >= 30
     assert short.stdout.count("Animal ") == 20
-    assert f"... {left - 20} more: --all shows them" in short.stderr
+    assert f"... {left - 20} more; --all shows them" in short.stderr
     assert "more" not in whole.stderr
 
 
