@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -24,7 +25,11 @@ FORMAT = 1  # of the files of budget and history
 
 
 def connect(
-    path: Path, *, durability: Durability, journal: Literal["TRUNCATE", "WAL"] = "TRUNCATE"
+    path: Path,
+    *,
+    durability: Durability,
+    journal: Literal["TRUNCATE", "WAL"] = "TRUNCATE",
+    busy_s: float = 0.0,
 ) -> sqlite3.Connection:
     """
     Open a database file for use by any thread, one at a time.
@@ -33,13 +38,16 @@ def connect(
         path: The file; created where absent, readable by its owner only.
         durability: What a commit survives.
         journal: The journal mode.
+        busy_s: How long a reader waits for a writer; whoever writes takes the lock first (`begin`).
 
     Raises:
         sqlite3.Error: The file cannot be opened or is no database.
     """
     if not path.exists():
         path.touch(mode=0o600)
-    connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=busy_s, isolation_level=None, check_same_thread=False
+    )
     try:
         _execute_when_free(connection, f"PRAGMA journal_mode = {journal}")
         connection.execute(f"PRAGMA synchronous = {durability}")
@@ -76,6 +84,31 @@ def identity(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return (found.st_dev, found.st_ino) if found.st_size else ()
+
+
+def create(path: Path, tables: str) -> None:
+    """
+    Make a database file, complete from its first moment: one that is found empty was emptied.
+
+    Where another process makes it first, that one stays.
+
+    Args:
+        path: The file.
+        tables: SQL.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with closing(connect(draft, durability="FULL")) as connection:
+            connection.executescript(f"BEGIN; {tables}; COMMIT")
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            with path.open("xb") as file:
+                file.write(draft.read_bytes())
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def read(path: Path, *, busy_s: float = BUSY_S) -> sqlite3.Connection:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import closing
@@ -58,7 +56,7 @@ class SqliteEngine(Engine):
             if path.exists():
                 self._require_ours()
             else:
-                self._make()
+                sqlite.create(self._real, "; ".join(SQLITE))
             self._file = sqlite.identity(path)
             with self.transaction():
                 pass  # it can be written
@@ -126,25 +124,6 @@ class SqliteEngine(Engine):
                 "Name another file with --database"
             )
         check(tables, version, self._path.name)
-
-    def _make(self) -> None:
-        """Make the file, complete from its first moment: one that is found empty was emptied."""
-        draft = self._real.with_name(f".{self._real.name}.{secrets.token_hex(4)}")
-        try:
-            with (
-                closing(sqlite.connect(draft, durability="FULL", journal="WAL")) as db,
-                sqlite.transaction(db),
-            ):
-                for statement in SQLITE:
-                    db.execute(statement)
-            try:
-                os.link(draft, self._real)
-            except FileExistsError:  # another process made it first
-                pass
-            except OSError:  # a file system without links
-                draft.rename(self._real)
-        finally:
-            draft.unlink(missing_ok=True)
 
 
 def _code(error: Exception) -> int:
