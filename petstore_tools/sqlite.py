@@ -28,7 +28,7 @@ def connect(
     path: Path,
     *,
     durability: Durability,
-    journal: Literal["TRUNCATE", "WAL"] = "TRUNCATE",
+    journal: Literal["DELETE", "TRUNCATE", "WAL"] = "TRUNCATE",
     busy_s: float = 0.0,
 ) -> sqlite3.Connection:
     """
@@ -98,7 +98,7 @@ def create(path: Path, tables: str) -> None:
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with closing(connect(draft, durability="FULL")) as connection:
+        with closing(connect(draft, durability="FULL", journal="DELETE")) as connection:
             connection.executescript(f"BEGIN; {tables}; COMMIT")
         try:
             os.link(draft, path)

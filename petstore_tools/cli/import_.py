@@ -300,20 +300,19 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
     target = info.target
     with (
         PetStore(environment=target.environment) as store,
-        journal.read_journal(_folder(), target) as opened,
+        journal.read_journal(_folder(), target, store.client.clock) as opened,
     ):
         if store.client.place != target.base_url:
             raise SettingsError(
                 f"import {info.id} went to {target.environment} at {target.base_url}, but the "
                 f"settings name {store.client.base_url}"
             )
-        clock = store.client.clock
         if row is not None:
-            opened.decide(row, pet_id, now=clock.now())
+            opened.decide(row, pet_id)
             decided = "absent: the next run sends it" if absent else f"the animal with id {pet_id}"
             click.echo(f"row {row} is {decided}")
             return exits.DONE
-        journal.mark_dead(opened, _folder(), now=clock.now(), steady=clock.steady())
+        journal.mark_dead(opened, _folder())
         _, listings = settle(store.inventory, opened, CallOptions())
         counts = opened.counts()
     if not listings[-1].complete:

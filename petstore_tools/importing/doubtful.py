@@ -17,9 +17,8 @@ copy.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -56,8 +55,9 @@ class Entry:
         pet_id: Of its animal, where that is known.
         detail: Why it is rejected, unknown or skipped, or what its answer showed.
         changed_at: Unix seconds of its last change of state.
-        lost_at: Seconds of the steady clock at its last change.
         candidates: Ids of animals that may be this row, where only a person can decide.
+        sent_after: Number of the last complete listing that ended before it was sent, 0 for none.
+        absent: It is unknown, and a listing that was late enough did not show it.
     """
 
     key: int
@@ -71,8 +71,9 @@ class Entry:
     pet_id: int | None = None
     detail: str = ""
     changed_at: float = 0.0
-    lost_at: float = 0.0
     candidates: tuple[int, ...] = ()
+    sent_after: int = 0
+    absent: bool = False
 
     @property
     def waits(self) -> bool:
@@ -88,20 +89,6 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Equal:
-    """
-    What exists, or may, with the values of a row.
-
-    Attributes:
-        what: In words.
-        is_open: Whether it is not known yet if it exists: another import awaits the answer.
-    """
-
-    what: str
-    is_open: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Doubt:
     """
     Why a row could make an animal a second time.
@@ -109,7 +96,7 @@ class Doubt:
     Attributes:
         reason: Which of the three rules says so.
         because: The animal, or the row that was sent, in words.
-        is_open: As of `Equal`.
+        is_open: Whether it is not known yet if that exists: another import awaits the answer.
     """
 
     reason: Reason
@@ -143,7 +130,7 @@ def find_doubtful(
     known: Sequence[Entry | None],
     missing: Sequence[Entry],
     *,
-    equal: Mapping[int, Equal],
+    equal: Mapping[int, Doubt],
     others: Sequence[Sequence[Entry]] = (),
 ) -> dict[int, Doubt]:
     """
@@ -154,14 +141,14 @@ def find_doubtful(
         entries: Rows of this import.
         known: The entry of each row of the file, None for a new one (`match`).
         missing: Entries that the file does not have (`match`).
-        equal: What exists with the values of a row, by its place in `contents`.
+        equal: Why a row is doubtful by its values, by its place in `contents`.
         others: Rows of each other import that shares a row that was sent with this file.
 
     Returns:
         The doubt of each doubtful row, by its place in `contents`, in their order.
     """
     open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
-    doubts = {at: Doubt("equal", equal[at].what, equal[at].is_open) for at in open_ & equal.keys()}
+    doubts = {at: equal[at] for at in open_ & equal.keys()}
     sent = {e.content: e for e in known if e is not None and e.state in SENT}
     gone = [sent.get(e.content, e) for e in missing]  # of equal rows, nobody can tell which went
     gone = [entry for entry in gone if entry.state in SENT]
@@ -177,8 +164,11 @@ def find_doubtful(
     for at in open_ - doubts.keys():
         if contents[at].name in names:
             doubts[at] = Doubt("the same name", _sent(names[contents[at].name]))
-    added = {contents[at] for at in open_ if known[at] is None}
-    fresh = [at for at in sorted(open_ - equal.keys()) if contents[at] in added]
+    new = {contents[at] for at in open_ if known[at] is None}
+    fresh: dict[PetValues, list[int]] = defaultdict(list)
+    for at in open_ - equal.keys():
+        if contents[at] in new:  # of equal rows, nobody can tell which one is new
+            fresh[contents[at]].append(at)
     for rows, lost in was_here:
         for entry, places in _edits(rows, lost, contents, fresh):
             for at in places:
@@ -196,44 +186,54 @@ def _edits(
     rows: Sequence[Entry],
     lost: Sequence[Entry],
     contents: Sequence[PetValues],
-    fresh: Sequence[int],
+    fresh: Mapping[PetValues, Sequence[int]],
 ) -> Iterator[tuple[Entry, list[int]]]:
     """
-    Yield missing rows, each with the new rows in its place, where fewer of these bear its name than
-    rows of that name are missing there.
+    Yield a missing row with the new rows in its place, where fewer of these bear its name than rows
+    of that name are missing there.
 
     A place lies between neighbours: the nearest rows that are still there, and that equal no row
     which came or went, since of equal rows nobody can tell which one went. Where the order of the
-    neighbours changed, it is everywhere. A place is yielded once.
+    neighbours changed, it is everywhere.
 
     Args:
         rows: Rows of an import.
         lost: Those that were sent, and are missing.
         contents: The values of each row of the file.
-        fresh: Rows of the file that are new, by their place.
+        fresh: Where in the file new rows are, by their values.
     """
-    if not lost or not fresh:
+    if not lost:
         return
     before = [e.content for e in sorted(rows, key=lambda e: e.number) if e.present]
     had = Counter(before)
     has = Counter(contents)
-    then = [at for at, content in enumerate(before) if had[content] == has[content]]
-    now = [at for at, content in enumerate(contents) if had[content] == has[content]]
-    moved = [before[at] for at in then] != [contents[at] for at in now]
-    spots: dict[PetValues, list[int]] = defaultdict(list)
-    for at in fresh:
-        spots[contents[at]].append(at)
-    new: dict[int, set[int]] = defaultdict(set)  # by the neighbour before them
-    for at, content in enumerate(contents):
-        if content in spots:  # any row that equals a new one may be the new one
-            new[0 if moved else bisect_left(now, at)].update(spots[content])
-    names = {gap: Counter(contents[at].name for at in places) for gap, places in new.items()}
-    places_of: dict[PetValues, set[int]] = defaultdict(set)
-    for at, content in enumerate(before):
-        places_of[content].add(0 if moved else bisect_left(then, at))
+    neighbours = {content for content in had if had[content] == has[content]}
+    if [c for c in before if c in neighbours] != [c for c in contents if c in neighbours]:
+        neighbours.clear()
+    missing: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in lost:
-        for gap in places_of[entry.content] & new.keys():
-            if names[gap][entry.content.name]:
-                names[gap][entry.content.name] -= 1  # a new row explains one missing row
-            else:
-                yield entry, sorted(new.pop(gap))
+        missing[entry.content].append(entry)
+    now = _between(contents, neighbours)
+    for place, values in _between(before, neighbours).items():
+        went = [entry for content in values for entry in missing.get(content, ())]
+        came = [at for content in now[place] for at in fresh.get(content, ())]
+        names = Counter(entry.content.name for entry in went)
+        names -= Counter(contents[at].name for at in came)
+        for entry in went:
+            if entry.content.name in names:
+                yield entry, came
+                break
+
+
+def _between(
+    contents: Sequence[PetValues], neighbours: Collection[PetValues]
+) -> dict[int, set[PetValues]]:
+    """Return the values of the other rows, by how many neighbours are before them."""
+    found: dict[int, set[PetValues]] = defaultdict(set)
+    before = 0
+    for content in contents:
+        if content in neighbours:
+            before += 1
+        else:
+            found[before].add(content)
+    return found

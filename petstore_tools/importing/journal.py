@@ -12,14 +12,16 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from petstore_tools import sqlite
+from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.doubtful import Doubt, Entry, Equal
-from petstore_tools.importing.reconcile import Animal, Lost, Outcome, decide
+from petstore_tools.importing.doubtful import Doubt, Entry
+from petstore_tools.importing.options import Doubtful
+from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import PetRow
 
@@ -28,21 +30,23 @@ _FORMAT: Final = 1
 _TABLES: Final = f"""
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {_FORMAT};
-CREATE TABLE place (environment TEXT NOT NULL, base_url TEXT NOT NULL);
 CREATE TABLE import (
-    id TEXT PRIMARY KEY, path TEXT NOT NULL, sheet TEXT NOT NULL, bad_rows INTEGER NOT NULL,
-    changed_at REAL NOT NULL
+    id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL, path TEXT NOT NULL,
+    sheet TEXT NOT NULL, bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL
 );
 CREATE TABLE row (
-    key INTEGER PRIMARY KEY, import TEXT NOT NULL REFERENCES import (id),
+    key INTEGER PRIMARY KEY, import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
     name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
-    number INTEGER NOT NULL, present INTEGER NOT NULL,
+    number INTEGER NOT NULL, present INTEGER NOT NULL DEFAULT 1,
     state TEXT NOT NULL
         CHECK (state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')),
     answered INTEGER NOT NULL, compared INTEGER NOT NULL,
     pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
     detail TEXT NOT NULL, candidates TEXT NOT NULL DEFAULT '[]',
-    sent_after INTEGER NOT NULL DEFAULT 0, lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL
+    sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
+    lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,
+    -- nobody sent it, or left it out for good
+    waits INTEGER AS (state IN ('unsent', 'rejected') OR state = 'skipped' AND NOT answered)
 );
 CREATE INDEX row_values ON row (name, category_id);
 CREATE INDEX row_import ON row (import);
@@ -50,7 +54,8 @@ CREATE TABLE listing (number INTEGER PRIMARY KEY, ended_at REAL NOT NULL);
 CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
 CREATE TABLE changed (field TEXT PRIMARY KEY);
 CREATE TABLE written (
-    import TEXT NOT NULL REFERENCES import (id), digest TEXT NOT NULL, PRIMARY KEY (import, digest)
+    import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
+    PRIMARY KEY (import, digest)
 )
 """
 _TEMPORARY: Final = """
@@ -62,15 +67,70 @@ CREATE TEMP TABLE animal (
 );
 CREATE INDEX temp.animal_values ON animal (name, category_id)
 """
-# what another import sent, or left out for good: what only waits for others tells them nothing
-_SENT: Final = (
-    "(o.state IN ('created', 'sending', 'unknown') OR o.state = 'skipped' AND o.answered)"
-)
 _ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)"
+# seconds since a row was lost; the steady clock begins anew when the machine starts, then at least
+# as long has passed as it shows
+_WAITED: Final = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 _ENTRY: Final = (
     "key, import, name, category_id, status, number, present, state, answered, compared, pet_id,"
-    " detail, changed_at, lost_at, candidates"
+    " detail, changed_at, candidates, sent_after, absent"
 )
+_ADD: Final = """
+INSERT INTO row (
+    key, import, name, category_id, status, number, state, answered, compared, detail, changed_at
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,
+    state = iif(waits, excluded.state, state), detail = iif(waits, excluded.detail, detail),
+    answered = answered OR excluded.answered, compared = compared OR excluded.compared
+"""
+_SETTLE: Final = """
+WITH given (is_foreign) AS (SELECT
+    EXISTS (SELECT 1 FROM row WHERE pet_id = :pet_id) OR EXISTS (
+        SELECT 1 FROM shown WHERE pet_id = :pet_id
+        AND listing <= (SELECT sent_after FROM row WHERE key = :key)
+    )
+)
+UPDATE row SET state = :state, lost_at = :steady, changed_at = :now,
+    pet_id = iif((SELECT is_foreign FROM given), NULL, :pet_id),
+    detail = iif(
+        (SELECT is_foreign FROM given),
+        'the answer names id ' || :pet_id || ', which is another animal''s', :detail
+    )
+WHERE key = :key AND state = 'sending'
+"""
+_LEARN: Final = """
+INSERT OR IGNORE INTO changed
+SELECT ? WHERE EXISTS (SELECT 1 FROM row WHERE key = ? AND pet_id IS NOT NULL)
+"""
+_INTEND: Final = """
+UPDATE row SET state = 'sending', absent = 0, detail = '', changed_at = :now,
+    sent_after = (SELECT ifnull(max(number), 0) FROM listing)
+WHERE key = :key AND state = 'unsent'
+"""
+_SKIP: Final = """
+UPDATE row SET state = 'skipped', answered = :answered, detail = :detail, changed_at = :now
+WHERE key = :key AND state = 'unsent'
+"""
+# unknown rows, and created ones whose animal is not known; one waits while a row of its name and
+# category is on its way, or was lost too late
+_LOST: Final = f"""
+(state = 'unknown' OR state = 'created' AND pet_id IS NULL)
+AND (name, category_id) NOT IN (
+    SELECT name, category_id FROM row
+    WHERE state = 'sending' OR state = 'unknown' AND {_WAITED} < :after_s
+)
+"""
+_ANIMALS: Final = """
+SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a
+JOIN shown s ON s.pet_id = a.id
+WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
+"""
+_DECIDE: Final = """
+UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, candidates = :candidates,
+    absent = :candidates = '[]', changed_at = :now
+WHERE key = :key
+"""
+_CLOCK: Final = SystemClock()
 LOST: Final = "the run ended before the answer came"
 
 
@@ -113,11 +173,13 @@ class Journal:
     Args:
         path: The database; None for one in memory, which has no row.
         target: What the import is for.
+        clock: Tells when something happened.
     """
 
-    def __init__(self, path: Path | None, target: Target) -> None:
+    def __init__(self, path: Path | None, target: Target, clock: Clock) -> None:
         self.id = target.id
         self.target = target
+        self._clock = clock
         self._path = path
         self._threads = threading.Lock()
         self._db: sqlite3.Connection | None = _open(path, target)
@@ -132,7 +194,12 @@ class Journal:
     def entries(self) -> list[Entry]:
         """Return the rows of this import, by their place in the sheet."""
         with self._using() as db:
-            return _entries(db, "import = ?", self.id)
+            return _entries(db, "import = ?", (self.id,))
+
+    def unsent(self) -> list[Entry]:
+        """Return the rows of the file that are to be sent."""
+        with self._using() as db:
+            return _entries(db, "import = ? AND present AND state = 'unsent'", (self.id,))
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
@@ -140,24 +207,35 @@ class Journal:
         with self._using() as db:
             return Counter(dict(db.execute(counted, (self.id,)).fetchall()))
 
-    def lost_at(self) -> list[float]:
-        """Return when each unknown row of the place was lost (seconds of the steady clock)."""
-        with self._using() as db:
-            return [at for (at,) in db.execute("SELECT lost_at FROM row WHERE state = 'unknown'")]
+    def lost_s(self, *, with_equal: bool = False) -> list[float]:
+        """
+        Return for how many seconds rows of this import are lost that a listing can settle.
 
-    def running(self) -> list[str]:
-        """Return the other imports with rows on their way."""
-        others = "SELECT DISTINCT import FROM row WHERE state = 'sending' AND import != ?"
+        Args:
+            with_equal: Also rows of other imports that may equal rows of the file.
+        """
+        lost = (
+            f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND candidates = '[]' AND"
+            " (import = :id OR :with_equal AND (name, category_id) IN"
+            " (SELECT name, category_id FROM temp.file))"
+        )
+        facts = {"id": self.id, "with_equal": with_equal, "steady": self._clock.steady()}
         with self._using() as db:
-            return [name for (name,) in db.execute(others, (self.id,))]
+            return [seconds for (seconds,) in db.execute(lost, facts)]
 
-    def mark_lost(self, import_id: str, *, now: float, steady: float) -> None:
+    def on_the_way(self) -> list[str]:
+        """Return the imports with rows on their way."""
+        with self._using() as db:
+            found = db.execute("SELECT DISTINCT import FROM row WHERE state = 'sending'")
+            return [name for (name,) in found]
+
+    def mark_lost(self, import_id: str) -> None:
         """Call rows of an import unknown whose answer nobody awaits any more."""
         with self._transaction() as db:
             db.execute(
                 "UPDATE row SET state = 'unknown', detail = ?, lost_at = ?, changed_at = ?"
                 " WHERE import = ? AND state = 'sending'",
-                (LOST, steady, now, import_id),
+                (LOST, self._clock.steady(), self._clock.now(), import_id),
             )
 
     def show_file(self, contents: Sequence[PetValues]) -> None:
@@ -168,7 +246,7 @@ class Journal:
             rows = ((at, *content) for at, content in enumerate(contents))
             db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
 
-    def find_equal(self) -> dict[int, Equal]:
+    def find_equal(self) -> dict[int, Doubt]:
         """
         Say what exists with the values of a row of the file, by its place: an animal of the last
         listing that is no row's of this import, or a row that another import sent.
@@ -183,7 +261,7 @@ class Journal:
         with self._using() as db:
             found = self._equal_rows(db, "temp.file")
             for place, pet_id in db.execute(animals, (self.id,)):
-                found[place] = Equal(f"the animal with id {pet_id} has the same values")
+                found[place] = Doubt("equal", f"the animal with id {pet_id} has the same values")
         return found
 
     def sharing(self) -> list[list[Entry]]:
@@ -191,11 +269,11 @@ class Journal:
         names = (
             "SELECT DISTINCT o.import FROM temp.file f JOIN row o"
             " ON o.name = f.name AND o.category_id = f.category_id AND o.status IS f.status"
-            f" WHERE o.import != ? AND {_SENT}"
+            " WHERE o.import != ? AND NOT o.waits"
         )
         with self._using() as db:
             found = db.execute(names, (self.id,)).fetchall()
-            return [_entries(db, "import = ?", name) for (name,) in found]
+            return [_entries(db, "import = ?", (name,)) for (name,) in found]
 
     def add_file(
         self,
@@ -207,7 +285,6 @@ class Journal:
         send: bool,
         compared: bool,
         bad_rows: int,
-        now: float,
     ) -> None:
         """
         Add the rows of a file, with the answer to those that are doubtful.
@@ -221,41 +298,29 @@ class Journal:
                 that is known to exist.
             compared: The rows were compared with a listing.
             bad_rows: Rows of the file that have problems.
-            now: Unix seconds.
         """
+        now = self._clock.now()
         rows = []
         for at, (number, content, entry) in enumerate(zip(numbers, contents, known, strict=True)):
-            doubt = doubts.get(at)
+            key = None if entry is None else entry.key
             state = "unsent"
-            answered = entry is not None and entry.answered
+            answered = False
             why = ""
-            if doubt is not None:
+            if (doubt := doubts.get(at)) is not None:
                 state = "unsent" if send else "skipped"
                 answered = send or not doubt.is_open
                 why = str(doubt)
-            if entry is not None and not entry.waits:
-                state = entry.state
-                why = entry.detail
-            key = None if entry is None else entry.key
-            seen = compared or (entry is not None and entry.compared)
-            rows.append((key, self.id, *content, number, state, answered, seen, why, now))
-        facts = (self.id, str(self.target.path), self.target.sheet, bad_rows, now)
+            rows.append((key, self.id, *content, number, state, answered, compared, why, now))
+        of = self.target
+        facts = (of.id, of.environment, of.base_url, str(of.path), of.sheet, bad_rows, now)
         with self._transaction() as db:
             db.execute(
-                "INSERT INTO import VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+                "INSERT INTO import VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
                 " SET bad_rows = excluded.bad_rows, changed_at = excluded.changed_at",
                 facts,
             )
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
-            db.executemany(
-                "INSERT INTO row (key, import, name, category_id, status, number, state, answered,"
-                " compared, detail, changed_at, present)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)"
-                " ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,"
-                " state = excluded.state, answered = excluded.answered,"
-                " compared = excluded.compared, detail = excluded.detail",
-                rows,
-            )
+            db.executemany(_ADD, rows)
             db.execute(
                 "DELETE FROM row WHERE import = ? AND NOT present"
                 " AND state IN ('unsent', 'rejected')",
@@ -267,20 +332,16 @@ class Journal:
         outcomes: Iterable[tuple[Entry, Outcome]],
         *,
         intent: Entry | None = None,
-        skip: bool = False,
-        now: float,
-        steady: float,
+        doubtful: Doubtful = "ask",
     ) -> bool:
         """
         Record what became of rows on their way, and that another one is to leave, in one commit.
 
         Args:
             outcomes: The rows, and what became of each.
-            intent: The row that is sent next. It is left out where nobody agreed that it is sent
-                although another import sent an equal one:
-            skip: for good, else until the next run.
-            now: Unix seconds.
-            steady: Seconds of the steady clock.
+            intent: The row that is sent next.
+            doubtful: What happens to it where another import sent an equal one, and nobody agreed
+                that it is sent: it is left out, for good with `skip`, else until the next run.
 
         Returns:
             Whether the next row may leave.
@@ -288,76 +349,45 @@ class Journal:
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
         """
-        equal: Equal | None = None
+        times = {"now": self._clock.now(), "steady": self._clock.steady()}
         with self._transaction() as db:
             for entry, outcome in outcomes:
-                self._settle(db, entry, outcome, now, steady)
+                _change(
+                    db,
+                    _SETTLE,
+                    entry,
+                    **times,
+                    state=outcome.state,
+                    pet_id=outcome.pet_id,
+                    detail=outcome.detail,
+                )
+                for field in outcome.changed:
+                    db.execute(_LEARN, (field, entry.key))
             if intent is None:
                 return False
-            if not intent.answered:
-                equal = self._equal_rows(db, _ONE_ROW, tuple(intent.content)).get(0)
-            state = "state = 'sending', sent_after = (SELECT ifnull(max(number), 0) FROM listing)"
-            facts: tuple[object, ...] = (False, "")
-            if equal is not None:
-                state = "state = 'skipped'"
-                facts = (skip and not equal.is_open, str(Doubt("equal", equal.what)))
-            what = f"{state}, answered = answered OR ?, detail = ?, changed_at = ?"
-            self._update(db, what, (*facts, now), intent, "unsent")
-        return equal is None
+            equal: Doubt | None = None
+            if not intent.answered and doubtful != "send":
+                equal = self._equal_rows(db, _ONE_ROW, intent.content).get(0)
+            if equal is None:
+                _change(db, _INTEND, intent, **times)
+                return True
+            answered = doubtful == "skip" and not equal.is_open
+            _change(db, _SKIP, intent, **times, answered=answered, detail=str(equal))
+        return False
 
     def _equal_rows(
-        self, db: sqlite3.Connection, file: str, values: tuple[object, ...] = ()
-    ) -> dict[int, Equal]:
+        self, db: sqlite3.Connection, file: str, values: Iterable[object] = ()
+    ) -> dict[int, Doubt]:
         """Return the rows that other imports sent with the values of a table, by place in it."""
         rows = db.execute(
             f"SELECT f.place, o.import, o.number, o.state, o.pet_id FROM {file} f JOIN row o"
             " ON o.name = f.name AND o.category_id = f.category_id"
             " AND (o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
-            f" WHERE o.import != ? AND {_SENT}"
+            " WHERE o.import != ? AND NOT o.waits"
             " ORDER BY o.state IN ('sending', 'unknown') DESC",
             (*values, self.id),
         )
-        return {place: _row_of(*row) for place, *row in rows}
-
-    def _settle(
-        self, db: sqlite3.Connection, entry: Entry, outcome: Outcome, now: float, steady: float
-    ) -> None:
-        """Give a row on its way its outcome; an id that is not its own is noted alone."""
-        pet_id = outcome.pet_id
-        detail = outcome.detail
-        if pet_id is not None:
-            foreign = db.execute(
-                "SELECT EXISTS (SELECT 1 FROM row WHERE pet_id = ?) OR EXISTS (SELECT 1 FROM shown"
-                " WHERE pet_id = ? AND listing <= (SELECT sent_after FROM row WHERE key = ?))",
-                (pet_id, pet_id, entry.key),
-            ).fetchone()[0]
-            if foreign:
-                pet_id = None
-                detail = f"the answer names id {outcome.pet_id}, which is another animal's"
-            else:
-                changed = [(field,) for field in outcome.changed]
-                db.executemany("INSERT OR IGNORE INTO changed VALUES (?)", changed)
-        self._update(
-            db,
-            "state = ?, pet_id = ?, detail = ?, lost_at = ?, changed_at = ?",
-            (outcome.state, pet_id, detail, steady, now),
-            entry,
-            "sending",
-        )
-
-    def _update(
-        self,
-        db: sqlite3.Connection,
-        what: str,
-        values: tuple[object, ...],
-        entry: Entry,
-        old: str,
-    ) -> None:
-        """Change a row that is in a state."""
-        update = f"UPDATE row SET {what} WHERE key = ? AND state = ?"
-        if not db.execute(update, (*values, entry.key, old)).rowcount:
-            where = f"row {entry.number} of import {entry.import_id}"
-            raise JournalError(f"{where} is not {old} any more: another program changed it")
+        return {place: _equal(*row) for place, *row in rows}
 
     def begin_listing(self) -> None:
         """Forget the animals of the listing before."""
@@ -370,102 +400,70 @@ class Journal:
         with self._using() as db:
             db.executemany("INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", values)
 
-    def end_listing(self, *, now: float) -> None:
+    def end_listing(self) -> None:
         """Keep which ids a complete listing showed."""
         with self._transaction() as db:
-            number = db.execute("INSERT INTO listing (ended_at) VALUES (?)", (now,)).lastrowid
+            ended = (self._clock.now(),)
+            number = db.execute("INSERT INTO listing (ended_at) VALUES (?)", ended).lastrowid
             db.execute("INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,))
 
-    def reconcile(
-        self, *, until: float, after_s: float, absent: frozenset[int], now: float
-    ) -> tuple[dict[int, Outcome], frozenset[int]]:
+    def reconcile(self, *, began: float, after_s: float) -> dict[int, Outcome]:
         """
         Find out by the last listing, a complete one, what became of the lost rows of the place.
 
         Args:
-            until: Steady seconds at which it began.
+            began: Seconds of the steady clock when it began.
             after_s: It must have begun so long after a row was lost.
-            absent: Keys of rows that the listing before did not show.
-            now: Unix seconds.
 
         Returns:
-            The outcomes by key, and the keys of the rows that are absent for the first time.
+            The outcomes by key; `unknown` without candidates are the rows that are absent for the
+            first time.
         """
         with self._transaction() as db:
-            rows = db.execute(
-                "SELECT key, name, category_id, status, state, sent_after, lost_at FROM row"
-                " WHERE state = 'unknown' OR (state = 'created' AND pet_id IS NULL)"
-            ).fetchall()
-            lost = [
-                Lost(key, PetValues(*content), state == "created", sent_after)
-                for key, *content, state, sent_after, _ in rows
-            ]
-            too_late = {
-                (name, category_id)
-                for _, name, category_id, _, state, _, lost_at in rows
-                if state == "unknown" and elapsed(lost_at, until) < after_s
-            }
+            lost = _entries(db, _LOST, {"steady": began, "after_s": after_s})
+            if not lost:
+                return {}
             changed = {field for (field,) in db.execute("SELECT field FROM changed")}
             categories = {row.content.category_id for row in lost}
-            found = db.execute(
-                "SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a"
-                " JOIN shown s ON s.pet_id = a.id"
-                " WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)"
-            )
             animals = [
                 Animal(id_, PetValues(*content), since)
-                for id_, *content, since in (found if lost else ())
+                for id_, *content, since in db.execute(_ANIMALS)
                 if "categoryId" in changed or content[1] in categories
             ]
-            sending = "SELECT DISTINCT name, category_id FROM row WHERE state = 'sending'"
-            outcomes = decide(
-                lost,
-                animals,
-                on_the_way=too_late | set(db.execute(sending).fetchall()),
-                changed=changed,
-                absent=absent,
-            )
-            db.executemany(
-                "UPDATE row SET state = ?, pet_id = ?, detail = ?, candidates = ?, changed_at = ?"
-                " WHERE key = ?",
-                [
-                    (o.state, o.pet_id, o.detail, json.dumps(o.candidates), now, key)
-                    for key, o in outcomes.items()
-                ],
-            )
-        missing = {k for k, o in outcomes.items() if o.state == "unknown" and not o.candidates}
-        return outcomes, frozenset(missing)
+            outcomes = decide(lost, animals, changed=changed)
+            now = self._clock.now()
+            decided = [
+                {**asdict(o), "candidates": json.dumps(o.candidates), "key": key, "now": now}
+                for key, o in outcomes.items()
+            ]
+            db.executemany(_DECIDE, decided)
+        return outcomes
 
-    def decide(self, number: int, pet_id: int | None, *, now: float) -> None:
+    def decide(self, number: int, pet_id: int | None) -> None:
         """
         Record what a person says became of an unknown row.
 
         Args:
             number: As the spreadsheet counts.
             pet_id: Id of its animal, None where it has none.
-            now: Unix seconds.
 
         Raises:
             JournalError: The row is not unknown, or the animal is another row's.
         """
+        state = "unsent" if pet_id is None else "created"
+        outcome = {"state": state, "pet_id": pet_id, "detail": "decided by a person"}
         with self._transaction() as db:
-            rows = _entries(db, "import = ? AND number = ? AND state = 'unknown'", self.id, number)
+            which = "import = ? AND number = ? AND state = 'unknown'"
+            rows = _entries(db, which, (self.id, number))
             rows = [row for row in rows if row.present] or rows
             if len(rows) != 1:
                 why = "is not an unknown row" if not rows else "stands for several unknown rows"
                 raise JournalError(f"row {number} of import {self.id} {why}: nothing was changed")
-            state = "unsent" if pet_id is None else "created"
+            facts = {"key": rows[0].key, "candidates": "[]", "now": self._clock.now()}
             try:
-                self._update(
-                    db,
-                    "state = ?, pet_id = ?, detail = 'decided by a person', candidates = '[]',"
-                    " changed_at = ?",
-                    (state, pet_id, now),
-                    rows[0],
-                    "unknown",
-                )
+                db.execute(_DECIDE, outcome | facts)
             except sqlite3.IntegrityError as error:
-                owner = _entries(db, "pet_id = ?", pet_id)[0]
+                owner = _entries(db, "pet_id = ?", (pet_id,))[0]
                 raise JournalError(
                     f"id {pet_id} belongs to row {owner.number} of import {owner.import_id} already"
                 ) from error
@@ -495,8 +493,7 @@ class Journal:
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""
         with self._transaction() as db:
-            for table, column in (("written", "import"), ("row", "import"), ("import", "id")):
-                db.execute(f"DELETE FROM {table} WHERE {column} = ?", (self.id,))
+            db.execute("DELETE FROM import WHERE id = ?", (self.id,))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -513,26 +510,28 @@ class Journal:
                 yield self._db
 
 
-def elapsed(since: float, now: float) -> float:
-    """
-    Return the seconds between two readings of the steady clock, never too many.
+def _change(db: sqlite3.Connection, update: str, entry: Entry, **facts: object) -> None:
+    """Change a row that is in the state that an update names."""
+    if not db.execute(update, facts | {"key": entry.key}).rowcount:
+        raise JournalError(
+            f"another program changed row {entry.number} of import {entry.import_id} meanwhile"
+        )
 
-    It begins anew when the machine starts: then at least as long has passed as it shows.
-    """
-    return now - since if now >= since else now
 
-
-def _row_of(import_id: str, number: int, state: str, pet_id: int | None) -> Equal:
-    is_open = state in ("sending", "unknown")
+def _equal(import_id: str, number: int, state: str, pet_id: int | None) -> Doubt:
+    """Say that another import sent a row."""
     did = {"created": "sent", "skipped": "sent or skipped"}.get(state, "may have sent")
     animal = "" if pet_id is None else f", id {pet_id}"
-    return Equal(f"import {import_id} {did} the same values (row {number}{animal})", is_open)
+    because = f"import {import_id} {did} the same values (row {number}{animal})"
+    return Doubt("equal", because, is_open=state in ("sending", "unknown"))
 
 
-def _entries(db: sqlite3.Connection, where: str, *values: object) -> list[Entry]:
+def _entries(
+    db: sqlite3.Connection, where: str, values: tuple[object, ...] | dict[str, object]
+) -> list[Entry]:
     found = db.execute(f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, key", values)
     return [
-        Entry(*row[:2], PetValues(*row[2:5]), *row[5:-1], _ids(row[-1]))  # type: ignore[call-arg]
+        Entry(*row[:2], PetValues(*row[2:5]), *row[5:-3], _ids(row[-3]), *row[-2:])  # type: ignore[call-arg]
         for row in found
     ]
 
@@ -551,17 +550,14 @@ def _open(path: Path | None, target: Target | None) -> sqlite3.Connection:
     with _usable(path):
         if path is not None and not path.stat().st_size:
             raise ValueError("it is empty")
-        where = ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=rw"
-        db = sqlite3.connect(
-            where, uri=True, timeout=sqlite.BUSY_S, isolation_level=None, check_same_thread=False
-        )
+        if path is None:
+            db = sqlite3.connect(":memory:", isolation_level=None)
+            db.executescript(_TABLES)
+        else:
+            db = sqlite.connect(path, durability="FULL", busy_s=sqlite.BUSY_S)
         try:
-            if path is None:
-                db.executescript(_TABLES)
-            else:
-                _check(db, target)
-            db.execute("PRAGMA journal_mode = TRUNCATE")
-            db.execute("PRAGMA synchronous = FULL")
+            _check(db, target)
+            db.execute("PRAGMA foreign_keys = ON")
             db.executescript(_TEMPORARY)
         except BaseException:
             db.close()
@@ -582,8 +578,8 @@ def _check(db: sqlite3.Connection, target: Target | None) -> None:
         health = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if health != "ok":
         raise ValueError(f"it is damaged: {health}")
-    place = db.execute("SELECT environment, base_url FROM place").fetchone()
-    if target is not None and place != (target.environment, target.base_url):
+    places = db.execute("SELECT DISTINCT environment, base_url FROM import").fetchall()
+    if target is not None and places not in ([], [(target.environment, target.base_url)]):
         raise ValueError("it is of another place")
 
 
@@ -609,20 +605,8 @@ def _usable(path: Path | None) -> Iterator[None]:
         raise JournalError(f"the journal {path} cannot be used ({text}); {help_}") from error
 
 
-def _create(path: Path, target: Target) -> None:
-    """Create the database as a whole under another name, then give it its own."""
-    unfinished = path.with_suffix(".new")
-    unfinished.unlink(missing_ok=True)
-    with closing(sqlite3.connect(unfinished, isolation_level=None)) as db:
-        unfinished.chmod(0o600)
-        db.execute("PRAGMA synchronous = FULL")
-        db.executescript(_TABLES)
-        db.execute("INSERT INTO place VALUES (?, ?)", (target.environment, target.base_url))
-    unfinished.replace(path)
-
-
 @contextmanager
-def open_journal(folder: Path, target: Target) -> Iterator[Journal]:
+def open_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> Iterator[Journal]:
     """
     Open the journal for a run of an import; one run at a time.
 
@@ -633,26 +617,18 @@ def open_journal(folder: Path, target: Target) -> Iterator[Journal]:
     path = folder / f"{target.place}.db"
     with _usable(path):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with held(folder, f"{target.place}.create", wait_s=sqlite.BUSY_S):
-            if not path.exists():
-                _create(path, target)
-    with held(folder, target.id):
-        journal = Journal(path, target)
-        try:
-            yield journal
-        finally:
-            journal.close()
+        if not path.exists():
+            sqlite.create(path, _TABLES)
+    with held(folder, target.id), closing(Journal(path, target, clock)) as journal:
+        yield journal
 
 
 @contextmanager
-def read_journal(folder: Path, target: Target) -> Iterator[Journal]:
+def read_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> Iterator[Journal]:
     """Open the journal to look at it; a run may go on meanwhile. Nothing is made."""
     path = folder / f"{target.place}.db"
-    journal = Journal(path if path.exists() else None, target)
-    try:
+    with closing(Journal(path if path.exists() else None, target, clock)) as journal:
         yield journal
-    finally:
-        journal.close()
 
 
 @contextmanager
@@ -679,11 +655,11 @@ def held(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[None]:
         yield
 
 
-def mark_dead(journal: Journal, folder: Path, *, now: float, steady: float) -> None:
+def mark_dead(journal: Journal, folder: Path) -> None:
     """Call rows unknown that are on their way in an import whose process is gone."""
-    for name in journal.running():
+    for name in journal.on_the_way():
         with suppress(JournalError), held(folder, name, wait_s=0):
-            journal.mark_lost(name, now=now, steady=steady)
+            journal.mark_lost(name)
 
 
 @dataclass(frozen=True)
@@ -725,21 +701,20 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
 
 
 def _infos(db: sqlite3.Connection) -> list[ImportInfo]:
-    environment, base_url = db.execute("SELECT environment, base_url FROM place").fetchone()
-    imports = (
-        "SELECT id, path, sheet, bad_rows, max(changed_at, ifnull((SELECT max(changed_at) FROM row"
-        " WHERE import = id), 0)) FROM import"
+    states = (
+        "SELECT CASE WHEN state = 'unknown' AND candidates != '[]' THEN 'ambiguous' ELSE state END"
+        " AS outcome, count(*) AS rows FROM row WHERE import = i.id GROUP BY outcome"
     )
-    counted = (
-        "SELECT CASE WHEN state = 'unknown' AND candidates != '[]' THEN 'ambiguous' ELSE state END,"
-        " count(*) FROM row WHERE import = ? GROUP BY 1"
+    imports = (
+        "SELECT environment, base_url, path, sheet, bad_rows, max(changed_at,"
+        " ifnull((SELECT max(changed_at) FROM row WHERE import = i.id), 0)),"
+        f" (SELECT json_group_object(outcome, rows) FROM ({states})) FROM import i"
     )
     infos = []
-    for id_, path, sheet, bad_rows, changed_at in db.execute(imports).fetchall():
-        states = Counter(dict(db.execute(counted, (id_,)).fetchall()))
-        states["rejected"] += bad_rows
+    for environment, base_url, path, sheet, bad_rows, changed_at, counts in db.execute(imports):
         target = Target(environment, base_url, Path(path), sheet)
-        infos.append(ImportInfo(id_, target, changed_at, states, bad_rows))
+        counted = Counter(json.loads(counts)) + Counter(rejected=bad_rows)
+        infos.append(ImportInfo(target.id, target, changed_at, counted, bad_rows))
     return infos
 
 

@@ -19,7 +19,7 @@ that share their three values:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from unicodedata import normalize
@@ -27,7 +27,7 @@ from unicodedata import normalize
 from pydantic import ValidationError
 
 from petstore_tools import spec
-from petstore_tools.importing.doubtful import State
+from petstore_tools.importing.doubtful import Entry, State
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import ErrorBody, Pet
 from petstore_tools.text import pluralize
@@ -91,24 +91,6 @@ def _created(body: bytes, content: PetValues) -> Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """
-    A row whose animal is not known.
-
-    Attributes:
-        key: In the journal.
-        content: Its three values.
-        created: The service said that it was created.
-        sent_after: Number of the last complete listing that ended before it was sent, 0 for none.
-    """
-
-    key: int
-    content: PetValues
-    created: bool
-    sent_after: int
-
-
-@dataclass(frozen=True, slots=True)
 class Animal:
     """
     An animal of a complete listing that no row owns.
@@ -125,77 +107,75 @@ class Animal:
 
 
 def decide(
-    lost: Iterable[Lost],
-    animals: Sequence[Animal],
-    *,
-    on_the_way: Collection[tuple[str, int]] = (),
-    changed: Collection[str] = (),
-    absent: Collection[int] = (),
+    lost: Iterable[Entry], animals: Iterable[Animal], *, changed: Collection[str] = ()
 ) -> dict[int, Outcome]:
     """
     Decide on rows by a complete listing that began late enough after they were lost.
 
     Args:
-        lost: The rows, of all imports to the place.
+        lost: Unknown rows, and created ones whose animal is not known, of all imports to the place.
+            No row of their names and categories is on its way.
         animals: Those of the listing that no row owns.
-        on_the_way: Name and category of rows whose answer is awaited, or that were lost too late
-            for this listing.
         changed: Fields in which the service was seen to change what it is sent.
-        absent: Rows that another such listing did not show, by key.
 
     Returns:
         The outcome of each row, by its key; `unknown` without candidates where it is absent for
-        the first time. A created row without an animal, and a set that waits, are left out.
+        the first time. A created row without an animal is left out.
     """
-    sets: dict[PetValues, list[Lost]] = defaultdict(list)
+    groups: dict[tuple[str, int], list[Entry]] = defaultdict(list)
     for row in lost:
-        if row.content[:2] not in on_the_way:
-            sets[row.content].append(row)
-    same: dict[PetValues | tuple[str, int], list[Animal]] = defaultdict(list)
+        groups[_near(row.content, changed)].append(row)
     alike: dict[tuple[str, int], list[Animal]] = defaultdict(list)
-    for animal in sorted(animals, key=lambda animal: animal.id):
-        same[animal.content].append(animal)
-        same[animal.content[:2]].append(animal)
+    for animal in animals:
         alike[_near(animal.content, changed)].append(animal)
-    unclear = _unclear(sets, alike, changed)
-    taken: set[int] = set()  # by a row, or by a set that is ambiguous
-    given: set[int] = set()  # to a row
     outcomes: dict[int, Outcome] = {}
-    rest: list[tuple[Lost, int]] = []
+    for near, rows in groups.items():
+        outcomes |= _decide_near(rows, sorted(alike[near], key=lambda animal: animal.id))
+    return outcomes
+
+
+def _decide_near(lost: Sequence[Entry], animals: Sequence[Animal]) -> dict[int, Outcome]:
+    """Decide on rows whose values are near each other, by the animals near them."""
+    sets: dict[PetValues, list[Entry]] = defaultdict(list)
+    for row in lost:
+        sets[row.content].append(row)
+    # an animal may be that of a created row with other values, where there are too few for all
+    created = {row.content for row in lost if row.state == "created"}
+    few = len(_new(animals, lost)) < len(lost)
+    outcomes: dict[int, Outcome] = {}
+    taken: set[int] = set()
+    rest: list[tuple[Entry, list[Animal]]] = []
     for content in sorted(sets, key=lambda content: content.status is None):
         # the rows sent last take their animals first: for the others more animals count as new
-        rows = sorted(sets[content], key=lambda row: (not row.created, -row.sent_after))
-        before = min(row.sent_after for row in rows)
-        key = content if content.status is not None else content[:2]
-        equal = _new(same[key], before, taken)
-        why = _why_ambiguous(rows, equal, unclear)
-        candidates = tuple(animal.id for animal in equal)
-        taken.update(candidates)
-        for at, row in enumerate(rows):
-            if why and not row.created:
-                outcomes[row.key] = Outcome("unknown", None, why, candidates)
-            elif not why and at < len(equal):
-                outcomes[row.key] = Outcome("created", equal[at].id, "found in a listing")
-                given.add(equal[at].id)
-            elif not row.created:
-                rest.append((row, before))
-    for row, before in rest:
-        near = tuple(a.id for a in _new(alike[_near(row.content, changed)], before, given))
+        rows = sorted(sets[content], key=lambda row: (row.state != "created", -row.sent_after))
+        new = _new(animals, rows)
+        compared = 2 if content.status is None else 3  # without a status, it has that of any
+        equal = [animal.id for animal in new if animal.content[:compared] == content[:compared]]
+        equal = [pet_id for pet_id in equal if pet_id not in taken]
+        taken.update(equal)
+        why = _why_ambiguous(rows, equal, may_be_others=few and bool(created - {content}))
+        if why:
+            ambiguous = Outcome("unknown", None, why, tuple(equal))
+            outcomes |= {row.key: ambiguous for row in rows if row.state != "created"}
+            continue
+        for row, pet_id in zip(rows, equal, strict=False):
+            outcomes[row.key] = Outcome("created", pet_id, "found in a listing")
+        rest += [(row, new) for row in rows[len(equal) :] if row.state != "created"]
+    owned = {outcome.pet_id for outcome in outcomes.values()}
+    for row, new in rest:
+        near = tuple(animal.id for animal in new if animal.id not in owned)
         if near:
             why = "a new animal differs from it only a little"
             outcomes[row.key] = Outcome("unknown", None, why, near)
-        elif row.key in absent:
+        elif row.absent:
             outcomes[row.key] = Outcome("unsent")
         else:
             outcomes[row.key] = Outcome("unknown", None, "not found in a listing")
     return outcomes
 
 
-def _why_ambiguous(
-    rows: Sequence[Lost], equal: Sequence[Animal], unclear: Collection[PetValues]
-) -> str:
+def _why_ambiguous(rows: Sequence[Entry], equal: Sequence[int], *, may_be_others: bool) -> str:
     """Say why a person must decide on a set of equal rows, "" where the animals are theirs."""
-    content = rows[0].content
     if not equal:
         return ""
     if not min(row.sent_after for row in rows):
@@ -204,36 +184,15 @@ def _why_ambiguous(
         animals = pluralize(len(equal), "new animal")
         rows_ = pluralize(len(rows), "row")
         return f"there are {animals} with its values, and {rows_} without one"
-    if content in unclear:
+    if may_be_others:
         return "the animal may be that of a created row with values near it"
     return ""
 
 
-def _unclear(
-    sets: Mapping[PetValues, Sequence[Lost]],
-    alike: Mapping[tuple[str, int], Sequence[Animal]],
-    changed: Collection[str],
-) -> set[PetValues]:
-    """
-    Return the values whose animals may be those of created rows with values near them: there are
-    such rows, and fewer new animals than these and the lost rows need.
-    """
-    groups: dict[tuple[str, int], list[PetValues]] = defaultdict(list)
-    for content in sets:
-        groups[_near(content, changed)].append(content)
-    unclear: set[PetValues] = set()
-    for near, contents in groups.items():
-        rows = [row for content in contents for row in sets[content]]
-        before = min(row.sent_after for row in rows)
-        if len(_new(alike[near], before, ())) < len(rows):
-            created = {row.content for row in rows if row.created}
-            unclear |= {content for content in contents if created - {content}}
-    return unclear
-
-
-def _new(animals: Iterable[Animal], before: int, taken: Collection[int]) -> list[Animal]:
-    """Return the animals that no listing up to a number showed, and that are no other row's."""
-    return [animal for animal in animals if animal.since > before and animal.id not in taken]
+def _new(animals: Iterable[Animal], rows: Iterable[Entry]) -> list[Animal]:
+    """Return the animals that no listing showed which ended before the first row was sent."""
+    before = min(row.sent_after for row in rows)
+    return [animal for animal in animals if animal.since > before]
 
 
 def _near(content: PetValues, changed: Collection[str]) -> tuple[str, int]:

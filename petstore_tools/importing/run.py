@@ -6,32 +6,21 @@ results.
 from __future__ import annotations
 
 import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from petstore_tools.errors import (
-    ApiError,
-    DoubtfulRowsError,
-    Interrupted,
-    JournalError,
-    PetstoreError,
-    ProtocolError,
-    QuotaError,
-    SheetError,
-    TransportError,
-)
+from petstore_tools.errors import DoubtfulRowsError, Interrupted, PetstoreError, SheetError
 from petstore_tools.importing.check import check, read_source
-from petstore_tools.importing.doubtful import Entry, match
-from petstore_tools.importing.journal import Journal, elapsed, mark_dead, open_journal
+from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.journal import Journal, mark_dead, open_journal
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview, Source
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.results import OUTCOMES, ImportResult, check_folder, write_files
-from petstore_tools.importing.send import Progress, Sender, Stopped, thread_name
+from petstore_tools.importing.send import Progress, Sender, Stopped, await_threads
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.links import ListQuery
 from petstore_tools.listing.pages import Inventory, Pages
@@ -41,7 +30,6 @@ from petstore_tools.throttle.throttle import Wait
 
 _log = logging.getLogger(__name__)
 MOST_LISTINGS: Final = 3  # to find lost rows, without one usable answer since, until a run ends
-_STOPS: Final = (QuotaError, ApiError, ProtocolError, TransportError, KeyboardInterrupt)
 Announce = Callable[[ImportPreview], bool | None]
 Ask = Callable[[ImportPreview], Doubtful]
 
@@ -79,18 +67,18 @@ def run(
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
     source = read_source(inventory.client, options)
-    with open_journal(folder, source.target) as journal:
+    with open_journal(folder, source.target, inventory.client.clock) as journal:
         this_run = _Run(inventory, folder, journal, source, progress)
         if not this_run.prepare(announce):
             return None
         result = this_run.finish(ask)
-    stopped = result.stopped
-    if stopped is not None and stopped.kind == "interrupted" and stopped.error is None:
+    error = None if result.stopped is None else result.stopped.error
+    if isinstance(error, KeyboardInterrupt):
         raise Interrupted(f"{result}; the same call goes on", result=result)
-    if stopped is not None and stopped.error is not None:
-        if isinstance(stopped.error, PetstoreError):
-            stopped.error.result = result
-        raise stopped.error
+    if isinstance(error, PetstoreError):
+        error.result = result
+    if error is not None:
+        raise error
     return result
 
 
@@ -104,26 +92,22 @@ def settle(
     Returns:
         What became of rows, by key, and the listings. One that is not complete decides nothing.
     """
-    clock = inventory.client.clock
     outcomes: dict[int, Outcome] = {}
     listings: list[Listing] = []
-    absent: frozenset[int] = frozenset()
-    while not listings or (absent and len(listings) < 2 and listings[-1].complete):
-        began = clock.steady()
+    is_once_absent = True
+    while is_once_absent and len(listings) < 2:
+        began = inventory.client.clock.steady()
         pages = Pages(inventory, ListQuery(), call_options)
         journal.begin_listing()
         for page in pages:
             journal.add_page(page.rows)
         listings.append(pages.listing)
-        if pages.listing.complete:
-            journal.end_listing(now=clock.now())
-            found, absent = journal.reconcile(
-                until=began,
-                after_s=inventory.client.reconcile_after_s,
-                absent=absent,
-                now=clock.now(),
-            )
-            outcomes |= found
+        if not pages.listing.complete:
+            break
+        journal.end_listing()
+        found = journal.reconcile(began=began, after_s=inventory.client.reconcile_after_s)
+        outcomes |= found
+        is_once_absent = any(o.state == "unknown" and not o.candidates for o in found.values())
     if outcomes:
         became = Counter(outcome.state for outcome in outcomes.values())
         counts = ", ".join(f"{count:,} {state}" for state, count in sorted(became.items()))
@@ -148,8 +132,7 @@ class _Run:
         self._journal = journal
         self._source = source
         self._options = source.options
-        skip = self._options.doubtful == "skip"
-        self._sender = Sender(self._client, journal, progress, skip=skip)
+        self._sender = Sender(self._client, journal, progress)
         self._calls = CallOptions(
             bulk=True,
             more_follow=True,
@@ -167,13 +150,11 @@ class _Run:
         Raises:
             SheetError: Nothing is sent as asked, or no result file could be written.
         """
-        self._await_threads()
-        clock = self._client.clock
-        self._mark_lost()
-        mark_dead(self._journal, self._folder, now=clock.now(), steady=clock.steady())
+        await_threads(self._journal, self._client.max_wait_s)
+        self._journal.mark_lost(self._journal.id)
+        mark_dead(self._journal, self._folder)
         self._preview = check(self._inventory, self._source, self._journal)
-        self._created_before = self._preview.created
-        self._skipped_before = self._preview.skipped
+        self._before = self._preview
         if announce(self._preview) is False:
             return False
         if self._preview.refusal:
@@ -182,40 +163,23 @@ class _Run:
             check_folder(self._options.path)
         return True
 
-    def _await_threads(self) -> None:
-        """Let the threads of an interrupted run of this import end first."""
-        left_s = self._client.max_wait_s
-        for thread in threading.enumerate():
-            if thread.name == thread_name(self._journal) and thread.is_alive():
-                thread.join(left_s)
-                if thread.is_alive():
-                    raise JournalError("the last run of this import still awaits an answer")
-
     def finish(self, ask: Ask) -> ImportResult:
         """Compare, add, send, reconcile, and say what became of every row."""
-        stopped: Stopped | None = None
         try:
             if self._preview.lists and self._preview.is_affordable:
                 self._compare()
             self._add(ask)
             stopped = self._send()
-        except _STOPS as error:
+        except DoubtfulRowsError:
+            raise
+        except (PetstoreError, KeyboardInterrupt, SystemExit) as error:
             stopped = Stopped.of(error)
-        if self._added:
-            self._mark_lost()
+        self._journal.mark_lost(self._journal.id)
         return self._result(stopped)
-
-    def _mark_lost(self) -> None:
-        """Call rows of this import unknown whose answer nobody awaits any more."""
-        clock = self._client.clock
-        self._journal.mark_lost(self._journal.id, now=clock.now(), steady=clock.steady())
 
     def _compare(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""
-        lost = self._lost()
-        if any(found.is_open for found in self._journal.find_equal().values()):
-            lost = self._journal.lost_at()
-        self._await_answers(lost)
+        self._await_answers(self._journal.lost_s(with_equal=True))
         _, listings = settle(self._inventory, self._journal, self._calls)
         if not listings[-1].complete:
             self._notes.append(
@@ -243,7 +207,7 @@ class _Run:
             answer = ask(preview)
             if answer == "ask":
                 raise DoubtfulRowsError(f"{preview.question}. Nothing was sent", preview)
-            self._sender.skip = answer == "skip"
+        self._sender.doubtful = answer
         self._journal.add_file(
             [int(row.number) for row in preview.good],
             [row.content for row in preview.good],
@@ -252,84 +216,63 @@ class _Run:
             send=answer == "send",
             compared=self._compared,
             bad_rows=preview.bad_rows,
-            now=self._client.clock.now(),
         )
         self._added = True
-        self._answer = answer
 
     def _send(self) -> Stopped | None:
         """
         Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist.
         """
-        chosen: set[int] = set()
+        chosen = {entry.key for entry in self._journal.unsent()[: self._options.first]}
         usable = 0
         listed = 0
-        while True:
-            stopped = self._sender.run(self._unsent(chosen), self._calls)
-            if stopped is not None and not stopped.may_recover:
-                return stopped
+        while (unsent := self._unsent(chosen)) or self._journal.lost_s():
+            self._sender.run(unsent, self._calls)
             if self._sender.usable > usable:
                 usable = self._sender.usable
                 listed = 0
-            lost = self._lost()
-            if lost and listed < MOST_LISTINGS:
-                too_early = self._await_answers(lost)
-                if too_early is not None:
-                    return stopped or too_early
-                _, listings = settle(self._inventory, self._journal, self._calls)
-                listed += len(listings)
-                if not listings[-1].complete:
-                    why = (
-                        "what became of the unknown rows is shown only by a complete listing: "
-                        f"{listings[-1].reason}"
-                    )
-                    return Stopped("unknown rows", why)
-                if self._unsent(chosen) or self._lost():
-                    continue
-            elif lost:
-                why = stopped.why if stopped is not None else "answers were lost"
-                return Stopped(
-                    "service", f"{why}; {listed} listings found no row that was created since"
-                )
-            if self._unsent(chosen):
-                if stopped is not None:
-                    continue
-                return None
-            if self._journal.counts()["unsent"]:
-                first = option(f"first={self._options.first}")
-                return Stopped(
-                    "first rows",
-                    f"the first rows were sent; run it again without {first} to send the rest",
-                )
+            lost_s = self._journal.lost_s()
+            if not lost_s:
+                continue
+            failing = self._sender.failing
+            if listed >= MOST_LISTINGS:
+                why = f"{listed} listings found no row that was created since"
+                return Stopped("service", f"{failing or 'answers were lost'}; {why}")
+            too_early = self._await_answers(lost_s)
+            if too_early is not None:
+                return Stopped("service", failing) if failing else too_early
+            _, listings = settle(self._inventory, self._journal, self._calls)
+            listed += len(listings)
+            if not listings[-1].complete:
+                why = "what became of the unknown rows is shown only by a complete listing"
+                return Stopped("unknown rows", f"{why}: {listings[-1].reason}")
+        if not self._journal.unsent():
             return None
-
-    def _lost(self) -> list[float]:
-        """Return when each row of this import was lost that a listing can settle."""
-        entries = self._journal.entries()
-        return [e.lost_at for e in entries if e.state == "unknown" and not e.candidates]
+        first = option(f"first={self._options.first}")
+        why = f"the first rows were sent; run it again without {first} to send the rest"
+        return Stopped("first rows", why)
 
     def _unsent(self, chosen: set[int]) -> list[Entry]:
-        """Return the rows to send; where only the first are wanted, they are the chosen keys."""
-        unsent = [e for e in self._journal.entries() if e.present and e.state == "unsent"]
-        if self._answer == "send":
-            unsent = [replace(entry, answered=True) for entry in unsent]
+        """Return the rows to send: of the first rows that are wanted, those that are unsent."""
+        unsent = self._journal.unsent()
         if self._options.first is None:
             return unsent
-        others = [entry.key for entry in unsent if entry.key not in chosen]
-        chosen.update(others[: self._options.first - len(chosen)])
         return [entry for entry in unsent if entry.key in chosen]
 
-    def _await_answers(self, lost: Sequence[float]) -> Stopped | None:
+    def _await_answers(self, lost_s: Sequence[float]) -> Stopped | None:
         """
-        Wait until a listing settles rows that were lost then: what was under way has arrived.
+        Wait until a listing settles lost rows: what was under way has arrived.
+
+        Args:
+            lost_s: For how long each is lost.
 
         Returns:
             From when on it does, where that is too long to wait.
         """
         clock = self._client.clock
-        began = clock.steady()
         after_s = self._client.reconcile_after_s
-        left_s = max((after_s - elapsed(at, began) for at in lost), default=0.0)
+        left_s = after_s - min(lost_s, default=after_s)
+        ends_at = clock.steady() + left_s
         if left_s > self._client.max_wait_s and not self._options.wait:
             at = clock.now() + left_s
             why = (
@@ -337,10 +280,10 @@ class _Run:
                 f"the same call again then, or pass {option('wait=True')}"
             )
             return Stopped("unknown rows", why, at)
-        rows = pluralize(len(lost), "row")
+        rows = pluralize(len(lost_s), "row")
         why = f"a listing that shows what became of {rows} whose answer was lost"
-        while (still_s := began + left_s - clock.steady()) > 0:
-            wait = Wait(clock.now() + still_s, why)
+        while (left_s := ends_at - clock.steady()) > 0:
+            wait = Wait(clock.now() + left_s, why)
             self._client.gate.log_wait(wait)
             self._calls.on_wait(wait)
             clock.sleep_until(wait.until)
@@ -350,11 +293,10 @@ class _Run:
     def _result(self, stopped: Stopped | None) -> ImportResult:
         """Write the result files, and say what became of every row."""
         preview = self._preview
-        known = self._preview.known
+        known = preview.known
         if self._added:
-            contents = [row.content for row in preview.good]
-            present = [entry for entry in self._journal.entries() if entry.present]
-            known = tuple(match(present, contents)[0])
+            added = {entry.number: entry for entry in self._journal.entries() if entry.present}
+            known = tuple(added[int(row.number)] for row in preview.good)
         entries = [
             Entry(0, self._journal.id, row.content, row.number, True, "unsent")
             if entry is None
@@ -364,14 +306,14 @@ class _Run:
         files, not_written = write_files(preview, self._journal, entries)
         counts = Counter(rejected=preview.bad_rows, skipped=preview.dropped)
         counts.update(entry.state for entry in entries)
-        skipped = counts["skipped"] - preview.dropped - self._skipped_before
+        skipped = counts["skipped"] - preview.dropped - self._before.skipped
         return ImportResult(
             file=preview.file,
             environment=preview.environment,
             rows=preview.rows,
             **{outcome: counts[outcome] for outcome in OUTCOMES},
             ambiguous=sum(bool(entry.candidates) for entry in entries),
-            created_now=counts["created"] - self._created_before,
+            created_now=counts["created"] - self._before.created,
             skipped_now=max(0, skipped),
             stopped=stopped,
             journal=self._journal.id,

@@ -14,6 +14,7 @@ from typing import Final, Literal, Self
 from petstore_tools import spec
 from petstore_tools.errors import (
     ApiError,
+    JournalError,
     KeyBannedError,
     ProtocolError,
     QuotaError,
@@ -22,8 +23,9 @@ from petstore_tools.errors import (
 )
 from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
-from petstore_tools.importing.doubtful import Entry, State
+from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal
+from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.models import NewPet
 from petstore_tools.throttle.gate import CallCancelled, CallOptions
@@ -50,23 +52,18 @@ class Stopped:
         resumes_at: Unix seconds from which it can go on, None where time alone does not help.
         error: What to raise where going on is pointless: the key or our request is wrong, the state
             on disk failed, or the program was told to end.
-        may_recover: The last rows got no usable answer, so the service may work again a little
-            later.
     """
 
     kind: StopKind
     why: str
     resumes_at: float | None = None
     error: BaseException | None = None
-    may_recover: bool = False
 
     @classmethod
     def of(cls, error: BaseException) -> Self:
         """Say what kind of end an error is."""
         match error:
-            case KeyboardInterrupt():
-                return cls("interrupted", "interrupted")
-            case SystemExit():
+            case KeyboardInterrupt() | SystemExit():
                 return cls("interrupted", "interrupted", error=error)
             case QuotaError():
                 return cls("quota", error.why, error.resumes_at)
@@ -79,12 +76,6 @@ class Stopped:
             case TransportError():
                 return cls("service", str(error))
         return cls("service", str(error), error=error)
-
-    def or_worse(self, other: Stopped) -> Stopped:
-        """Return which of two reasons ended a run: an interrupt wins, and hope comes last."""
-        if other.kind == "interrupted" or (self.may_recover and self.kind != "interrupted"):
-            return other
-        return self
 
 
 @dataclass(frozen=True)
@@ -116,89 +107,93 @@ class Sender:
         client: One key at one service.
         journal: Open, and ours alone.
         progress: Called from the caller's thread, now and then.
-        skip: Rows that become doubtful are left out for good.
 
     Attributes:
-        skip: As given.
+        doubtful: What happens to rows that become doubtful meanwhile (`Journal.record`).
         usable: Answers that said what became of a row.
+        failing: Why the other rows were kept back, "" where they were not.
+        wait: What a connection, or the caller's thread, waits for.
     """
 
     def __init__(
-        self,
-        client: Client,
-        journal: Journal,
-        progress: Callable[[Progress], None],
-        *,
-        skip: bool,
+        self, client: Client, journal: Journal, progress: Callable[[Progress], None]
     ) -> None:
         self.client = client
         self.journal = journal
+        self.doubtful: Doubtful = "ask"
         self.usable = 0
-        self.skip = skip
+        self.failing = ""
+        self.wait: Wait | None = None
         self._progress = progress
         self._changed = threading.Condition()
         self._queue: deque[Entry] = deque()
         self._counts: Counter[str] = Counter()
         self._unknown_in_a_row = 0
         self._running = 0
-        self._wait: Wait | None = None
         self._connections: int | None = None  # until the first answer shows the latency
-        self._stopped: Stopped | None = None
+        self._error: BaseException | None = None
 
     @property
-    def is_stopped(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether nothing more may leave."""
-        return self._stopped is not None
+        return self._error is not None or self.failing != ""
 
-    def run(self, entries: Sequence[Entry], call_options: CallOptions) -> Stopped | None:
-        """Send rows; return why it ended early, None where all were sent."""
+    def run(self, entries: Sequence[Entry], call_options: CallOptions) -> None:
+        """
+        Send rows; after three in a row without a usable answer the others are kept back.
+
+        Raises:
+            BaseException: What ended it: an interrupt before anything else, then what came first.
+        """
         self._queue = deque(entries)
-        self._stopped = None
         self._counts = self.journal.counts()
         self._unknown_in_a_row = 0
+        self.failing = ""
         try:
-            self._show()
-            while self._running or (self._queue and not self._stopped):
-                if self._queue and not self._stopped and self._running < (self._connections or 1):
+            self.show()
+            while self._running or self._queue:
+                if self._queue and self._running < (self._connections or 1):
                     self._start(call_options)
                     continue
                 with self._changed:
                     self._changed.wait(TICK_S)
-                self._show()
-            self._show()
+                self.show()
+            self.show()
         except BaseException as error:
-            self.stop(Stopped.of(error))
+            self.stop(error)
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)
         self.client.gate.flush()
-        return self._stopped
+        if self._error is not None:
+            raise self._error
 
     def _start(self, call_options: CallOptions) -> None:
         with self._changed:
             self._running += 1
         connection = _Connection(self, call_options)
-        name = thread_name(self.journal)
+        name = _thread_name(self.journal)
         threading.Thread(target=connection.work, name=name, daemon=True).start()
 
     def next(self) -> Entry | None:
-        """Take the next row, None where there is none or the run has ended."""
+        """Take the next row, None where there is none."""
         with self._changed:
-            return self._queue.popleft() if self._queue and not self._stopped else None
+            return self._queue.popleft() if self._queue else None
 
-    def count(self, state: State, detail: str, latency_s: float | None) -> None:
-        """Count what became of a row; after three without a usable answer, stop."""
+    def count(self, outcome: Outcome, latency_s: float | None) -> None:
+        """Count what became of a row."""
         with self._changed:
-            self._counts[state] += 1
+            self._counts[outcome.state] += 1
             self._counts["unsent"] -= 1
-            self.usable += state in ("created", "rejected")
-            self._unknown_in_a_row = self._unknown_in_a_row + 1 if state == "unknown" else 0
-            fails = self._unknown_in_a_row >= MAX_UNKNOWN_IN_A_ROW
+            self.usable += outcome.state in ("created", "rejected")
+            is_unknown = outcome.state == "unknown"
+            self._unknown_in_a_row = self._unknown_in_a_row + 1 if is_unknown else 0
+            if self._unknown_in_a_row >= MAX_UNKNOWN_IN_A_ROW:
+                rows = f"{MAX_UNKNOWN_IN_A_ROW} rows in a row"
+                self.failing = f"{rows} got no usable answer: {outcome.detail}"
+                self._keep_back()
             if self._connections is None and latency_s is not None:
                 self._connections = connections(self.client.plan.per_minute, latency_s)
                 self._changed.notify_all()  # of other rows the next tick tells
-        if fails:
-            why = f"{MAX_UNKNOWN_IN_A_ROW} rows in a row got no usable answer: {detail}"
-            self.stop(Stopped("service", why, may_recover=True))
 
     def end(self) -> None:
         """Count a connection as ended."""
@@ -206,26 +201,28 @@ class Sender:
             self._running -= 1
             self._changed.notify_all()
 
-    def stop(self, stopped: Stopped) -> None:
+    def stop(self, error: BaseException) -> None:
         """Let nothing more leave."""
         with self._changed:
-            self._stopped = stopped if self._stopped is None else self._stopped.or_worse(stopped)
-            self._changed.notify_all()
-        self.client.clock.poke()
+            if self._error is None or not isinstance(error, Exception):
+                self._error = error
+            self._keep_back()
 
-    def note_wait(self, wait: Wait | None) -> None:
-        """Note what a connection waits for."""
-        self._wait = wait
+    def _keep_back(self) -> None:
+        self._queue.clear()
+        self._changed.notify_all()
+        self.client.clock.poke()
 
     def show_wait(self, wait: Wait | None) -> None:
         """Show what the caller's thread waits for."""
-        self._wait = wait
-        self._show()
+        self.wait = wait
+        self.show()
 
-    def _show(self) -> None:
+    def show(self) -> None:
+        """Show how far the run is."""
         with self._changed:
             counts = Counter(self._counts)
-            wait = self._wait
+            wait = self.wait
         created, rejected, unknown = (counts[s] for s in ("created", "rejected", "unknown"))
         done = created + rejected + unknown
         until, why = (wait.until, wait.why) if wait else (None, "")
@@ -233,13 +230,22 @@ class Sender:
         self._progress(Progress(done, total, created, rejected, unknown, until, why))
 
 
-def thread_name(journal: Journal) -> str:
-    """Return the name of the threads that send rows of an import."""
+def _thread_name(journal: Journal) -> str:
     return f"import {journal.id}"
 
 
-class _LeftOutError(Exception):
-    """Another import sent an equal row meanwhile; nothing left."""
+def await_threads(journal: Journal, max_wait_s: float) -> None:
+    """
+    Let the threads of an interrupted run of an import end.
+
+    Raises:
+        JournalError: One still awaits an answer.
+    """
+    for thread in threading.enumerate():
+        if thread.name == _thread_name(journal):
+            thread.join(max_wait_s)
+            if thread.is_alive():
+                raise JournalError("the last run of this import still awaits an answer")
 
 
 class _Connection:
@@ -254,12 +260,10 @@ class _Connection:
     def __init__(self, sender: Sender, call_options: CallOptions) -> None:
         self._sender = sender
         self._client = sender.client
-        self._journal = sender.journal
-        self._url = self._client.base_url + spec.PETS_PATH
         self._outcomes: list[tuple[Entry, Outcome]] = []  # not recorded yet
         self._left_at = 0.0
         self._call_options = replace(
-            call_options, cancelled=lambda: sender.is_stopped, on_wait=self._on_wait
+            call_options, cancelled=lambda: sender.has_ended, on_wait=self._on_wait
         )
 
     def work(self) -> None:
@@ -267,26 +271,20 @@ class _Connection:
         try:
             with self._client.clock.working():
                 while (entry := self._sender.next()) is not None:
-                    with suppress(_LeftOutError):
+                    with suppress(CallCancelled):  # the row is unsent, or left out
                         self._send(entry)
-        except CallCancelled:
-            pass  # the run has ended; the row that waited is still unsent
-        except BaseException as error:  # after an interrupt, they come of the journal being closed
-            self._sender.stop(Stopped.of(error))
+        except BaseException as error:
+            self._sender.stop(error)  # at once: a commit takes time
         try:
             self._record()
-        except BaseException as error:
-            self._sender.stop(Stopped.of(error))
+        except BaseException as error:  # after an interrupt, the journal is closed
+            self._sender.stop(error)
         self._sender.end()
 
     def _send(self, entry: Entry) -> None:
-        pet = NewPet.of(*entry.content)
-
         def before() -> None:
-            if self._sender.is_stopped:
+            if self._sender.has_ended or not self._record(entry):
                 raise CallCancelled
-            if not self._record(entry):
-                raise _LeftOutError
             self._left_at = time.perf_counter()
 
         def on_no_effect() -> None:
@@ -296,8 +294,8 @@ class _Connection:
         try:
             reply = self._client.call(
                 "POST",
-                self._url,
-                pet.wire(),
+                self._client.base_url + spec.PETS_PATH,
+                NewPet.of(*entry.content).wire(),
                 call_options=self._call_options,
                 before=before,
                 on_no_effect=on_no_effect,
@@ -318,19 +316,14 @@ class _Connection:
 
     def _note(self, entry: Entry, outcome: Outcome, latency_s: float | None = None) -> None:
         self._outcomes.append((entry, outcome))
-        self._sender.count(outcome.state, outcome.detail, latency_s)
+        self._sender.count(outcome, latency_s)
 
     def _record(self, intent: Entry | None = None) -> bool:
         """Record what is known; return whether the row that is next may leave."""
         if not self._outcomes and intent is None:
             return False
-        clock = self._client.clock
-        may_leave = self._journal.record(
-            self._outcomes,
-            intent=intent,
-            skip=self._sender.skip,
-            now=clock.now(),
-            steady=clock.steady(),
+        may_leave = self._sender.journal.record(
+            self._outcomes, intent=intent, doubtful=self._sender.doubtful
         )
         self._outcomes.clear()
         return may_leave
@@ -338,4 +331,4 @@ class _Connection:
     def _on_wait(self, wait: Wait | None) -> None:
         """Record what is known before a wait."""
         self._record()
-        self._sender.note_wait(wait)
+        self._sender.wait = wait

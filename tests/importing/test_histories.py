@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from petstore_tools.importing import journal as journals
+from petstore_tools.clock import ManualClock
 from petstore_tools.importing.doubtful import Doubt, Entry, find_doubtful, match
-from petstore_tools.importing.journal import Journal, Target, elapsed, open_journal
+from petstore_tools.importing.journal import Journal, Target, mark_dead, open_journal
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues
 
@@ -71,7 +71,7 @@ class World:
     rng: random.Random
     folder: Path
     faulty: bool = True
-    now: float = 1_000.0
+    clock: ManualClock = field(default_factory=lambda: ManualClock(1_000.0))
     animals: dict[int, PetValues] = field(default_factory=dict)
     made_by: dict[int, int] = field(default_factory=dict)
     whose: dict[int, int] = field(default_factory=dict)
@@ -258,33 +258,31 @@ def owners(world: World, entries: list[Entry], cells: list[Cell]) -> dict[int, i
     return found
 
 
-def listing(world: World, journal: journals.Journal) -> float:
+def listing(world: World, journal: Journal) -> float:
     """List the inventory; return when that began."""
-    began = world.now
-    world.now += 1
+    began = world.clock.steady()
+    world.clock.advance(1)
     rows = [
         {"id": pet_id, "name": name, "categoryId": category_id, "status": status}
         for pet_id, (name, category_id, status) in world.animals.items()
     ]
     journal.begin_listing()
     journal.add_page(rows)
-    journal.end_listing(now=world.now)
+    journal.end_listing()
     return began
 
 
-def reconcile(world: World, journal: journals.Journal) -> None:
+def reconcile(world: World, journal: Journal) -> None:
     """Two listings, so that what both do not show is absent."""
-    absent: frozenset[int] = frozenset()
     for _ in range(2):
-        began = listing(world, journal)
-        _, absent = journal.reconcile(until=began, after_s=AFTER_S, absent=absent, now=world.now)
+        found = journal.reconcile(began=listing(world, journal), after_s=AFTER_S)
         world.exchange(counted(world))
-        if not absent:
+        if not any(o.state == "unknown" and not o.candidates for o in found.values()):
             return
 
 
 def send(
-    world: World, journal: journals.Journal, entry: Entry, pending: list[tuple[Entry, Outcome]]
+    world: World, journal: Journal, entry: Entry, pending: list[tuple[Entry, Outcome]]
 ) -> Iterator[None]:
     """Send a row; whatever can get lost does."""
     rng = world.rng
@@ -295,7 +293,7 @@ def send(
             raise KilledError
 
     may_die()
-    may_leave = journal.record(pending, intent=entry, skip=True, now=world.now, steady=world.now)
+    may_leave = journal.record(pending, intent=entry, doubtful="skip")
     pending.clear()
     if not may_leave:
         return
@@ -329,22 +327,23 @@ def send(
 def run(world: World, sheet: Sheet) -> Iterator[None]:
     """Import a sheet, as a program does; each step may be its last."""
     target = Target("sandbox", "http://x/v1", Path(sheet.name))
-    with open_journal(world.folder, target) as journal:
+    with open_journal(world.folder, target, world.clock) as journal:
         if target.path not in world.journals:
-            world.journals[target.path] = Journal(world.folder / f"{target.place}.db", target)
-        journal.mark_lost(journal.id, now=world.now, steady=world.now)
-        journals.mark_dead(journal, world.folder, now=world.now, steady=world.now)
+            path = world.folder / f"{target.place}.db"
+            world.journals[target.path] = Journal(path, target, world.clock)
+        journal.mark_lost(journal.id)
+        mark_dead(journal, world.folder)
         cells = list(sheet.cells)
         contents = [cell.values for cell in cells]
         yield
+        journal.show_file(contents)
         for _ in range(6):
-            if not any(elapsed(at, world.now) < AFTER_S for at in journal.lost_at()):
+            if min(journal.lost_s(with_equal=True), default=AFTER_S) >= AFTER_S:
                 break
-            world.now += 30
+            world.clock.advance(30)
             yield
         reconcile(world, journal)
         yield
-        journal.show_file(contents)
         entries = journal.entries()
         known, missing = match(entries, contents)
         doubts = find_doubtful(
@@ -364,7 +363,6 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
             send=send_doubtful,
             compared=True,
             bad_rows=0,
-            now=world.now,
         )
         world.own(owners(world, journal.entries(), cells))
         sheet.since = ""
@@ -372,16 +370,15 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         sheet.added.clear()
         for _ in range(3):
             pending: list[tuple[Entry, Outcome]] = []
-            for entry in journal.entries():
-                if entry.present and entry.state == "unsent":
-                    yield from send(world, journal, entry, pending)
-            journal.record(pending, now=world.now, steady=world.now)
+            for entry in journal.unsent():
+                yield from send(world, journal, entry, pending)
+            journal.record(pending)
             yield
             if not any(entry.state == "unknown" for entry in journal.entries()):
                 sheet.is_settled = not journal.counts()["unsent"]
                 sheet.edits = inf
                 return
-            world.now += AFTER_S + 1
+            world.clock.advance(AFTER_S + 1)
             yield
             reconcile(world, journal)
             yield

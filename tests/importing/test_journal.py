@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import (
     Journal,
     Target,
-    elapsed,
     find_import,
-    held,
     list_imports,
     mark_dead,
     open_journal,
@@ -28,7 +27,6 @@ from petstore_tools.importing.values import PetValues
 
 REX = PetValues("Rex", 3, "sold")
 MIA = PetValues("Mia", 4, None)
-TIMES = {"now": 1_000.0, "steady": 10.0}
 
 
 def target(name: str = "a.csv") -> Target:
@@ -40,14 +38,14 @@ def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
     numbers = range(2, len(contents) + 2)
     new = [None] * len(contents)
-    journal.add_file(numbers, contents, new, {}, send=False, compared=True, bad_rows=1, now=1_000.0)
+    journal.add_file(numbers, contents, new, {}, send=False, compared=True, bad_rows=1)
     return journal.entries()
 
 
 def answer(journal: Journal, entry: Entry, outcome: Outcome) -> None:
     """Send a row, and record its answer."""
-    assert journal.record([], intent=entry, **TIMES)
-    journal.record([(entry, outcome)], **TIMES)
+    assert journal.record([], intent=entry)
+    journal.record([(entry, outcome)])
 
 
 def show(journal: Journal, *animals: tuple[int, PetValues]) -> None:
@@ -59,7 +57,7 @@ def show(journal: Journal, *animals: tuple[int, PetValues]) -> None:
             for i, v in animals
         ]
     )
-    journal.end_listing(now=1_000.0)
+    journal.end_listing()
 
 
 @pytest.mark.case("P42")
@@ -88,11 +86,11 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
             answer(b, journal_entry, Outcome("unknown"))
 
         with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
-            b.decide(2, 7, now=0.0)
+            b.decide(2, 7)
         with pytest.raises(JournalError, match="row 2 of import .* is not an unknown row"):
-            a.decide(2, None, now=0.0)
-        b.decide(2, 8, now=0.0)
-        b.decide(3, None, now=0.0)
+            a.decide(2, None)
+        b.decide(2, 8)
+        b.decide(3, None)
 
         assert [(e.state, e.pet_id) for e in b.entries()] == [("created", 8), ("unsent", None)]
 
@@ -106,9 +104,9 @@ def test_a_row_is_not_sent_that_another_import_sent_since(tmp_path: Path) -> Non
     with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
         (mine,) = add(a, REX)
         (theirs,) = add(b, REX._replace(status=None))
-        a.record([], intent=mine, **TIMES)
+        a.record([], intent=mine)
 
-        may_leave = b.record([], intent=theirs, skip=True, **TIMES)
+        may_leave = b.record([], intent=theirs, doubtful="skip")
 
         assert not may_leave
         assert [(e.state, e.waits) for e in b.entries()] == [("skipped", True)]
@@ -134,24 +132,57 @@ def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
 ) -> None:
     """The lock of an import tells."""
     with open_journal(tmp_path, target("a.csv")) as dead:
-        dead.record([], intent=add(dead, REX)[0], **TIMES)
+        dead.record([], intent=add(dead, REX)[0])
     with (
         open_journal(tmp_path, target("b.csv")) as alive,
         open_journal(tmp_path, target("c.csv")) as journal,
     ):
-        alive.record([], intent=add(alive, MIA)[0], **TIMES)
+        alive.record([], intent=add(alive, MIA)[0])
 
-        mark_dead(journal, tmp_path, **TIMES)
+        mark_dead(journal, tmp_path)
 
-        assert journal.lost_at() == [10.0]
         assert alive.counts() == {"sending": 1}
+    with read_journal(tmp_path, target("a.csv")) as dead:
+        assert dead.counts() == {"unknown": 1}
 
 
-def test_a_lock_ends_and_a_clock_that_begins_anew_shows_too_little_time(tmp_path: Path) -> None:
+def test_a_clock_that_begins_anew_shows_too_little_time(tmp_path: Path) -> None:
     """Never too much: at least what passed since the machine was started."""
-    with held(tmp_path, "x"), pytest.raises(JournalError, match="running"), held(tmp_path, "x"):
-        pass
-    assert (elapsed(100.0, 130.0), elapsed(100.0, 20.0)) == (30.0, 20.0)
+    clock = ManualClock(100.0)
+    with open_journal(tmp_path, target(), clock) as journal:
+        answer(journal, add(journal, REX)[0], Outcome("unknown"))
+        clock.advance(30)
+        waited_s = journal.lost_s()
+    with read_journal(tmp_path, target(), ManualClock(20.0)) as journal:
+        assert (waited_s, journal.lost_s()) == ([30.0], [20.0])
+
+
+def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> None:
+    """Its animal may be the one that is there; rows of other names are settled."""
+    clock = ManualClock(100.0)
+    with (
+        open_journal(tmp_path, target("a.csv"), clock) as a,
+        open_journal(tmp_path, target("b.csv"), clock) as b,
+    ):
+        show(a)
+        rows = add(a, REX, MIA)
+        (other,) = add(b, REX._replace(status=None))
+        for row in rows:
+            answer(a, row, Outcome("unknown"))
+        clock.advance(60)
+        b.record([], intent=other, doubtful="send")
+        show(a, (7, REX), (8, MIA._replace(status="sold")))
+
+        on_the_way = a.reconcile(began=160.0, after_s=60.0)
+        b.record([(other, Outcome("unknown"))])
+        too_late = a.reconcile(began=160.0, after_s=60.0)
+        clock.advance(60)
+        show(a, (7, REX), (8, MIA._replace(status="sold")))
+        settled = a.reconcile(began=220.0, after_s=60.0)
+
+    assert [outcome.pet_id for outcome in on_the_way.values()] == [8]
+    assert too_late == {}
+    assert [outcome.pet_id for outcome in settled.values()] == [7, None]
 
 
 def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
@@ -188,7 +219,7 @@ def _newer(path: Path) -> None:
 
 def _elsewhere(path: Path) -> None:
     db = sqlite3.connect(path)
-    db.execute("UPDATE place SET base_url = 'https://other.example/v1'")
+    db.execute("UPDATE import SET base_url = 'https://other.example/v1'")
     db.commit()
     db.close()
 
@@ -268,11 +299,11 @@ def test_a_copy_of_the_database_alone_has_every_intent(tmp_path: Path) -> None:
         entries = add(journal, *(REX._replace(name=f"Rex {n}") for n in range(40)))
         show(journal)
         for at, entry in enumerate(entries):
-            journal.record([], intent=entry, **TIMES)
+            journal.record([], intent=entry)
             copy = tmp_path / f"copy{at}"
             copy.mkdir()
             shutil.copy(tmp_path / f"{target().place}.db", copy)
             with open_journal(copy, target()) as copied:
                 states = [e.state for e in copied.entries()]
             assert states == ["created"] * at + ["sending"] + ["unsent"] * (39 - at)
-            journal.record([(entry, Outcome("created", at + 1))], **TIMES)
+            journal.record([(entry, Outcome("created", at + 1))])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from petstore_tools.importing.reconcile import Animal, Lost, decide, judge
+from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.reconcile import Animal, decide, judge
 from petstore_tools.importing.values import PetValues
 
 REX = PetValues("Rex", 3, "sold")
@@ -40,10 +43,13 @@ def test_an_answer_says_what_became_of_a_row(
     assert (outcome.state, outcome.pet_id, "".join(outcome.changed)) == (state, pet_id, changed)
 
 
-def lost(*rows: tuple[PetValues, int] | tuple[PetValues, int, bool]) -> list[Lost]:
-    """Give values, the listing before, and whether it is created."""
+def lost(*rows: tuple[PetValues, int] | tuple[PetValues, int, str]) -> list[Entry]:
+    """Give values, the listing before, and the state where it is not unknown."""
     return [
-        Lost(at, row[0], len(row) > 2 and bool(row[2]), row[1]) for at, row in enumerate(rows, 1)
+        Entry(
+            at, "ours", row[0], at, True, row[2] if len(row) > 2 else "unknown", sent_after=row[1]
+        )  # type: ignore[arg-type, misc]
+        for at, row in enumerate(rows, 1)
     ]
 
 
@@ -73,11 +79,11 @@ CASES = {  # lost rows, animals (id, values, since), outcomes: an id, "absent", 
         ["ambiguous"],
     ),
     "another name": ([(REX, 1)], [(7, REX._replace(name="Re"), 2)], ["absent"]),
-    "a created row first": ([(REX, 1), (REX, 1, True)], [(7, REX, 2)], ["absent", 7]),
+    "a created row first": ([(REX, 1), (REX, 1, "created")], [(7, REX, 2)], ["absent", 7]),
     "without a status, any": ([(NONE, 1)], [(7, REX, 2)], [7]),
     "exact rows first": ([(NONE, 1), (REX, 1)], [(7, REX, 2)], ["absent", 7]),
     "a created row without a status may own it": (
-        [(REX, 1), (NONE, 1, True)],
+        [(REX, 1), (NONE, 1, "created")],
         [(7, REX, 2)],
         ["ambiguous", None],
     ),
@@ -102,7 +108,8 @@ def test_a_listing_says_what_became_of_lost_rows(
     ]
     assert said == expected
     absent = {key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates}
-    again = decide(lost(*rows), listed, absent=absent)
+    second = [replace(row, absent=row.key in absent) for row in lost(*rows)]
+    again = decide(second, listed)
     assert {key for key, o in again.items() if o.state == "unsent"} == absent
 
 
@@ -111,8 +118,3 @@ def test_what_the_service_changes_is_no_difference() -> None:
     cut = [Animal(7, REX._replace(name="Re"), 2)]
 
     assert decide(lost((REX, 1)), cut, changed={"name"})[1].candidates == (7,)
-
-
-def test_a_set_waits_for_a_row_on_its_way() -> None:
-    """Its animal may be the one that is there."""
-    assert decide(lost((REX, 1)), [Animal(7, REX, 2)], on_the_way={("Rex", 3)}) == {}
