@@ -40,8 +40,11 @@ class SystemClock:
     def poke(self) -> None:
         """Do nothing: who waits for an answer of another thread asks again soon."""
 
-    def machine_time(self) -> tuple[str, float] | None:
-        """Return a clock that also counts while the machine sleeps, on Linux and macOS."""
+    def machine_time(self) -> tuple[str, float]:
+        """
+        Return the name of the machine since its start, and seconds of a clock that nobody sets; on
+        Linux and macOS it also counts while the machine sleeps.
+        """
         kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
         return _MACHINE, time.monotonic() if kind is None else time.clock_gettime(kind)
 
@@ -95,9 +98,9 @@ class ManualClock:
                 self._changed.wait_for(lambda: me not in self._sleeping, timeout=SLICE_S)
                 self._sleeping.pop(me, None)
 
-    def machine_time(self) -> tuple[str, float] | None:
-        """Return None: it is advanced, never set."""
-        return None
+    def machine_time(self) -> tuple[str, float]:
+        """Return a name of its own, and the same: it is advanced, never set."""
+        return f"manual {id(self)}", self.now()
 
     def poke(self) -> None:
         """Wake all sleepers."""

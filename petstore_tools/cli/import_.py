@@ -186,8 +186,7 @@ def _ask(shown: ImportPreview) -> Doubtful:
 def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
     """Show the preview and ask; what is refused is refused by the import itself."""
     click.echo(str(shown), err=True)
-    ends_at = shown.forecast.ends_at
-    if shown.to_send and ends_at is not None and (here := local_text(ends_at)):
+    if shown.to_send and (here := local_text(shown.forecast.ends_at)):
         click.echo(f"  that is about {here} in your time zone", err=True)
     if not shown.to_send or shown.refusal:
         return True

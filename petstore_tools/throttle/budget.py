@@ -54,7 +54,7 @@ class WindowBudget:
         reading: What the headers said, None where they have said nothing that still holds.
         unreported_at: Grants until the last answer that did not report on this window.
         opened_at: The last Reset, from which the service's window began anew or only some of its
-            requests ended; None where an answer left that open.
+            requests ended; 0 where an answer left that open.
         proven: An answer showed that it began anew.
         counted_before: Requests that surely came before it.
         last_reset: The latest believable Reset (the service's Unix seconds).
@@ -66,7 +66,7 @@ class WindowBudget:
     counted: int = 0
     reading: Reading | None = None
     unreported_at: int = 0
-    opened_at: float | None = None
+    opened_at: float = 0.0
     proven: bool = False
     counted_before: int = 0
     last_reset: float = 0.0
@@ -111,7 +111,7 @@ class WindowBudget:
         One request ended for sure, which the first probe takes if nothing was sent since. Behind a
         lost one another goes, unless the window is known to slide.
         """
-        if self.opened_at is None or not self.opened_at <= now < self.opened_at + self.period_s:
+        if not self.opened_at <= now < self.opened_at + self.period_s:
             return False
         if self.counted == self.counted_before and probe_at < self.opened_at:
             return True
@@ -125,12 +125,11 @@ class WindowBudget:
             now: The ledger's time.
             probe_at: When the last probe went.
         """
-        opened_at = self.opened_at or 0.0
         if self.is_new(now, probe_at):
-            return self.counted - self.counted_before, opened_at + self.period_s + GUARD_S
+            return self.counted - self.counted_before, self.opened_at + self.period_s + GUARD_S
         frees_at: float = (min(self.counts, default=0) + 1) * self.width_s + self.period_s
-        if not self.slides and now < opened_at + PROBE_LEASE_S:
-            frees_at = min(frees_at, opened_at + PROBE_LEASE_S)
+        if not self.slides and now < self.opened_at + PROBE_LEASE_S:
+            frees_at = min(frees_at, self.opened_at + PROBE_LEASE_S)
         return sum(self.counts.values()), frees_at
 
     def since(self, at: float) -> int:
@@ -158,8 +157,9 @@ class Budget:
     The shared state of a throttle; times are the ledger's Unix seconds unless said otherwise.
 
     Attributes:
+        named: The plan that the program has named which asks now, a ceiling; None to learn it.
         windows: Minute and day.
-        in_flight: Requests allowed and not answered, by token: the number of the grant, as text.
+        in_flight: Requests allowed and not answered, by token: the number of the grant.
         needs_probe: Nothing is known of the windows now, so one request goes first.
         probe_at: When the last one went.
         slowest_s: What an answer took at most, of late.
@@ -174,7 +174,7 @@ class Budget:
         skew: The least that the service's clock can be ahead of ours; None until known.
         utc_day: A reset at midnight UTC proved that days are whole UTC days.
         learned: The plan that the headers showed.
-        hint: A limit that would raise the learned plan, 0 for none, and when it was first seen.
+        hint: The last limit that did not fit the learned plan, and when it was first seen.
         granted: How many requests were allowed so far.
         ahead_s: The ledger's clock less the clock it is read from: what steps of that one made.
         seen_at: The latest time that was seen.
@@ -182,10 +182,11 @@ class Budget:
             ledger's time then.
     """
 
+    named: Plan | None = None
     windows: dict[WindowName, WindowBudget] = field(
         default_factory=lambda: {name: WindowBudget(period_s) for name, period_s in PERIODS.items()}
     )
-    in_flight: dict[str, InFlight] = field(default_factory=dict)
+    in_flight: dict[int, InFlight] = field(default_factory=dict)
     needs_probe: bool = True
     probe_at: float = 0.0
     slowest_s: float = 0.0
@@ -205,29 +206,26 @@ class Budget:
     seen_at: float = 0.0
     clocks: dict[str, tuple[float, float]] = field(default_factory=dict)
 
-    def follow(self, clock_s: float, steady: tuple[str, float] | None = None) -> float:
+    def follow(self, clock_s: float, machine: str, steady_s: float) -> float:
         """
         Return the ledger's time, which neither jumps nor goes back when a clock is set.
 
         Args:
             clock_s: Unix seconds of the clock that is shared, which may be set.
-            steady: Name of a machine since its last start, and seconds of its clock that nobody
-                sets.
+            machine: Name of a machine since its last start.
+            steady_s: Seconds of its clock that nobody sets.
         """
         now = clock_s + self.ahead_s
-        if steady is not None:
-            name, steady_s = steady
-            known_s, known_now = self.clocks.pop(name, (steady_s, now))
-            passed_s = max(0.0, steady_s - known_s)
-            expected = known_now + passed_s
-            if abs(now - expected) > STEP_S + DRIFT * passed_s:
-                now = expected
+        known_s, known_now = self.clocks.pop(machine, (steady_s, now))
+        passed_s = max(0.0, steady_s - known_s)
+        expected = known_now + passed_s
+        if abs(now - expected) > STEP_S + DRIFT * passed_s:
+            now = expected
         now = max(now, self.seen_at)
         self.ahead_s = now - clock_s
         self.seen_at = now
-        if steady is not None:
-            self.clocks[steady[0]] = steady[1], now
-            self.clocks = dict(list(self.clocks.items())[-MOST_CLOCKS:])
+        self.clocks[machine] = steady_s, now
+        self.clocks = dict(list(self.clocks.items())[-MOST_CLOCKS:])
         return now
 
     def service_time(self, now: float) -> float:

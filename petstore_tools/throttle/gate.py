@@ -21,7 +21,6 @@ from petstore_tools.errors import KeyBannedError, LedgerError, QuotaError, Setti
 from petstore_tools.plans import Plan
 from petstore_tools.text import utc_text
 from petstore_tools.throttle import rate_headers
-from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.ledger import Ledger
 from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
 
@@ -31,7 +30,6 @@ _REFUSALS: Final[dict[int, str]] = {
     401: "it does not know the key",
     429: "there were too many requests",
 }
-_URGENT: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 T = TypeVar("T")
 
 
@@ -82,10 +80,10 @@ class Gate:
     def __init__(
         self, ledger: Ledger, plan: Plan | None, clock: Clock, *, max_wait_s: float
     ) -> None:
-        given: object = max_wait_s
-        if not isinstance(given, Real) or isinstance(given, bool) or not max_wait_s >= 0:
+        is_number = isinstance(max_wait_s, Real) and not isinstance(max_wait_s, bool)
+        if not is_number or not max_wait_s >= 0:
             raise SettingsError(
-                f"max_wait_s must be a number of seconds, 0 or more, not {given!r:.60}"
+                f"max_wait_s must be a number of seconds, 0 or more, not {max_wait_s!r:.60}"
             )
         self.ledger = ledger
         self._plan = plan
@@ -116,9 +114,13 @@ class Gate:
                         call_options.on_wait(None)
                     return decision
                 case Stop(resumes_at, why):
-                    retry_at = self.local_time(resumes_at)
-                    status = HTTPStatus.TOO_MANY_REQUESTS
-                    raise KeyBannedError(status, "", f"{why}.", "not sent", retry_at=retry_at)
+                    raise KeyBannedError(
+                        HTTPStatus.TOO_MANY_REQUESTS,
+                        "",
+                        f"{why}.",
+                        "not sent",
+                        retry_at=self.local_time(resumes_at),
+                    )
                 case Wait(until, why):
                     wait = Wait(self.local_time(until), why)
                     if wait.until - self._clock.now() > patience_s:
@@ -144,18 +146,18 @@ class Gate:
         more_follow: bool = False,
     ) -> None:
         """
-        Record an answer: status, headers, and the code of an Error body, which may name a ban.
+        Record an answer: status, headers, and the code of a 429's Error body, which may name a ban.
 
-        An answer that others need, a probe's, a 429 or a 503, is recorded at once.
+        An answer that others need, a probe's or a refusal, is recorded at once.
         """
-        banned = status == HTTPStatus.TOO_MANY_REQUESTS and "ban" in code.casefold()
+        banned = "ban" in code.casefold()
         if status in _REFUSALS:
             why = "it has banned the key" if banned else _REFUSALS[status]
             _log.warning("The service refused a request (%d): %s.", status, why)
         now = self.now()
         answer = rate_headers.read(status, headers, now=now, banned=banned)
         self._unrecorded.append(lambda throttle: throttle.answered(go.token, now, answer))
-        if go.probe or not more_follow or status in _URGENT:
+        if go.probe or not more_follow or status >= HTTPStatus.BAD_REQUEST:
             self.flush()
 
     def failed(self, go: Go, *, may_have_left: bool) -> None:
@@ -163,10 +165,9 @@ class Gate:
         Record that no answer came: the request is spent, unless it is proven that nothing left.
         """
         now = self.now()
-        if may_have_left:
-            self._unrecorded.append(lambda throttle: throttle.lost(go.token, now))
-        else:
-            self._unrecorded.append(lambda throttle: throttle.unsent(go.token))
+        self._unrecorded.append(
+            lambda throttle: throttle.lost(go.token, now) if may_have_left else throttle.unsent(go)
+        )
         self.flush()
 
     def flush(self) -> None:
@@ -215,11 +216,11 @@ class Gate:
         Let `change` work on the budget; the time is read while the budget is held, not before.
         """
 
-        def changed(budget: Budget) -> T:
+        def changed(throttle: Throttle) -> T:
             clock_s = self._clock.now()
-            now = budget.follow(clock_s + self.ledger.ahead_s, self._clock.machine_time())
+            now = throttle.follow(clock_s + self.ledger.ahead_s, *self._clock.machine_time())
             self._ahead_s = now - clock_s
-            throttle = Throttle(self._plan, budget)
+            throttle.named = self._plan
             while self._unrecorded:
                 self._unrecorded.popleft()(throttle)
             return change(throttle, now)

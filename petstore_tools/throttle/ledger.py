@@ -1,9 +1,9 @@
 """
 The ledger, which keeps the budget of a key: in this process, in a file, or in a team's database.
 
-Each of the three gives one caller at a time the budget (`update`), keeps what the caller made of
-it, says in words who shares it (`shared`), how far its clock is ahead of this machine's
-(`ahead_s`), and what an update takes where that is felt (`takes_s`).
+Each of the three gives one caller at a time the budget with its rules (`update`), keeps what the
+caller made of it, says in words who shares it (`shared`), how far its clock is ahead of this
+machine's (`ahead_s`), and what an update takes where that is felt (`takes_s`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from pydantic import SecretStr, TypeAdapter
 
 from petstore_tools import sqlite
 from petstore_tools.errors import LedgerError, MissingExtraError, SettingsError, without_frames
-from petstore_tools.throttle.budget import Budget
+from petstore_tools.throttle.throttle import Throttle
 
 if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
-_BUDGET: Final = TypeAdapter(Budget)
+_BUDGET: Final = TypeAdapter(Throttle)
 _TABLE: Final = (
     "CREATE TABLE IF NOT EXISTS key_budget"
     " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
@@ -69,9 +69,8 @@ def subject(base_url: str, key: str) -> str:
     """
     Return the name of a budget: a digest of base address and key, which neither can be read from.
     """
-    named = f"{base_url}\n{key}".encode(
-        errors="surrogatepass"
-    )  # never an error, which would show the key
+    # never an error, which would show the key
+    named = f"{base_url}\n{key}".encode(errors="surrogatepass")
     return hashlib.sha256(named).hexdigest()[:32]
 
 
@@ -90,9 +89,9 @@ class MemoryLedger:
     ahead_s = takes_s = 0.0
 
     def __init__(self) -> None:
-        self._budget = Budget()
+        self._budget = Throttle()
 
-    def update(self, change: Callable[[Budget], T]) -> T:
+    def update(self, change: Callable[[Throttle], T]) -> T:
         """Let `change` work on the budget alone."""
         with _LOCK:
             return change(self._budget)
@@ -118,7 +117,7 @@ class DatabaseLedger(ABC):
         self._unusable = (error, OSError, ValueError)
         self._connection: sqlite.PerProcess[Any] = sqlite.PerProcess(connect)
 
-    def update(self, change: Callable[[Budget], T]) -> T:
+    def update(self, change: Callable[[Throttle], T]) -> T:
         """
         Let `change` work on the budget alone, in one transaction.
 
@@ -128,7 +127,7 @@ class DatabaseLedger(ABC):
         results: list[T] = []
 
         def changed(state: bytes) -> bytes:
-            budget = _BUDGET.validate_json(state) if state else Budget()
+            budget = _BUDGET.validate_json(state) if state else Throttle()
             results.append(change(budget))
             return _BUDGET.dump_json(budget)
 

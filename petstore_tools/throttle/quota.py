@@ -7,7 +7,7 @@ from math import ceil, inf
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.plans import Plan, Window, WindowName
+from petstore_tools.plans import Plan, WindowName
 from petstore_tools.text import cell_text, html_table, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.throttle import WindowState, reserved
@@ -83,7 +83,6 @@ def read_quota(gate: Gate) -> Quota:
     """Return what a key has left, as its gate counts; costs no request."""
     throttle = gate.read()
     now = gate.now()
-    budget = throttle.budget
 
     def window(name: WindowName) -> WindowQuota:
         state = throttle.state(name, now)
@@ -96,13 +95,13 @@ def read_quota(gate: Gate) -> Quota:
 
     blocked_until = None
     notes = []
-    if now < budget.blocked_until:
-        blocked_until = gate.local_time(budget.blocked_until)
-        notes.append(f"Blocked until {utc_text(blocked_until)}: {budget.reason}.")
-    if budget.in_flight:
-        notes.append(f"Requests that wait for an answer: {len(budget.in_flight):,}.")
-    if budget.lowered is not None:
-        until = utc_text(gate.local_time(budget.doubted_until))
+    if now < throttle.blocked_until:
+        blocked_until = gate.local_time(throttle.blocked_until)
+        notes.append(f"Blocked until {utc_text(blocked_until)}: {throttle.reason}.")
+    if throttle.in_flight:
+        notes.append(f"Requests that wait for an answer: {len(throttle.in_flight):,}.")
+    if throttle.lowered is not None:
+        until = utc_text(gate.local_time(throttle.doubted_until))
         notes.append(f"The plan is lowered until {until}, since the service refused more.")
     notes.append(f"Counted {gate.ledger.shared}.")
     return Quota(
@@ -132,7 +131,7 @@ class Forecast:
         left_today: Requests of the day that are left now; None where the number is not known.
         reserve: Requests of each day that it leaves to people; of each minute it leaves a tenth.
         days: Days it touches, from 1; 0 where there is nothing to send.
-        ends_at: Unix seconds, None where it can never end.
+        ends_at: Unix seconds.
         plan: The plan in force, in words.
         made_at: Unix seconds.
     """
@@ -142,18 +141,13 @@ class Forecast:
     left_today: int | None
     reserve: int
     days: int
-    ends_at: float | None
+    ends_at: float
     plan: str
     made_at: float
 
     def __str__(self) -> str:
         if not self.requests:
             return "nothing to send"
-        if self.ends_at is None:
-            return (
-                f"{pluralize(self.requests, 'request')}, which can never be sent: the plan is so "
-                "small that an import leaves all of it for other work"
-            )
         baseline = (
             f", up to {self.baseline:,} of them to list the animals that exist"
             if self.baseline
@@ -199,18 +193,17 @@ def forecast(
     reserve = reserved("day", day.limit)
     kept = reserved("minute", minute.limit)
     per_minute = (minute.limit or inf) - kept
-    usable_a_day = max(0.0, (day.limit or inf) - reserve)
+    usable_a_day = (day.limit or inf) - reserve
     today = min(float(requests), max(0.0, day.left - reserve))
     rest = requests - today
     days = int(today > 0)
-    ends_at = None
     each_s = latency_s / connections(minute.limit, latency_s)
     if not rest:
         ends_at = now + max(_sending_s(today, minute.left - kept, per_minute), today * each_s)
-    elif usable_a_day:
+    else:
         whole_days = ceil(rest / usable_a_day)
         last = rest - (whole_days - 1) * usable_a_day
-        next_day = day.frees_at if day.by_headers else Window(1, spec.DAY_S).end(now)
+        next_day = day.frees_at if day.by_headers else now + spec.DAY_S - now % spec.DAY_S
         begins_at = next_day + (whole_days - 1) * spec.DAY_S
         days += whole_days
         ends_at = begins_at + max(_sending_s(last, per_minute, per_minute), last * each_s)

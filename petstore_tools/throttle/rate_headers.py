@@ -10,7 +10,6 @@ from http import HTTPStatus
 from typing import Final
 
 from petstore_tools import plans, spec
-from petstore_tools.plans import Plan, WindowName
 from petstore_tools.throttle.budget import Budget
 
 LONGEST_RETRY_AFTER_S: Final = 7 * spec.DAY_S  # after a 429; more is taken for nonsense: our choice
@@ -68,7 +67,7 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
         limit,
         remaining,
         _number(headers.get(spec.HEADER_RESET)),
-        _retry_after_s(status, headers.get(spec.HEADER_RETRY_AFTER), now if date is None else date),
+        _retry_after_s(status, headers.get(spec.HEADER_RETRY_AFTER), date or now),
         date,
         banned,
     )
@@ -104,22 +103,6 @@ def _http_date(text: str | None) -> float | None:
         return None
 
 
-def window(limit: int, plan: Plan, *, short: bool) -> WindowName:
-    """
-    Detect a header's window by its number and by how far its reset is ahead.
-
-    Where it may be either, the minute is the safe reading: the day has used no less than the
-    minute, so what is left of the day is never too much for the minute. It holds until that reset,
-    as the day's would.
-
-    Args:
-        limit: X-RateLimit-Limit.
-        plan: The plan as far as it is known.
-        short: X-RateLimit-Reset is no further ahead than a minute's can be.
-    """
-    return "day" if not short or limit == plan.per_day != plan.per_minute else "minute"
-
-
 def learn(budget: Budget, limit: int, now: float, *, short: bool, midnight: bool) -> None:
     """
     Let a header's limit show the plan, where the caller named none.
@@ -144,5 +127,4 @@ def learn(budget: Budget, limit: int, now: float, *, short: bool, midnight: bool
             budget.hint = limit, now
         elif now - budget.hint[1] > spec.MINUTE_S:
             known = plans.strictest(limit, minute=short, day=not short)
-            budget.hint = 0, now
     budget.learned = known

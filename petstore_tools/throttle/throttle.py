@@ -2,7 +2,7 @@
 Pure: the throttle, which decides whether a request may go now.
 
 It is asked (`ask`), is given what came back (`answered`, `lost`, `unsent`), and keeps what it knows
-in a `Budget` that a ledger shares between threads, processes and restarts. Why it causes no 429:
+in a `Budget`, which a ledger shares between threads, processes and restarts. Why it causes no 429:
 
 - *Own count.* A request counts from its grant until a whole period after the last moment at which
   it may have arrived (`WindowBudget`), or to the end of the window that a passed Reset opened. So
@@ -30,7 +30,7 @@ from math import inf
 from typing import Final
 
 from petstore_tools import spec
-from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, Window, WindowName
+from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, WindowName
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.budget import (
     GUARD_S,
@@ -60,7 +60,7 @@ class Go:
     Send now, and report what came back under `token`; a probe's answer is what others wait for.
     """
 
-    token: str
+    token: int
     probe: bool = False
 
 
@@ -103,105 +103,87 @@ class WindowState:
     by_headers: bool
 
 
-class Throttle:
-    """
-    The rules over one budget.
-
-    Args:
-        plan: The named plan, a ceiling; None to learn it from the headers.
-        budget: The shared state; changed in place.
-    """
-
-    def __init__(self, plan: Plan | None, budget: Budget) -> None:
-        self._named = plan
-        self.budget = budget
+@dataclass(slots=True)
+class Throttle(Budget):
+    """The rules over one budget, which they change in place."""
 
     @property
     def plan(self) -> Plan:
         """The plan in force: lowered, named, learnt, else the smallest documented."""
-        return self.budget.lowered or self._named or self.budget.learned or DOCUMENTED[0]
+        return self.lowered or self.named or self.learned or DOCUMENTED[0]
 
     def ask(self, now: float, *, bulk: bool = False) -> Decision:
         """May a request go at `now`? A Go is spent at once."""
         self.settle(now)
-        b = self.budget
-        if now < b.blocked_until:
-            return (Stop if b.banned else Wait)(b.blocked_until, b.reason)
+        if now < self.blocked_until:
+            return (Stop if self.banned else Wait)(self.blocked_until, self.reason)
         # where answers take long, a probe that is under way is not lost yet
-        if b.needs_probe and now < b.probe_at + max(PROBE_LEASE_S, 3 * b.slowest_s):
+        if self.needs_probe and now < self.probe_at + max(PROBE_LEASE_S, 3 * self.slowest_s):
             return Wait(now + POLL_S, "the first request that shows what is left")
         waits = [wait for name in PERIODS if (wait := self._check(name, now, bulk=bulk))]
         if waits:
             return max(waits, key=lambda wait: wait.until)
-        b.granted += 1
-        if b.needs_probe:
-            b.probe_at = now
-        token = str(b.granted)
-        b.in_flight[token] = InFlight(now, b.needs_probe)
-        return Go(token, b.needs_probe)
+        self.granted += 1
+        if self.needs_probe:
+            self.probe_at = now
+        self.in_flight[self.granted] = InFlight(now, self.needs_probe)
+        return Go(self.granted, self.needs_probe)
 
-    def unsent(self, token: str) -> None:
+    def unsent(self, go: Go) -> None:
         """Take a grant back: it is proven that no byte left."""
-        request = self.budget.in_flight.pop(token, None)
-        if request is not None and request.probe:
-            self.budget.probe_at = 0.0
+        self.in_flight.pop(go.token, None)
+        if go.probe:
+            self.probe_at = 0.0
 
-    def lost(self, token: str, now: float) -> None:
+    def lost(self, token: int, now: float) -> None:
         """Note that no answer came: the request may have been counted."""
-        if self.budget.in_flight.pop(token, None) is not None:
+        if self.in_flight.pop(token, None) is not None:
             self._count(now, reported=None)
 
-    def answered(self, token: str, now: float, answer: Answer) -> None:
+    def answered(self, token: int, now: float, answer: Answer) -> None:
         """Note what came back."""
-        b = self.budget
-        request = b.in_flight.pop(token, None)
+        if answer.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's
+            self.lost(token, now)
+            self.probe_at = 0.0
+            return
+        is_late = token not in self.in_flight  # it was given up, so it is counted already
+        request = self.in_flight.pop(token, InFlight(now, False))
         self.settle(now)
+        took_s = now - request.sent_at
+        self.slowest_s = max(SLOWER * self.slowest_s, took_s)
+        self.learn_skew(answer.date, sent_at=request.sent_at, now=now)
+        reported = self._read(token, answer, now, slow_s=took_s)
         refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
-        is_late = request is None  # it was given up, so it is counted already
-        if request is None:
-            request = InFlight(now, False)
-        else:
-            b.slowest_s = max(SLOWER * b.slowest_s, now - request.sent_at)
-        reported = None
-        is_ours = answer.status != HTTPStatus.UNAUTHORIZED  # else its headers are not this key's
-        if is_ours:
-            b.learn_skew(answer.date, sent_at=request.sent_at, now=now)
-            reported = self._read(int(token), answer, now, slow_s=now - request.sent_at)
         if not is_late:
             self._count(now, reported=reported, refused=refused)
         if request.probe:
-            b.probe_at = 0.0
-        if not is_ours:
-            return
-        if request.probe:
-            b.needs_probe = False
-            for window in b.windows.values():
+            self.probe_at = 0.0
+            self.needs_probe = False
+            for window in self.windows.values():
                 if not window.proven:
-                    window.opened_at = None
+                    window.opened_at = 0.0
         if refused:
             self._refused(answer, request, now)
         elif answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
             self._block(now + answer.retry_after_s, "the service asked for a pause (503)")
-        elif request.sent_at > b.refused_at:
-            b.consecutive_429s = 0
+        elif request.sent_at > self.refused_at:
+            self.consecutive_429s = 0
 
     def state(self, name: WindowName, now: float) -> WindowState:
         """Say what a window has left at `now`, without asking for it."""
-        b = self.budget
-        in_flight = len(b.in_flight)
-        window = b.windows[name]
+        in_flight = len(self.in_flight)
+        window = self.windows[name]
         ceiling = self.plan.limit(name)
         counted = WindowState(None, inf, now, False)
         if ceiling is not None:
-            used, frees_at = window.used(now, b.probe_at)
+            used, frees_at = window.used(now, self.probe_at)
             counted = WindowState(ceiling, ceiling - used - in_flight, frees_at, False)
         reading = window.reading
         if reading is None:
             return counted
-        over = max(0, reading.limit - (ceiling or reading.limit))
-        left = reading.remaining - over - in_flight
-        ends_at = b.client_time(reading.reset) + GUARD_S
-        reported = WindowState(reading.limit - over, left, ends_at, True)
+        limit = min(reading.limit, ceiling or reading.limit)
+        ends_at = self.client_time(reading.reset) + GUARD_S
+        reported = WindowState(limit, reading.remaining - in_flight, ends_at, True)
         return min(reported, counted, key=lambda state: state.left)
 
     def _check(self, name: WindowName, now: float, *, bulk: bool) -> Wait | None:
@@ -211,7 +193,7 @@ class Throttle:
         if state.left > reserve:
             return None
         soonest = now + POLL_S
-        if state.left + len(self.budget.in_flight) > reserve:
+        if state.left + len(self.in_flight) > reserve:
             return Wait(soonest, "the answers to requests that were sent before")
         rest = f", except {reserve:,} that imports leave for other work" if reserve else ""
         why = f"all {state.limit:,} requests of this {name} are used{rest}"
@@ -222,26 +204,25 @@ class Throttle:
         Apply the passing of time: requests of dead processes are spent, old counts and readings
         end.
         """
-        b = self.budget
-        for token, request in list(b.in_flight.items()):
+        for token, request in list(self.in_flight.items()):
             if now - request.sent_at >= LOST_AFTER_S:
                 self.lost(token, now)
-        if now >= b.doubted_until:
-            b.lowered = None
-        service_now = b.service_time(now)
-        for name, window in b.windows.items():
+        if now >= self.doubted_until:
+            self.lowered = None
+        service_now = self.service_time(now)
+        for name, window in self.windows.items():
             window.settle(now)
-            whole = name == "day" and b.utc_day
+            whole = name == "day" and self.utc_day
             if (reading := window.reading) is not None:
                 ahead_s = reading.reset - service_now
                 if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
                     window.reading = None
-                    b.needs_probe = True
+                    self.needs_probe = True
                     if ahead_s <= 0 and not reading.assumed:
-                        self._reset(window, b.client_time(reading.reset), proven=whole)
+                        self._reset(window, self.client_time(reading.reset), proven=whole)
             if whole and window.proven:
-                midnight = Window(1, spec.DAY_S).start(service_now)
-                self._reset(window, b.client_time(midnight), proven=True)
+                midnight = service_now - service_now % spec.DAY_S
+                self._reset(window, self.client_time(midnight), proven=True)
 
     def _reset(self, window: WindowBudget, at: float, *, proven: bool = False) -> None:
         """
@@ -252,101 +233,95 @@ class Throttle:
             at: The latest that our clock can show then.
             proven: It is sure.
         """
-        b = self.budget
-        ends_at = (window.opened_at or 0.0) + window.period_s
+        ends_at = window.opened_at + window.period_s
         if not window.proven or at >= ends_at - GUARD_S:
-            earliest = at - GUARD_S - b.slowest_s
-            recent = b.windows["minute"].since(earliest)
-            recent += sum(request.sent_at >= earliest for request in b.in_flight.values())
+            earliest = at - GUARD_S - self.slowest_s
+            recent = self.windows["minute"].since(earliest)
+            recent += sum(request.sent_at >= earliest for request in self.in_flight.values())
             window.opened_at = at
             window.proven = proven
             window.counted_before = window.counted - recent
 
     def _count(self, now: float, *, reported: WindowName | None, refused: bool = False) -> None:
         """Count one request; a refused one costs the day nothing (our choice, §7)."""
-        b = self.budget
-        for name, window in b.windows.items():
+        for name, window in self.windows.items():
             if not refused or name == "minute":
                 window.add(now)
                 if name != reported:
-                    window.unreported_at = b.granted
+                    window.unreported_at = self.granted
                     if window.reading is not None:
                         window.reading.remaining -= 1
 
     def _read(self, number: int, answer: Answer, now: float, *, slow_s: float) -> WindowName | None:
         """Take in the rate headers of an answer; return the window they reported on."""
-        b = self.budget
         limit = answer.limit
         if limit is None or answer.remaining is None:
             return None
-        service_now = b.service_time(now)
+        service_now = self.service_time(now)
         reset = answer.reset
         # not past when it was sent, and neither in milliseconds nor years ahead
         if reset is not None and -slow_s < reset - service_now + 2 * GUARD_S <= LONGEST_S:
             short = reset - service_now <= SHORT_S
-            if self._named is None:
-                rate_headers.learn(b, limit, now, short=short, midnight=reset % spec.DAY_S == 0)
-            name = rate_headers.window(limit, self.plan, short=short)
-            window = b.windows[name]
+            if self.named is None:
+                rate_headers.learn(self, limit, now, short=short, midnight=reset % spec.DAY_S == 0)
+            # where it may be either, the minute is the safe reading: what is left of the day is
+            # never too much for the minute
+            plan = self.plan
+            is_day = not short or limit == plan.per_day != plan.per_minute
+            name: WindowName = "day" if is_day else "minute"
+            window = self.windows[name]
             window.believe(Reading(limit, answer.remaining, reset), number=number)
             used = window.counted - window.counted_before + 1
-            if window.is_new(now, 0.0) and limit - answer.remaining <= used:
-                window.proven = True
-            b.utc_day = b.utc_day or (name == "day" and reset % spec.DAY_S == 0)
+            window.proven |= window.is_new(now, 0.0) and limit - answer.remaining <= used
+            self.utc_day |= is_day and reset % spec.DAY_S == 0
             return name
-        window = b.windows["minute"]
+        window = self.windows["minute"]
         until = window.reading.reset if window.reading else service_now + spec.MINUTE_S
         window.believe(Reading(limit, answer.remaining, until, assumed=True), number=number)
         return "minute"
 
     def _refused(self, answer: Answer, request: InFlight, now: float) -> None:
         """Block all requests after a 429 (§8.4)."""
-        b = self.budget
         requested_s = answer.retry_after_s
         if requested_s is None and answer.reset is not None:
-            ahead_s = answer.reset - b.service_time(now)
+            ahead_s = answer.reset - self.service_time(now)
             requested_s = ahead_s + GUARD_S if 0 < ahead_s <= spec.DAY_S else None
-        if request.sent_at > b.refused_at:  # those in flight together are one refusal
-            b.consecutive_429s += 1
-            b.refused_at = now
+        if request.sent_at > self.refused_at:  # those in flight together are one refusal
+            self.consecutive_429s += 1
+            self.refused_at = now
             if requested_s is not None and not answer.banned and answer.remaining != 0:
                 self._doubt_plan(requested_s, now)
         wait_s = BACKOFF_BASE_S if requested_s is None else requested_s
-        longer_s = max(wait_s, 1.0) * (2 ** min(b.consecutive_429s - 1, 10) - 1)
+        longer_s = max(wait_s, 1.0) * (2 ** min(self.consecutive_429s - 1, 10) - 1)
         until = now + wait_s + min(longer_s, BACKOFF_LONGEST_S)
         if requested_s is not None:
-            for window in b.windows.values():
+            for window in self.windows.values():
                 self._reset(window, until)
         reason = "the service answered 429 (too many requests)"
         if answer.banned:
             reason = "the service has banned this key (429)"
-        elif b.lowered is not None:
-            reason = f"{reason}; the plan is lowered for this day to {b.lowered}"
+        elif self.lowered is not None:
+            reason = f"{reason}; the plan is lowered for this day to {self.lowered}"
         self._block(until, reason, banned=answer.banned)
 
     def _doubt_plan(self, wait_s: float, now: float) -> None:
         """Lower the plan to what was granted where refusals go on that nothing explains."""
-        b = self.budget
-        if now < b.doubted_until:
+        if now < self.doubted_until:
             # the window that refused it ends when the wait does
             name: WindowName = "minute" if wait_s <= spec.MINUTE_S + GUARD_S else "day"
-            window = b.windows[name]
+            window = self.windows[name]
             granted = max(1, window.since(now + wait_s - window.period_s) - (name == "minute"))
             if granted < (self.plan.limit(name) or inf):
-                b.lowered = replace(self.plan, per_minute=granted)
-                if name == "day":
-                    b.lowered = replace(self.plan, per_day=granted)
-        service_now = b.service_time(now)
-        b.doubted_until = now + Window(1, spec.DAY_S).end(service_now) - service_now
+                self.lowered = replace(self.plan, **{f"per_{name}": granted})  # type: ignore[arg-type]
+        self.doubted_until = now + spec.DAY_S - self.service_time(now) % spec.DAY_S
 
     def _block(self, until: float, reason: str, *, banned: bool = False) -> None:
         """Let nothing go before a time, and then one probe."""
-        b = self.budget
-        b.needs_probe = True
-        if until + BLOCK_MARGIN_S > b.blocked_until:
-            b.blocked_until = until + BLOCK_MARGIN_S
-            b.reason = reason
-            b.banned = banned
+        self.needs_probe = True
+        if until + BLOCK_MARGIN_S > self.blocked_until:
+            self.blocked_until = until + BLOCK_MARGIN_S
+            self.reason = reason
+            self.banned = banned
 
 
 def reserved(name: WindowName, limit: int | None) -> int:

@@ -65,14 +65,14 @@ def test_the_ledgers_time_passes_as_time_does(steps: list[tuple[float, float, st
     budget = Budget()
     real = T0
     clock = T0
-    seen = {name: budget.follow(clock, (name, real)) for name in ("a", "b")}
+    seen = {name: budget.follow(clock, name, real) for name in ("a", "b")}
     began = seen["b"]
     last = T0
     for passed_s, step_s, name in steps:
         real += passed_s
         clock += passed_s + step_s
 
-        now = budget.follow(clock, (name, real))
+        now = budget.follow(clock, name, real)
 
         assert now - began == pytest.approx(real - last, abs=(STEP_S + 1) * len(steps))
 
@@ -82,17 +82,16 @@ def test_the_ledgers_time_passes_as_time_does(steps: list[tuple[float, float, st
 @pytest.mark.parametrize("banned", [False, True])
 def test_a_block_is_neither_lifted_nor_lengthened_by_a_clock(step_s: float, banned: bool) -> None:
     """The wall clock is set in the middle of it: it ends when it was told to."""
-    budget = Budget()
-    throttle = Throttle(Plan(60, 1_000), budget)
-    now = budget.follow(T0, ("boot", 100.0))
+    throttle = Throttle(Plan(60, 1_000))
+    now = throttle.follow(T0, "boot", 100.0)
     go = throttle.ask(now)
     assert isinstance(go, Go)
     throttle.answered(go.token, now, Answer(429, retry_after_s=600, banned=banned))
 
     for passed_s in (0.1, 300.0, 600.0):
-        now = budget.follow(T0 + step_s + passed_s, ("boot", 100.0 + passed_s))
+        now = throttle.follow(T0 + step_s + passed_s, "boot", 100.0 + passed_s)
         assert isinstance(throttle.ask(now), Stop if banned else Wait)
-    now = budget.follow(T0 + step_s + 601, ("boot", 701.0))
+    now = throttle.follow(T0 + step_s + 601, "boot", 701.0)
 
     assert isinstance(throttle.ask(now), Go)
 
@@ -100,11 +99,10 @@ def test_a_block_is_neither_lifted_nor_lengthened_by_a_clock(step_s: float, bann
 @pytest.mark.case("P17", "P83")
 def test_a_step_forward_frees_no_request() -> None:
     """60 are used; an hour that did not pass gives none back."""
-    budget = Budget()
-    throttle = Throttle(Plan(60, 1_000), budget)
+    throttle = Throttle(Plan(60, 1_000))
     granted = 0
     for clock in (T0, T0 + 3_600, T0 + 7_200):
-        now = budget.follow(clock, ("boot", 100.0))
+        now = throttle.follow(clock, "boot", 100.0)
         while isinstance(decision := throttle.ask(now), Go):
             granted += 1
             throttle.answered(decision.token, now, Answer(200))
@@ -116,7 +114,7 @@ def test_a_step_forward_frees_no_request() -> None:
 def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
     """After a start of the machine its clock tells nothing of the time before."""
     budget = Budget()
-    budget.follow(T0, ("one boot", 5_000.0))
+    budget.follow(T0, "one boot", 5_000.0)
 
-    assert budget.follow(T0 - 3_600, ("another boot", 7.0)) == T0
-    assert budget.follow(T0 - 3_590, ("another boot", 17.0)) == T0 + 10
+    assert budget.follow(T0 - 3_600, "another boot", 7.0) == T0
+    assert budget.follow(T0 - 3_590, "another boot", 17.0) == T0 + 10

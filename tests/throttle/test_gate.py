@@ -29,7 +29,7 @@ def gates() -> tuple[Gate, Gate]:
 
 
 def in_flight(gate: Gate) -> int:
-    return len(gate.read().budget.in_flight)
+    return len(gate.read().in_flight)
 
 
 def test_an_answer_is_recorded_when_it_comes(gates: tuple[Gate, Gate]) -> None:

@@ -27,7 +27,6 @@ from petstore_tools.clock import ManualClock
 from petstore_tools.errors import LedgerError, SettingsError
 from petstore_tools.plans import Plan
 from petstore_tools.settings import Settings
-from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from petstore_tools.throttle.quota import read_quota
@@ -70,7 +69,11 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
 
 
 def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40) -> object:
-    return ledger.update(lambda budget: Throttle(Plan(per_minute, 100_000), budget).ask(now))
+    def asked(throttle: Throttle) -> object:
+        throttle.named = Plan(per_minute, 100_000)
+        return throttle.ask(now)
+
+    return ledger.update(asked)
 
 
 def test_what_one_change_leaves_the_next_one_finds(ledger: Ledger) -> None:
@@ -187,8 +190,8 @@ def test_a_process_that_is_killed_or_stopped_stops_nobody(
 
         assert isinstance(ask(ledger, T0 + 3.9, per_minute=60), Wait)
         assert isinstance(ask(ledger, T0 + 4.0, per_minute=60), Go)
-        left = ledger.update(lambda budget: Throttle(Plan(60, 1_000), budget).state("day", T0 + 4))
-        assert left.left == 998
+        left = ledger.update(lambda throttle: throttle.state("day", T0 + 4))
+        assert left.left == 99_998
         ledger.close()
 
 
@@ -361,7 +364,7 @@ def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(where: str
     held = threading.Event()
     done = threading.Event()
 
-    def hold(_: Budget) -> None:
+    def hold(_: Throttle) -> None:
         held.set()
         done.wait(30)
 

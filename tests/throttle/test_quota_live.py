@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from proxy import Fate, FaultProxy, reply
-from wires import BASE, KEY
+from wires import BASE, KEY, T0
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
@@ -21,7 +21,6 @@ from petstore_tools.sandbox import samples
 from petstore_tools.throttle.gate import Gate
 from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger, subject
 from petstore_tools.throttle.quota import read_quota
-from petstore_tools.throttle.throttle import Throttle
 
 
 @pytest.mark.case("P13", "P60")
@@ -103,9 +102,7 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
     ]
     for granted, store in enumerate(stores, start=1):
         for _ in range(granted):
-            store.client.ledger.update(
-                lambda budget: Throttle(Plan(60, 1_000), budget).ask(1_800_000_000.0)
-            )
+            store.client.ledger.update(lambda throttle: throttle.ask(T0))
             store.client.ledger.update(lambda budget: setattr(budget, "needs_probe", False))
 
     flying = [store.client.ledger.update(lambda budget: len(budget.in_flight)) for store in stores]

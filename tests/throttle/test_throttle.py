@@ -3,7 +3,6 @@
 import pytest
 
 from petstore_tools.plans import Plan
-from petstore_tools.throttle.budget import Budget
 from petstore_tools.throttle.rate_headers import Answer, read
 from petstore_tools.throttle.throttle import Decision, Go, Stop, Throttle, Wait, reserved
 
@@ -16,7 +15,7 @@ def minute(remaining: int, *, at: float = T0, status: int = 200, **more: float) 
     return Answer(status, 60, remaining, at // 60 * 60 + 60, date=float(int(at)), **more)  # type: ignore[arg-type]
 
 
-def go(decision: Decision) -> str:
+def go(decision: Decision) -> int:
     assert isinstance(decision, Go), decision
     return decision.token
 
@@ -37,14 +36,14 @@ def granted(throttle: Throttle, at: float = T0, *, bulk: bool = False) -> int:
 
 def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
     """Return a throttle whose probe has come back."""
-    throttle = Throttle(plan, Budget())
+    throttle = Throttle(plan)
     hear(throttle, minute(remaining))
     return throttle
 
 
 def test_one_probe_goes_first_and_the_others_wait_for_its_answer() -> None:
     """Nothing is known at the start, so exactly one request goes."""
-    throttle = Throttle(FREE, Budget())
+    throttle = Throttle(FREE)
 
     token = go(throttle.ask(T0))
     assert isinstance(throttle.ask(T0), Wait)
@@ -94,7 +93,7 @@ def test_a_remaining_above_the_plan_does_not_raise_the_rate(
     plan: tuple[int, int], limit: int, ahead_s: float
 ) -> None:
     """A named plan is a ceiling in each window, whatever the service says is left."""
-    throttle = Throttle(Plan(*plan), Budget())
+    throttle = Throttle(Plan(*plan))
     hear(throttle, Answer(200, limit, limit - 1, T0 + ahead_s, date=T0))
 
     assert granted(throttle) == 4
@@ -173,7 +172,7 @@ def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(
     reset: float | None,
 ) -> None:
     """Past, milliseconds, relative, years ahead, none: held for a minute, then one goes."""
-    throttle = Throttle(FREE, Budget())
+    throttle = Throttle(FREE)
     hear(throttle, Answer(200, 60, 0, reset, date=T0))
 
     assert isinstance(throttle.ask(T0 + 30), Wait)
@@ -185,7 +184,7 @@ def test_a_remaining_without_a_reset_is_kept_to_and_never_raises_our_own_count()
     """
     2 of 60 are left by the service's word; a minute later one request goes, and no second one.
     """
-    throttle = Throttle(FREE, Budget())
+    throttle = Throttle(FREE)
     hear(throttle, Answer(200, 60, 2))
     hear(throttle, Answer(200, 60, 30), T0 + 1)
 
@@ -198,7 +197,7 @@ def test_a_remaining_without_a_reset_is_kept_to_and_never_raises_our_own_count()
 @pytest.mark.case("P16")
 def test_a_reset_that_comes_later_replaces_the_minute_that_was_assumed() -> None:
     """First there is none; then one ends earlier, and says that less is left."""
-    throttle = Throttle(FREE, Budget())
+    throttle = Throttle(FREE)
     hear(throttle, Answer(200, 60, 50))
     hear(throttle, Answer(200, 60, 0, T0 + 30))
 
@@ -213,7 +212,7 @@ def test_a_limit_that_neither_window_has_holds_both() -> None:
     """
     500 is neither number of the plan: 3 left until the reset are 3 for the minute and the day.
     """
-    throttle = Throttle(FREE, Budget())
+    throttle = Throttle(FREE)
     hear(throttle, Answer(200, 50, 3, T0 + 30, date=T0))
 
     assert granted(throttle) == 3
@@ -225,7 +224,7 @@ def test_without_a_plan_the_strictest_reading_that_fits_holds_first() -> None:
     """
     1,000 within a minute is Free's day or Business's minute: Free, until a later minute agrees.
     """
-    throttle = Throttle(None, Budget())
+    throttle = Throttle(None)
     hear(throttle, Answer(200, 1_000, 999, T0 + 60, date=T0))
     assert throttle.plan.name == "free"
 
@@ -238,7 +237,7 @@ def test_without_a_plan_the_strictest_reading_that_fits_holds_first() -> None:
 @pytest.mark.case("P28")
 def test_a_lower_limit_teaches_the_plan_at_once() -> None:
     """The key was moved from Pro to Free: the next answer says so."""
-    throttle = Throttle(None, Budget())
+    throttle = Throttle(None)
     hear(throttle, Answer(200, 300, 299, T0 + 60, date=T0))
     assert throttle.plan.name == "pro"
 
@@ -260,7 +259,10 @@ def test_what_never_left_is_given_back() -> None:
     """A refused connection costs nothing."""
     throttle = warm(remaining=1)
 
-    throttle.unsent(go(throttle.ask(T0)))
+    decision = throttle.ask(T0)
+    assert isinstance(decision, Go)
+
+    throttle.unsent(decision)
 
     assert isinstance(throttle.ask(T0), Go)
 
@@ -288,7 +290,7 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
 @pytest.mark.parametrize("plan", [FREE, None])
 def test_absurd_headers_are_no_plan(plan: Plan | None, limit: str, remaining: str) -> None:
     """No error, no wait for ever, and never more than the plan."""
-    throttle = Throttle(plan, Budget())
+    throttle = Throttle(plan)
     said = {
         "X-RateLimit-Limit": limit,
         "X-RateLimit-Remaining": remaining,
@@ -304,7 +306,7 @@ def test_absurd_headers_are_no_plan(plan: Plan | None, limit: str, remaining: st
 @pytest.mark.case("P82")
 def test_a_remaining_that_never_falls_does_not_raise_the_rate() -> None:
     """Each answer says 59 of 60, with a reset that is always near: 60 go in each minute."""
-    throttle = Throttle(FREE, Budget())
+    throttle = Throttle(FREE)
     sent = []
     now = T0
     while now < T0 + 300:
@@ -326,7 +328,7 @@ def test_a_remaining_that_never_falls_does_not_raise_the_rate() -> None:
 @pytest.mark.case("P82")
 def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
     """The service grants 60 a minute and says nothing; 300 are named: at most three 429s a day."""
-    throttle = Throttle(Plan(300, 100_000), Budget())
+    throttle = Throttle(Plan(300, 100_000))
     refused = []
     accepted = [0] * 30
     now = T0 + 7
@@ -347,7 +349,7 @@ def test_a_named_plan_that_is_too_high_is_lowered_for_the_day() -> None:
 
     assert 2 <= len(refused) <= 3
     assert throttle.plan.per_minute == 60
-    assert "the plan is lowered for this day to custom (60 requests" in throttle.budget.reason
+    assert "the plan is lowered for this day to custom (60 requests" in throttle.reason
     assert sum(accepted[5:20]) >= 15 * 50
     throttle.settle(T0 + 86_400)
     assert throttle.plan.per_minute == 300
