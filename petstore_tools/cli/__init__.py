@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -112,7 +113,7 @@ def cli() -> None:
       3    the service refused the key
       4    stopped at a quota or by a block: run the same command again later
       5    the service cannot be reached, fails, or contradicts the interface document
-      130  interrupted: run the same command again
+      130  interrupted, by Ctrl-C or SIGTERM: run the same command again
     """
 
 
@@ -138,6 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every end is an exit code of the table above."""
     from petstore_tools.cli import exits
 
+    with suppress(ValueError):  # only the main thread may say what a signal does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed; the lowest free number is that of its file
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115

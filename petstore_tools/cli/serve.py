@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from contextlib import closing, suppress
 from ipaddress import ip_network
@@ -135,7 +134,6 @@ def serve_(
     options["metrics_enabled"] = options["metrics_port"] is not None
     port = port or PORTS[environment]
     with suppress(KeyboardInterrupt):
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # until the server takes over
         with _open(database) as store:
             server.require_free(host, port)
             name = f"[{host}]" if ":" in host else host

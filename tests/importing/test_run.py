@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -573,7 +574,9 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
     assert existing(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(40)}
 
 
-def _command(box: Sandbox, path: Path, state: Path, base_url: str) -> subprocess.Popen[bytes]:
+def _command(
+    box: Sandbox, path: Path, state: Path, base_url: str, *options: str
+) -> subprocess.Popen[bytes]:
     """Start the command in a process of its own."""
     told = {
         "PETSTORE_BASE_URL": base_url,
@@ -583,11 +586,41 @@ def _command(box: Sandbox, path: Path, state: Path, base_url: str) -> subprocess
         "PETSTORE_RECONCILE_AFTER_S": "0.3",
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "petstore_tools", "import", str(path), "--yes", "--no-progress"],
+        [sys.executable, "-m", "petstore_tools", "import", str(path), "--yes", *options],
         env={**os.environ, **told},
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE if options else subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal for another process")
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command_at_once_with_its_object(
+    fast: Sandbox, tmp_path: Path, sign: signal.Signals
+) -> None:
+    """What was under way is unknown, and the same command goes on."""
+    path = write(tmp_path / "a.csv", *_rows(5))
+    under_way = threading.Event()
+    release = threading.Event()
+
+    def fate(method: str, number: int) -> Fate:
+        if (method, number) == ("POST", 3):
+            return lambda ask, request: [under_way.set(), release.wait(60), ask(request)][2]
+        return "pass"
+
+    with FaultProxy(fast.base_url, fate) as proxy:
+        process = _command(fast, path, tmp_path / "state", proxy.base_url, "--json")
+        assert under_way.wait(60)
+        process.send_signal(sign)
+        printed, _ = process.communicate(timeout=60)
+        release.set()
+        again = _command(fast, path, tmp_path / "state", proxy.base_url, "--json")
+        printed_again, _ = again.communicate(timeout=120)
+
+    facts = json.loads(printed)
+    assert (process.returncode, facts["stopped"]) == (130, "interrupted")
+    assert facts["unknown"] >= 1
+    assert (again.returncode, json.loads(printed_again)["created"]) == (0, 5)
 
 
 def _killed(tmp_path: Path, box: Sandbox, number: int, kills: list[int]) -> None:
