@@ -16,6 +16,7 @@ from serving import free_port
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox import samples
+from petstore_tools.sandbox.faults import Fault
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -85,6 +86,13 @@ def test_json_is_one_object_with_every_exit_code(
     assert (done.returncode, told.get("error")) == (code, error), done.stderr
     assert error is None or told["message"].split(".")[0] in done.stderr.replace("\n", " ")
     assert ("doubtful" in told) == (arguments in ("bad.csv --dry-run", "copy.csv --yes"))
+
+
+def test_exit_codes_of_a_listing_are_those_of_an_import(run: Run, box: Sandbox) -> None:
+    """A key that is refused, and a service that answers nonsense."""
+    assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
+    box.faults.append(Fault("garbage"))
+    assert run("report").returncode == 5
 
 
 def test_a_copy_is_refused_before_anybody_is_asked(run: Run, tmp_path: Path) -> None:

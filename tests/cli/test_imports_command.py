@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from commands import run
 
 from petstore_tools import Sandbox
 from petstore_tools.plans import Plan
 
-PLAN = {"PETSTORE_PLAN": "10000/100"}
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -23,18 +23,18 @@ def box() -> Iterator[Sandbox]:
         yield found
 
 
-def begun(box: Sandbox, folder: Path, rows: int = 130) -> str:
+def begun(run: Run, folder: Path, rows: int = 130) -> str:
     """Import more rows than a day has requests, and return the name of the import."""
     lines = [f"Animal {n},{n}" for n in range(rows)]
     (folder / "many.csv").write_text("\n".join(["name,categoryId", *lines]))
-    done = run("import", "many.csv", "--yes", "--json", box=box, cwd=folder, **PLAN)
+    done = run("import", "many.csv", "--yes", "--json", PETSTORE_PLAN="10000/100")
     assert done.returncode == 4
     return str(json.loads(done.stdout)["journal"])
 
 
-def test_show_stops_at_twenty_rows_unless_all_are_asked_for(box: Sandbox, tmp_path: Path) -> None:
+def test_show_stops_at_twenty_rows_unless_all_are_asked_for(run: Run, tmp_path: Path) -> None:
     """As `list` does; how many more there are is said."""
-    name = begun(box, tmp_path)
+    name = begun(run, tmp_path)
 
     short = run("imports", "show", name)
     whole = run("imports", "show", name, "--all")
@@ -47,31 +47,27 @@ def test_show_stops_at_twenty_rows_unless_all_are_asked_for(box: Sandbox, tmp_pa
 
 
 def test_imports_of_another_environment_are_left_out_where_one_is_named(
-    box: Sandbox, tmp_path: Path
+    run: Run, tmp_path: Path
 ) -> None:
     """Without the option all are listed."""
-    name = begun(box, tmp_path)
+    name = begun(run, tmp_path)
 
     assert name in run("imports").stdout
     assert name in run("imports", "--environment", "production").stdout
     assert run("imports", "--environment", "staging").stdout == "No imports yet.\n"
 
 
-def test_a_short_name_that_several_imports_begin_with_is_refused(
-    box: Sandbox, tmp_path: Path
-) -> None:
+def test_a_short_name_that_several_imports_begin_with_is_refused(run: Run, tmp_path: Path) -> None:
     """And one that none begins with."""
+    assert "no import begins with '': " in run("imports", "show", "").stderr
     for n in range(2):
-        assert "no import begins with '': " in run("imports", "show", "", box=box).stderr
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        (folder / "one.csv").write_text(f"name,categoryId\nRex {n},{n}\n")
-        assert run("import", "one.csv", "--yes", box=box, cwd=folder).returncode == 0
+        (tmp_path / f"{n}.csv").write_text(f"name,categoryId\nRex {n},{n}\n")
+        assert run("import", f"{n}.csv", "--yes").returncode == 0
 
     assert "several imports begin with '': " in run("imports", "show", "").stderr
     assert "no import begins with 'zzz': " in run("imports", "show", "zzz").stderr
 
 
-def test_a_service_without_keys_says_so(tmp_path: Path) -> None:
+def test_a_service_without_keys_says_so(run: Run, tmp_path: Path) -> None:
     """As `imports` does, in place of an empty table."""
     assert run("keys", "list", "--database", str(tmp_path / "new.db")).stdout == "No keys yet.\n"

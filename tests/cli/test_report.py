@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from python_calamine import CalamineWorkbook
 
 from petstore_tools import Sandbox
 
@@ -107,3 +109,21 @@ def test_no_spreadsheet_runs_a_name_of_a_history_as_a_formula(
         assert "26,'=1+1,9007199254740993,sold" in (tmp_path / "b.csv").read_text()
         assert frame.iloc[-1, 1:4].tolist() == ["=1+1", str(2**53 + 1), "sold"]
         assert run(*command, "-o", "a.xlsx", "--excel").returncode == 2
+
+
+@pytest.mark.case("P90")
+def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(
+    run: Run, box: Sandbox, tmp_path: Path
+) -> None:
+    """The second report compares with the first one, not with itself."""
+    run("report", "-o", "first.html")
+    box.add([("Newcomer", 1, "sold")])
+    many = [word for end in ("json", "html", "xlsx", "eml") for word in ("-o", f"r.{end}")]
+    done = run("report", *many, "--since", "last")
+
+    document = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    book = CalamineWorkbook.from_path(tmp_path / "r.xlsx")
+    assert (done.returncode, len(box.traffic())) == (0, 2), done.stderr
+    assert {"what": "new", "animals": 1, "share": 0.04} in document["summary"]
+    assert "<strong>1</strong>new" in (tmp_path / "r.html").read_text("utf-8")
+    assert ["new", 1, 0.04] in [r[:3] for r in book.get_sheet_by_name("At a glance").to_python()]

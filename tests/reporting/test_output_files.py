@@ -8,29 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import run
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import FrameError, PetstoreError
 from petstore_tools.tabular.atomic import check_writable
-
-BLOCKED = pytest.mark.skipif(
-    sys.platform != "linux", reason="/proc takes no files, from root either"
-)
-
-
-@BLOCKED
-@pytest.mark.parametrize(
-    "command", [("list", "-o", "x.csv"), ("report", "-o", "x.html"), ("demo", "-o", "x.html")]
-)
-def test_every_output_tests_its_folder_before_the_first_request(command: tuple[str, ...]) -> None:
-    """A folder that takes no file: one sentence, and nothing was asked (item 16)."""
-    with Sandbox(animals=3, clock="system") as box:
-        done = run(*command, box=box, cwd=Path("/proc"))
-        asked = len(box.traffic())
-
-    assert (done.returncode, done.stdout, asked) == (2, "", 0)
-    assert "Error: the folder /proc cannot be written (" in done.stderr
 
 
 def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so(tmp_path: Path) -> None:

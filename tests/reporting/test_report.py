@@ -14,7 +14,6 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import python_calamine
-from commands import run
 from paging_server import PagingService, pets
 from requests.structures import CaseInsensitiveDict
 
@@ -390,44 +389,6 @@ def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
         status_report(pd.concat([pets, pets["status"]], axis=1))
     with pytest.raises(ArgumentError, match=r"'r\.xls' is none"):
         status_report(pets).to_excel("r.xls")
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--to", "ann", "-o", "r.eml"),
-        ("--subject", "a\nb", "-o", "r.eml"),
-        ("--to", "ann@example.org"),
-        ("-o", "r.html", "-o", "r.doc"),
-        ("-o", "r.html", "-o", "nowhere/r.md"),
-    ],
-)
-def test_the_command_line_refuses_before_the_first_request(
-    options: tuple[str, ...], tmp_path: Path
-) -> None:
-    """Addresses, subjects, endings and folders."""
-    with Sandbox(animals=3, clock="system") as box:
-        done = run("report", *options, box=box, cwd=tmp_path)
-
-        assert (done.returncode, len(box.traffic())) == (2, 0)
-
-
-@pytest.mark.case("P90")
-def test_several_outputs_cost_one_listing_and_carry_the_same_numbers(tmp_path: Path) -> None:
-    """The second report compares with the first one, not with itself."""
-    with Sandbox(animals=20, clock="system") as box:
-        run("report", "-o", "first.html", box=box, cwd=tmp_path)
-        box.add([("Newcomer", 1, "sold")])
-        many = [word for end in ("json", "html", "xlsx", "eml") for word in ("-o", f"r.{end}")]
-        done = run("report", *many, "--since", "last", box=box, cwd=tmp_path)
-        assert len(box.traffic()) == 2
-
-    document = json.loads((tmp_path / "r.json").read_text("utf-8"))
-    book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
-    assert done.returncode == 0, done.stderr
-    assert {"what": "new", "animals": 1, "share": 0.05} in document["summary"]
-    assert "<strong>1</strong>new" in (tmp_path / "r.html").read_text("utf-8")
-    assert ["new", 1, 0.05] in [r[:3] for r in book.get_sheet_by_name("At a glance").to_python()]
 
 
 class SilentPages:
