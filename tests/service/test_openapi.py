@@ -142,7 +142,7 @@ def test_schemathesis_finds_nothing(ample_service: tuple[str, str], tmp_path: Pa
                 "--phases",
                 "examples,coverage,fuzzing,stateful",
                 "--max-examples",
-                "40",
+                "20",
                 "--seed",
                 "1",
             ),

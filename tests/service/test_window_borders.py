@@ -68,7 +68,7 @@ def hammer(base_url: str, key: str, seen: list[str], over: threading.Event) -> N
 
 @pytest.mark.case("P57", "P59")
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("borders", [4, pytest.param(40, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("borders", [2, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_no_request_over_the_plan_at_borders(
     postgres: Postgres, tmp_path: Path, count: int, borders: int

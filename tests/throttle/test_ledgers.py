@@ -131,7 +131,11 @@ def six_grab(where: str, method: str) -> list[int]:
 
 
 @pytest.mark.case("P21")
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize(
+    ("where", "method"),
+    [("sqlite", "spawn"), ("sqlite", "fork"), ("postgresql", "fork"), ("pgbouncer", "fork")],
+    indirect=["where"],
+)
 def test_six_processes_are_granted_exactly_the_plan(where: str, method: str) -> None:
     """40 a minute over six processes that ask 360 times at one instant: 40 grants."""
     assert sum(six_grab(where, method)) == 40
