@@ -202,21 +202,21 @@ class Client:
             reply = self.transport.send(method, url, body)
         except BaseException as error:
             may_have_left = getattr(error, "may_have_left", may_have_left)
-            if may_have_left:
-                self._count(call_options)
             self.gate.failed(go, may_have_left=may_have_left)
             raise
-        self._count(call_options)
+        finally:
+            if may_have_left:
+                with self._counting:
+                    self.sent += 1
+                call_options.on_sent()
         _log.debug("%s: the service answered %d.", reply.request_line, reply.status)
         code = error_body(reply).code if reply.status == HTTPStatus.TOO_MANY_REQUESTS else ""
         more = call_options.more_follow
         self.gate.answered(go, reply.status, reply.headers, code, more_follow=more)
         return reply
 
-    def _count(self, call_options: CallOptions) -> None:
-        with self._counting:
-            self.sent += 1
-        call_options.on_sent()
+    def __repr__(self) -> str:
+        return f"Client({self.environment}, {self.host})"
 
 
 ATTEMPTS: Final = 5

@@ -160,8 +160,8 @@ class Transport:
         reply = self._exchange(method, url, body)
         if isinstance(reply, BaseException):
             raise reply
-        if 300 <= reply.status < 400:
-            target = reply.headers.get("Location", "").partition("?")[0] or "nowhere"
+        target = reply.headers.get("Location", "").partition("?")[0]
+        if target and 300 <= reply.status < 400:
             raise ProtocolError(
                 f"{reply.request_line}: the service redirects ({reply.status}) to {target}. "
                 "Redirects are not followed; correct the base address"
@@ -270,14 +270,10 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     """
     Walk to the roots of a wrapped network error, `MaxRetryError.reason` and the like included.
     """
-    seen: set[int] = set()
-    heap: list[object] = [error]
-    while heap:
-        cause = heap.pop()
-        if not isinstance(cause, BaseException) or id(cause) in seen:
-            continue
-        seen.add(id(cause))
-        yield cause
-        # not __context__: it may hold a fault of the caller's, handled when this request was made
-        heap += [*cause.args, cause.__cause__]
-        heap += [getattr(cause, "reason", None), getattr(cause, "original_error", None)]
+    yield error
+    # not __context__: it may hold a fault of the caller's, handled when this request was made
+    linked = [*error.args, error.__cause__]
+    linked += [getattr(error, name, None) for name in ("reason", "original_error")]
+    for cause in linked:
+        if isinstance(cause, BaseException):
+            yield from _causes(cause)

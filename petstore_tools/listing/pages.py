@@ -31,7 +31,7 @@ from petstore_tools.listing.links import End, ListQuery, NextPage, Response
 from petstore_tools.listing.pager import Pager, Proven
 from petstore_tools.models import Pet, PetRow
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.text import pluralize
+from petstore_tools.text import pluralize, quoted
 from petstore_tools.throttle.gate import ALONE, CallOptions
 from petstore_tools.throttle.quota import SLOW_S, connections
 
@@ -44,7 +44,7 @@ _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is
 _REFUSED: Final = (400, 404, 422)  # by which a service refuses a parameter
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Page:
     """
     One page of a listing, without animals that came before.
@@ -64,6 +64,9 @@ class Page:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Page({self.number}, {pluralize(len(self), 'animal')})"
 
 
 _FILE: Final = TypeAdapter(dict[str, Proven])
@@ -90,6 +93,9 @@ class Inventory:
         self._known: dict[str, Proven] = {}
         self.told = schemes.parse(pagination)
         self.last_partial: pd.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        return f"Inventory({self.client})"
 
     @property
     def learnt(self) -> Proven:
@@ -179,6 +185,9 @@ class Pages:
         self._current = self._begin()
         return iter(self._current)
 
+    def __repr__(self) -> str:
+        return f"Pages({self.listing})"
+
 
 class PageIterator:
     """
@@ -201,7 +210,6 @@ class PageIterator:
 
         def count() -> None:
             self._requests = next(self._sent)
-            call_options.on_sent()
 
         self._call_options = replace(
             call_options,
@@ -319,7 +327,7 @@ class PageIterator:
         fields = {name for row in rows for name in row} - set(spec.PET_FIELDS)
         for kind, names in (("status", statuses), ("field", fields)):
             for name in names:
-                note = f"the interface document does not name the {kind} {name[:40]!r}"
+                note = f"the interface document does not name the {kind} {quoted(name)}"
                 self._notes[note] = None
         by_id = {row["id"]: row for row in reversed(rows)}
         rows = [by_id[pet_id] for pet_id in self._pager.new]

@@ -277,7 +277,7 @@ def test_what_configure_asks_for_is_not_shown_either(monkeypatch: pytest.MonkeyP
     """It has the key from the keyboard, or from the file it kept."""
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "soon")
     for answers in (f"https://host/v1\n{KEY}\npro\n\n", "\n\n\n\n"):
-        with CliRunner().isolation(input=answers), pytest.raises(click.Abort) as raised:
+        with CliRunner().isolation(input=answers), pytest.raises(click.UsageError) as raised:
             configure_.callback()  # type: ignore[misc]
         assert KEY not in shown(raised.value)
         Path(os.environ["PETSTORE_CONFIG"]).write_text(

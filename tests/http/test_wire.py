@@ -67,6 +67,7 @@ def test_a_create_sends_the_three_fields_and_leaves_out_what_is_unset(
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
+        (300, ApiError),  # no redirect, where it names no address
         (400, BadRequestError),
         (401, UnauthorizedError),
         (404, NotFoundError),

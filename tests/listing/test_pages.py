@@ -48,6 +48,9 @@ def test_pages_that_are_iterated_twice_are_read_twice() -> None:
             3,
             6,
         )
+        assert repr(pages).startswith("Pages(complete: 250 animals of the inventory of sandbox (3")
+        assert repr(next(iter(pages))) == "Page(1, 100 animals)"
+        assert repr(box.store.inventory) == "Inventory(Client(sandbox, on this machine))"
 
 
 @pytest.mark.case("P73")
