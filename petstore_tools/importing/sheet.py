@@ -20,6 +20,7 @@ from petstore_tools.importing.titles import FIELDS, Titles, is_known, read_title
 from petstore_tools.importing.values import (
     STATUS_WORDS,
     AnyRow,
+    BadRow,
     Matcher,
     fold,
     read_rows,
@@ -191,23 +192,27 @@ class Table:
         given = {**(options.columns or {}), **self.columns.proposals}
         titles = read_titles(self.columns.header, given, defaults=options.rules.defaults)
         read = replace(self, columns=replace(titles, has_header=self.columns.has_header))
-        words = {word: STATUS_WORDS.get(fold(word), "…") for word in read._unread("status")}
+        asked = read._unread()
+        words = {word: STATUS_WORDS.get(fold(word), "…") for word in asked["status"]}
         statuses = {**(options.statuses or {}), **words}
         categories: Any = options.categories
-        names = read._unread("categoryId")
-        if names or not isinstance(categories, str | Path | None):
-            categories = dict.fromkeys(names or ["…"], ...)
+        if names := asked["categoryId"]:  # beside names, an id is known that is listed, too
+            decided = read.matcher.decided["categoryId"].values()
+            ids = {found.value for found in decided if found.value is not None}
+            categories = dict.fromkeys(names, ...) | {str(id_): id_ for id_ in sorted(ids)}
+        elif not isinstance(categories, str | Path | None):
+            categories = {"…": ...}
         answered = replace(options, columns=given, categories=categories, statuses=statuses)
         return _spell(answered, titles.missing)
 
-    def _unread(self, of: str) -> list[str]:
-        """Return the distinct cells of a field that wait for their meaning."""
-        at = self.columns.columns.get(of)
-        cells = {} if at is None else {fold(cell): cell for cell in self.column(at)}
-        title = "" if at is None else self.columns.header[at]
-        problems = ((cell, self.matcher.decide(of, cell).problem) for cell in cells.values())
-        found = [cell for cell, why in problems if why and why.rule in ASKED and cell != title]
-        return [cell.strip() for cell in found[:MOST_WORDS]]
+    def _unread(self) -> dict[str, list[str]]:
+        """Return the distinct cells of each field that wait for their meaning."""
+        found: dict[str, dict[str, str]] = {of: {} for of in FIELDS}
+        for row in self.rows():
+            for problem in row.problems if isinstance(row, BadRow) else ():
+                if problem.rule in ASKED:
+                    found[problem.field].setdefault(fold(problem.value), problem.value.strip())
+        return {of: [*words.values()][:MOST_WORDS] for of, words in found.items()}
 
 
 def _spell(options: ImportOptions, missing: Sequence[str]) -> str:
@@ -315,7 +320,12 @@ def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions
     if options.by_letter:
         width = max(len(cells) for _, cells in islice(source.records(), HEADER_WITHIN))
         header += [""] * (width - len(cells))
-    titles = read_titles(header, options.columns, defaults=options.rules.defaults)
+    titles = read_titles(
+        header,
+        options.columns,
+        defaults=options.rules.defaults,
+        hidden=source.hidden_columns,
+    )
     table = Table(source, number, titles, options, added=len(added))
     if options.by_letter and _is_data(table):
         letters = [column_letter(at) for at in range(len(header))]

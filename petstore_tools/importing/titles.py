@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
+from unicodedata import normalize
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
@@ -14,20 +15,24 @@ from petstore_tools.tabular.cells import column_letter
 from petstore_tools.text import first_of, suggest
 
 FIELDS: Final = spec.NEW_PET_FIELDS
-# Titles that may mean a field in English, German, French, Polish, Spanish, Italian and Dutch, the
-# likeliest first and without blanks and signs: proposed, never just taken.
+# Titles that may mean a field in many languages, the likeliest first, as `_bare` returns them:
+# proposed, never just taken.
 _PROPOSED: Final = {
     "name": """name nom imię imie nombre nome naam tiername petname animalname nameofanimal
-        namedestieres rufname nomdelanimal imięzwierzęcia nazwa nombredelanimal nomedellanimale
-        naamdier tier haustier animal pet zwierzę animale dier bezeichnung""",
-    "categoryId": """categoryid category kategorieid kategorienr kategorienummer kategorie
-        categoryno categorynr categorynumber categoryname catégorie categorie kategoria categoría
-        categoria tierart art gattung espèce espece gatunek especie specie soort species kind
-        animaltype type typ tipo gruppe group rubrik animalcategory petcategory tierkategorie
-        breed rasse race rasa raza razza ras""",
+        namedestieres namedertiere rufname nomdelanimal imięzwierzęcia nazwa nombredelanimal
+        nomedellanimale naamdier nomedoanimal jméno jmeno meno namn navn nimi név nume isim ad имя
+        кличка імя όνομα 名前 名称 tier haustier animal pet zwierzę animale dier bezeichnung""",
+    "categoryId": """categoryid category kategorieid idkategorie kategorienr kategorienummer
+        kategorie categoryno categorynr categorynumber categorycode categoryname catégorie categorie
+        idcatégorie kategoria idkategorii categoría categoria idcategoria idcategoría iddacategoria
+        kategori kategória luokka kategoriid категория категорія κατηγορία カテゴリ 类别 tierart art
+        gattung espèce espece gatunek especie espécie specie soort diersoort species kind
+        animaltype type typ tipo druh gruppe group rubrik animalcategory petcategory tierkategorie
+        breed rasse race rasa raza raça razza ras вид""",
     "status": """status petstatus animalstatus tierstatus statut stan estado stato availability
         verfügbarkeit verfuegbarkeit disponibilité dostępność disponibilidad disponibilità
-        beschikbaarheid zustand state état etat toestand verkaufsstatus""",
+        disponibilidade beschikbaarheid situação situacao stav tillstånd tilstand tila állapot durum
+        статус состояние κατάσταση 状態 状态 zustand state état etat toestand verkaufsstatus""",
 }
 _EXACT: Final = {name.casefold(): name for name in FIELDS}
 _SHOWN: Final = 20  # titles
@@ -95,12 +100,20 @@ class Titles:
 
 def is_known(title: str) -> bool:
     """Say whether a title is one that may mean a field."""
-    bare = re.sub(r"\W|_", "", title).casefold()
-    return any(bare in words.split() for words in _PROPOSED.values())
+    return any(_bare(title) in words.split() for words in _PROPOSED.values())
+
+
+def _bare(title: str) -> str:
+    """Return the letters of a title, without what stands in brackets: `2. Name (*)` is `name`."""
+    return re.sub(r"\(.*?\)|\[.*?\]|[\W\d_]", "", normalize("NFKC", title)).casefold()
 
 
 def read_titles(
-    header: Sequence[str], given: Mapping[str, str] | None = None, *, defaults: Collection[str] = ()
+    header: Sequence[str],
+    given: Mapping[str, str] | None = None,
+    *,
+    defaults: Collection[str] = (),
+    hidden: Collection[int] = (),
 ) -> Titles:
     """
     Find the fields in a header.
@@ -109,6 +122,7 @@ def read_titles(
         header: Cells as typed.
         given: Field by title, or by column letter where no title is that.
         defaults: Fields that have a default: they need no column.
+        hidden: Positions of columns that nobody sees: of two, the other is proposed.
 
     Raises:
         SheetError: `given` names a column or a field that is not there.
@@ -129,9 +143,13 @@ def read_titles(
         for name, places in found.items()
         if len(places) > 1
     )
-    proposals = {column_letter(found[name][0]): name for name in FIELDS if len(found[name]) > 1}
+    proposals = {
+        column_letter(min(places, key=lambda at: at in hidden)): name
+        for name, places in found.items()
+        if len(places) > 1
+    }
     free = {
-        re.sub(r"\W|_", "", title).casefold(): at
+        _bare(title): at
         for at, title in reversed(list(enumerate(titles)))
         if at not in columns.values()
     }

@@ -76,6 +76,7 @@ def whole_number(text: str, delimiter: str) -> int | Problem | None:
     return value if spec.INT64_MIN <= value <= spec.INT64_MAX else too_large
 
 
+_IS_TOTAL: Final = Problem("is a word for a total", "delete the row")
 _IS_SHORTENED: Final = Problem(
     "is a number that the spreadsheet shortened", "format the column as text and type it again"
 )
@@ -83,11 +84,12 @@ _IS_SHORTENED: Final = Problem(
 STATUS_WORDS: Final = {
     word: status
     for status, words in {
-        "available": "frei verfügbar disponible libre dostępny dostępna disponibile beschikbaar",
+        "available": """frei verfügbar disponible libre dostępny dostępna disponibile beschikbaar
+            disponível volný volná dostupný ledig tillgänglig tilgængelig""",
         "pending": """reserviert vorgemerkt réservé réservée zarezerwowany zarezerwowana reservado
-            reservada prenotato riservato gereserveerd reserved""",
+            reservada prenotato riservato gereserveerd reserved rezervovaný reserverad""",
         "sold": """verkauft vendu vendue sprzedany sprzedana vendido vendida venduto venduta
-            verkocht""",
+            verkocht prodaný prodaná prodáno såld solgt prodán""",
         "": "n/a - k.a. none keine keiner aucun brak ninguno nessuno geen unbekannt unknown",
     }.items()
     for word in words.split()
@@ -97,23 +99,35 @@ How = Literal["as typed", "matched name", "matched word", "default", "corrected 
 _COMPARISONS: Final = (
     100_000  # with known words, to find suggestions: difflib takes about 10 µs for each
 )
-_TOTAL: Final = (
-    "(?:grand total|suma total|totale generale|total général|(?:sub|sous-|zwischen|eind|gesamt)?"
-    "(?:totals?|totale|totaal|totaux|subtotale|summe|suma|somme|somma|som|sum)|gesamt|insgesamt"
-    "|gesamtanzahl|suma końcowa|razem|łącznie|ogółem|podsuma|anzahl|celkem|ukupno|toplam|итого"
-    "|всего|сумма|összesen|yhteensä|totalt|i alt|σύνολο)"
+# words for a total or a mean in many languages, folded and without the signs around them
+_TOTALS: Final = frozenset(
+    "total|totals|grand total|subtotal|subtotals|sub total|sub-total|sum|total sum|average|"
+    "total animals|total pets|number of animals|gesamt|insgesamt|summe|gesamtsumme|zwischensumme|"
+    "endsumme|gesamtanzahl|gesamtzahl|gesamttotal|anzahl|anzahl tiere|tiere gesamt|durchschnitt|"
+    "mittelwert|total général|sous-total|sous total|totaux|somme|moyenne|nombre total|"
+    "total animaux|suma|suma total|total general|subtotales|promedio|número total|total animales|"
+    "totale|totale generale|totale complessivo|totali|somma|subtotale|totale animali|razem|"
+    "suma końcowa|suma całkowita|suma częściowa|łącznie|ogółem|podsuma|średnia|w sumie|totaal|"
+    "eindtotaal|subtotaal|som|gemiddelde|totaal dieren|total geral|celkem|součet|mezisoučet|spolu|"
+    "súčet|ukupno|skupaj|összesen|végösszeg|yhteensä|summa|totalt|i alt|samtals|kokku|kopā|"
+    "iš viso|toplam|genel toplam|ara toplam|итого|всего|сумма|суммарно|разом|усього|всього|общо|"
+    "σύνολο|\u03c3|∑|jumlah|合計|小計|総計|总计|合计|小计|總計|합계|총계".split("|")
 )
-_A_TOTAL: Final = re.compile(rf"{_TOTAL}\s*:?", re.IGNORECASE)
+_AROUND: Final = " \t\xa0:=.()-_*#/0123456789"  # signs and numbers beside a word for a total
 # what a line without a category is about the table, not an animal: a total, a page, a signature
 _A_NOTE: Final = re.compile(
-    rf".*:|(?:{_TOTAL}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date|datum|data"
-    r"|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis|firma"
-    r"|handtekening)\b.*",
+    rf".*:|(?:{'|'.join(_TOTALS)}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date"
+    r"|datum|data|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis"
+    r"|firma|handtekening)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _SHORTENED: Final = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
+# what stands in a text file for an error, in the languages of spreadsheet programs
 _ERRORS: Final = frozenset(
-    "#n/a #nv #ref! #bezug! #name? #value! #wert! #div/0! #num! #zahl! #null!".split()
+    """#n/a #nv #n/d #n/d! #n/b #ref! #bezug! #rif! #¡ref! #adr! #verw! #name? #nom? #¿nombre?
+    #nome? #nazwa? #naam? #value! #wert! #valeur! #¡valor! #valore! #arg! #waarde! #div/0! #¡div/0!
+    #dzielenie/0! #deel/0! #num! #zahl! #nombre! #¡num! #liczba! #getal! #null! #nul! #¡nulo!
+    #nullo! #zero! #leeg! #error! #spill! #calc! #field! #blocked! #unknown! #überlauf!""".split()
 )
 
 
@@ -209,6 +223,7 @@ class Matcher:
 
     Attributes:
         rules: How cells are read.
+        decided: What each distinct cell means, by field; names are left out.
 
     Raises:
         ArgumentError: A default is no value of its field.
@@ -216,7 +231,7 @@ class Matcher:
 
     def __init__(self, rules: ValueRules) -> None:
         self.rules = rules
-        self._decided: dict[tuple[str, str], Decided] = {}
+        self.decided: dict[str, dict[str, Decided]] = {of: {} for of in FIELDS}
         self._words = rules.words()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
         self._titles: dict[str, str] = {}  # names as their table has them
@@ -235,29 +250,28 @@ class Matcher:
 
     def decide(self, of: str, cell: str) -> Decided:
         """Read a cell of a field; of a missing column the cell is ""."""
-        if type(cell) is str and (of, cell) in self._decided:
-            return self._decided[of, cell]
+        decided = self.decided[of]
+        if type(cell) is str and cell in decided:
+            return decided[cell]
         kind = _kind(cell)
         if kind not in ("", "a number") and not (of == "status" and fold(cell) in self._words):
             return self._no_text(kind)
-        if of == "name":
+        if of == "name":  # nearly all are distinct
             return self._name(cell, is_number=bool(kind))
-        found = self._decided.get((of, cell))  # a number is read as the text that it shows
-        if found is None:
-            found = self._category(cell) if of == "categoryId" else self._status(cell)
-            self._decided[of, cell] = found
-        return found
+        if cell not in decided:  # a number is read as the text that it shows
+            decided[cell] = self._category(cell) if of == "categoryId" else self._status(cell)
+        return decided[cell]
 
     def _name(self, cell: str, *, is_number: bool) -> Decided:
         bare = cell.strip()
         if not bare:
             return _problem("is empty", "give a name")
-        if "\0" in cell:
+        if "\0" in bare:
             return _problem("holds a NUL character", "retype it")
-        if _A_TOTAL.fullmatch(bare):
-            return _problem("is a word for a total", "delete the row")
-        if _SHORTENED.fullmatch(bare):
-            return _problem(*_IS_SHORTENED)
+        if _is_total(bare):
+            return Decided(problem=_IS_TOTAL)
+        if "E+" in bare and _SHORTENED.fullmatch(bare):
+            return Decided(problem=_IS_SHORTENED)
         if is_number:
             return Decided(str(cell), "corrected number")
         return Decided(bare, "as typed" if bare == cell else "trimmed")
@@ -284,7 +298,7 @@ class Matcher:
         if isinstance(number, Problem):
             return Decided(problem=number)
         if _SHORTENED.fullmatch(text):
-            return _problem(*_IS_SHORTENED)
+            return Decided(problem=_IS_SHORTENED)
         if categories is not None:
             help_ = "" if number is not None else self._suggestion(text, self._titles)
             return _problem(
@@ -337,6 +351,11 @@ def fold(text: str) -> str:
     Return what is compared: without blanks around, in one case, each character written in one way.
     """
     return normalize("NFC", normalize("NFC", text.strip()).casefold())
+
+
+def _is_total(cell: str) -> bool:
+    """Say whether a cell is a word for a total, with a number or without: `Summe: 17`."""
+    return cell.strip(_AROUND).casefold() in _TOTALS
 
 
 def _problem(rule: str, help_: str) -> Decided:
@@ -463,71 +482,66 @@ def read_rows(
         hidden: Numbers of rows that nobody sees.
     """
     width = len(titles.header)
-    last = titles.last_required
     is_text = matcher.rules.is_text
-    header = [cell.strip() for cell in titles.header]
-    places = [(of, at) for of, at in zip(FIELDS, titles.places, strict=True)]
+    header = [cell.strip().casefold() for cell in titles.header]
     for number, cells in records:
         if isinstance(cells, MalformedLine):
             yield _bad(number, [cells.line], cells.why, "check its quotation marks")
             continue
-        if are_blank(cells):
-            yield None
-        elif number in hidden:
+        whole = tuple(cells)
+        if len(cells) != width:
+            beyond = cells if len(cells) <= titles.last_required else cells[width:]
+            if is_text and not are_blank(beyond):
+                rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
+                yield _bad(number, cells, rule, "check for a missing quote or comma")
+                continue
+            whole = (*cells[:width], *[""] * (width - len(cells)))
+        fields = ["" if at is None else whole[at] for at in titles.places]
+        name = fields[0].strip().casefold()
+        if number in hidden:
             yield LeftOut(number, "hidden")
-        elif is_text and (len(cells) <= last or not are_blank(cells[width:])):
-            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
-            yield _bad(number, cells, rule, "check for a missing quote or comma")
+        elif not name and are_blank(fields):
+            unused = "filled only in columns that are not imported"
+            yield None if are_blank(cells) else LeftOut(number, unused)
+        elif name in header and [cell.strip().casefold() for cell in whole] == header:
+            yield LeftOut(number, "the header again")
         else:
-            whole = tuple(cells)
-            if len(cells) != width:
-                whole = (*cells[:width], *[""] * (width - len(cells)))
-            fields = ["" if at is None else whole[at] for _, at in places]
-            if are_blank(fields):
-                yield LeftOut(number, "filled only in columns that are not imported")
-            elif fields[0].strip() in header and [cell.strip() for cell in whole] == header:
-                yield LeftOut(number, "the header again")
-            else:
-                yield _decided(number, whole, places, fields, matcher)
+            yield _decided(number, whole, fields, titles.places, matcher)
 
 
 def _decided(
     number: int,
     cells: tuple[str, ...],
-    places: Sequence[tuple[str, int | None]],
     fields: Sequence[str],
+    places: Sequence[int | None],
     matcher: Matcher,
 ) -> Row | BadRow:
     """Decide each cell of a row that is not empty."""
-    values = []
-    problems = []
-    for (of, at), cell in zip(places, fields, strict=True):
-        value, _, problem = matcher.decide(of, cell)
-        values.append(value)
-        if problem:
-            letter = "" if at is None else column_letter(at)
-            problems.append(RowProblem(number, letter, of, cell, *problem))
-    name, category, _ = fields
-    if is_blank(category) and not (is_blank(name) or _is_covered(problems)):
+    found = [*map(matcher.decide, FIELDS, fields)]
+    name, category, status = found
+    content = PetValues(name.value, category.value, status.value)
+    has_name_alone = is_blank(fields[1]) and not is_blank(fields[0])
+    if not (name.problem or category.problem or status.problem or has_name_alone):
+        return Row(number, content, cells)
+    problems = [
+        RowProblem(number, "" if at is None else column_letter(at), of, cell, *decided.problem)
+        for of, at, cell, decided in zip(FIELDS, places, fields, found, strict=True)
+        if decided.problem
+    ]
+    if name.problem == _IS_TOTAL:
+        problems = problems[:1]  # nothing else helps
+    elif has_name_alone and not (name.problem or _is_covered(problems)):
         # no default makes an animal of a note
-        columns = [at for _, at in places if at is not None]
+        columns = [at for at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
-        if problems and problems[0].field == "name":
-            problems = problems[:1]
-        elif is_alone or _is_note(name, cells):
+        if is_alone or _A_NOTE.fullmatch(fields[0].strip()) or any(map(_is_total, cells)):
             rule = "stands alone in its row" if is_alone else "is a line about the table"
             help_ = "complete the row, or delete it"
-            letter = column_letter(places[0][1] or 0)
-            problems = [RowProblem(number, letter, "name", name, rule, help_)]
+            letter = column_letter(places[0] or 0)
+            problems = [RowProblem(number, letter, "name", fields[0], rule, help_)]
     if problems:
         return BadRow(number, cells, problems)
-    return Row(number, PetValues(*values), cells)
-
-
-def _is_note(name: str, cells: Iterable[str]) -> bool:
-    """Whether a row without a category speaks of the table: by its name, or a total in any cell."""
-    totals = (_A_TOTAL.fullmatch(cell.strip()) for cell in cells)
-    return bool(_A_NOTE.fullmatch(name.strip())) or any(totals)
+    return Row(number, content, cells)
 
 
 def _is_covered(problems: Iterable[RowProblem]) -> bool:

@@ -20,10 +20,13 @@ from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
 from petstore_tools.text import option
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
+_UNMARKED: Final = {0: "utf-16-be", 1: "utf-16-le"}  # where the first NUL byte stands
 _SAMPLE: Final = 100_000  # characters that tell the delimiter
 # the first line may name the delimiter, as Excel takes it
 _NAMED: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
 _MARKS: Final = {
+    codecs.BOM_UTF32_LE: "utf-32",  # it begins like that of UTF-16
+    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
@@ -85,13 +88,7 @@ def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> CsvS
     sample = found.text[:_SAMPLE]
     if not text.strip():
         raise SheetError(f"{path.name} is empty")
-    if "\0" in text[:2]:
-        name = "utf-16-be" if text[0] == "\0" else "utf-16-le"
-        raise SheetError(
-            f"{path.name} seems to be UTF-16 without a byte order mark; name its encoding: "
-            + option(f'encoding="{name}"')
-        )
-    if text.lstrip().casefold().startswith(("<html", "<!doctype", "<table", "<?xml")):
+    if text.lstrip().startswith("<"):
         raise SheetError(
             f"{path.name} is a web page or XML: open it in a spreadsheet program, and save it "
             "as .xlsx"
@@ -116,16 +113,16 @@ def _stability(text: str, delimiter: str) -> tuple[float, int]:
 def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     """Decode a file: by its mark, as told, or as UTF-8; what is none of these is Windows-1252."""
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
-    told = mark or given
+    told = mark or given or _UNMARKED.get(content.find(b"\0", 0, 2))
     for encoding in [told] if told else ["utf-8", "cp1252"]:
         try:
-            text = content.decode(encoding)
+            text = content.decode(encoding).lstrip("\ufeff")
         except LookupError as error:
             raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
         except ValueError:
             continue
-        if mark == "utf-16":
-            return CsvSource(text=text, encoding=mark, notes=("read as UTF-16",))
+        if encoding.startswith(("utf-16", "utf-32")):
+            return CsvSource(text=text, encoding="utf-16", notes=(f"read as {encoding.upper()}",))
         if told:  # result files are marked, so that they are read alike without the option
             encoding = "utf-8-sig"
         is_guessed = encoding == "cp1252"
@@ -145,10 +142,15 @@ def records(text: str, delimiter: str) -> Iterator[Record]:
     A line that cannot be split (a quote that is never closed, text behind a closing quote) is given
     as MalformedLine, and reading goes on with the next line.
     """
-    file, number, end = io.StringIO(text, newline=""), 0, 0  # of the last record
+    file = io.StringIO(text, newline="")
+    is_spaced = f'{delimiter} "' in text  # some programs write a blank behind the delimiter
+    number = 0
+    end = 0  # of the last record
     while True:
         try:
-            for cells in csv.reader(file, delimiter=delimiter, strict=True):
+            for cells in csv.reader(
+                file, delimiter=delimiter, strict=True, skipinitialspace=is_spaced
+            ):
                 end = file.tell()
                 number = number + 1
                 yield number, cells

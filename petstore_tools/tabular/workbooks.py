@@ -60,10 +60,12 @@ _XLS_SIZE: Final = re.compile(
 )
 _XLSB_SIZE: Final = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
 _REPEATED: Final = re.compile(rb'-repeated="(\d+)"')
-_ODD_BOOLEAN: Final = re.compile(
+_ODD_BOOLEAN: Final = re.compile(  # a boolean as a number, which may be shown as TRUE
     rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
+    rb'|value-type="float"[^>]*><text:p>[^\W\d]+</text:p>'
 )
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
+_NUMBER: Final = re.compile(r"\s*[-+]?[\d.]+(?:E[-+]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
@@ -156,6 +158,8 @@ def text_of(value: Any) -> str:
 
 @lru_cache(1 << 16)
 def _number(text: str) -> str:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text!r} is not a number")
     return text_of(float(text))
 
 
@@ -196,7 +200,7 @@ class _Xlsx:
         since_1904 = index.find("{*}workbookPr[@date1904]")
         is_1904 = since_1904 is not None and since_1904.get("date1904") in _TRUE
         self._day_0 = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
-        self._strings = [_text_in(item) for item in self._part("xl/sharedStrings.xml")]
+        self._strings = dict(enumerate(map(_text_in, self._part("xl/sharedStrings.xml"))))
         self._dates = self._date_styles()
 
     def _part(self, name: str) -> ElementTree.Element:
@@ -409,6 +413,9 @@ def open_sheets(
             f"{path.name or path} cannot be imported; save the sheet as one of these: {endings}"
         )
     try:
+        if not path.is_file():  # a pipe would wait for ever
+            folder = path.absolute().parent
+            raise SheetError(f"there is no file {path.name} in the folder {folder}")
         with path.open("rb") as file:  # programs call texts .xls, and people rename files
             begin = file.read(4)
         if begin not in (_ZIP, _OLE):
@@ -422,16 +429,11 @@ def open_sheets(
         return _sheets(path, sheet, _open_ole(path))
     except SheetError:
         raise
-    except FileNotFoundError as error:
-        raise SheetError(
-            f"there is no file {path.name} in the folder {path.absolute().parent}"
-        ) from error
-    except PermissionError as error:
-        raise SheetError(
-            f"{path.name} cannot be read: close it in Excel, or check its permissions"
-        ) from error
     except OSError as error:
-        raise SheetError(f"{path.name} cannot be read: {error.strerror}") from error
+        raise SheetError(
+            f"{path.name} cannot be read ({error.strerror}): close it in Excel, or check its "
+            "permissions"
+        ) from error
     except PasswordError as error:
         raise SheetError(f"{path.name} has a password: remove it, and save the file") from error
     except _BROKEN as error:

@@ -183,7 +183,7 @@ def test_suggestions_end_before_they_take_long() -> None:
         (["Rex", "", "sold"], DEFAULTS, ("Rex", 3, "sold")),
         (["erstellt von Frau Schmidt", "", ""], DEFAULTS, "stands alone in its row; complete"),
         (["Seite 1", "", "sold"], DEFAULTS, "is a line about the table; complete the row"),
-        (["Total animals", "", "sold"], DEFAULTS, "is a line about the table; complete the row"),
+        (["Total of pets", "", "sold"], DEFAULTS, "is a line about the table; complete the row"),
         (["Datum:", "", "sold"], DEFAULTS, "is a line about the table; complete the row"),
         (["Razem", "", ""], DEFAULTS, "is a word for a total; delete the row"),
         (["Total recall", "3", ""], {}, ("Total recall", 3, None)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import struct
 import zipfile
@@ -74,7 +75,8 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(tmp_path
     [
         ("gone.csv", "there is no file gone.csv in the folder"),
         ("gone.xlsx", "there is no file gone.xlsx in the folder"),
-        ("folder.xlsx", "folder.xlsx cannot be read: Is a directory"),
+        ("folder.xlsx", "there is no file folder.xlsx in the folder"),
+        ("pipe.csv", "there is no file pipe.csv in the folder"),
         ("pets.csv", "pets.csv is not a workbook: it has no sheet 'A'"),
         ("cut.xlsx", r"cut.xlsx is not a workbook that can be read \(.*\): open it in"),
         ("lost.xlsx", r"lost.xlsx is not a workbook that can be read \(.*\): open it in"),
@@ -83,6 +85,7 @@ def test_each_ending_is_named_by_the_help_and_by_the_refusal_of_another(tmp_path
 def test_what_cannot_be_opened_is_named(tmp_path: Path, name: str, why: str) -> None:
     """One sentence each, whatever the format."""
     (tmp_path / "folder.xlsx").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "pets.csv").write_text("name\nRex\n")
     (tmp_path / "cut.xlsx").write_bytes((CORPUS / "plain.xlsx").read_bytes()[:500])
     with zipfile.ZipFile(tmp_path / "lost.xlsx", "w") as book:
@@ -187,7 +190,9 @@ def test_hidden_rows_formulas_and_merged_cells_are_told(tmp_path: Path) -> None:
     [
         ('<row r="2" hidden="1"><c</row>', "", "not well-formed"),
         ('<row r="x"><c r="A1"><v>1</v></c></row>', "", "invalid literal"),
-        ('<row r="2"><c r="A2" t="s"><v>99</v></c></row>', "", "list index out of range"),
+        ('<row r="2"><c r="A2" t="s"><v>99</v></c></row>', "", "99"),
+        ('<row r="2"><c r="A2" t="s"><v>-1</v></c></row>', "", "-1"),
+        ('<row r="2"><c r="A2"><v>1_0</v></c></row>', "", "'1_0' is not a number"),
         ('<row r="2"><c r="B2"><v>1</v></c><c r="A2"><v>2</v></c></row>', "", "not in order"),
         ('<row r="2"><c><v>1</v></c></row><row r="2"><c><v>2</v></c></row>', "", "in its place"),
         ('<row r="0"><c r="A1"><v>1</v></c></row>', "", "in its place"),
