@@ -28,7 +28,7 @@ def connect(
     path: Path,
     *,
     durability: Durability,
-    journal: Literal["DELETE", "TRUNCATE", "WAL"] = "TRUNCATE",
+    journal: Literal["DELETE", "PERSIST", "WAL"] = "PERSIST",
     busy_s: float = 0.0,
 ) -> sqlite3.Connection:
     """
