@@ -37,8 +37,6 @@ _FAULTS: Final = {  # pydantic's kinds, in words for people
     "greater_than_equal": "must be a number of seconds from 0 on",
     "literal_error": 'must be "production" or "staging"',
 }
-# None: those of the process, which no frame should hold: one is the key
-Variables = Mapping[str, str] | None
 
 
 class SettingsFile(BaseModel):
@@ -112,20 +110,20 @@ def _asking_for_home() -> Iterator[None]:
 
 
 @_asking_for_home()
-def config_path(environ: Variables = None) -> Path:
+def config_path() -> Path:
     """Return the settings file's path: `PETSTORE_CONFIG`, else the user's settings folder."""
-    given = _variable("PETSTORE_CONFIG", environ)
+    given = os.environ.get("PETSTORE_CONFIG")
     return Path(given).expanduser() if given else platformdirs.user_config_path(APP) / "config.toml"
 
 
 @_asking_for_home()
-def state_folder(given: str | Path | None = None, *, environ: Variables = None) -> Path:
+def state_folder(given: str | Path | None = None) -> Path:
     """
     Return the folder of budget, journals and service: as given, as set, or the user's state folder.
     """
     if given is not None and not isinstance(given, (str, Path)):
         raise SettingsError(f"state_dir must be the path of a folder, not {type(given).__name__}")
-    folder = Path(given or _stored(environ).state_dir or platformdirs.user_state_path(APP))
+    folder = Path(given or _stored().state_dir or platformdirs.user_state_path(APP))
     folder = folder.expanduser()
     if not folder.is_absolute():
         raise SettingsError(
@@ -133,13 +131,6 @@ def state_folder(given: str | Path | None = None, *, environ: Variables = None) 
             f"{str(folder.absolute())!r} in place of {str(folder)!r}"
         )
     return folder
-
-
-def ledger_url(*, environ: Variables = None) -> SecretStr | None:
-    """
-    Return the database of a budget that several machines share, None for a file on this machine.
-    """
-    return _stored(environ).ledger_url
 
 
 def load(
@@ -150,7 +141,6 @@ def load(
     environment: str | None = None,
     state_dir: str | Path | None = None,
     pagination: str | None = None,
-    environ: Variables = None,
 ) -> Settings:
     """
     Gather the settings.
@@ -166,54 +156,41 @@ def load(
         "pagination": pagination,
     }
     check_texts({name: value for name, value in given.items() if value is not None})
-    stored = _stored(environ)
-    name, named = address_of(environment, environ=environ)
-    if not (address := base_url or named):
-        raise _missing("staging_base_url" if name == "staging" else "base_url", environ)
+    stored = _stored()
+    name = environment or stored.environment or "production"
+    if name not in ENVIRONMENTS:
+        raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
+    entry = "staging_base_url" if name == "staging" else "base_url"
+    if not (address := base_url or getattr(stored, entry)):
+        raise _missing(entry)
     key = api_key or stored.api_key
     if key is None or not key.get_secret_value().strip():
-        raise _missing("api_key", environ)
+        raise _missing("api_key")
     address = check_base_url(address)
     return Settings(
         base_url=address,
         environment=name,
         api_key=SecretStr(key.get_secret_value().strip()),
         plan=plans.parse(stored.plan if plan in (None, "") else plan),
-        state_dir=state_folder(state_dir, environ=environ),
+        state_dir=state_folder(state_dir),
         ledger_url=stored.ledger_url,
         reconcile_after_s=_seconds(stored.reconcile_after_s),
         pagination=pagination or stored.pagination,
-        categories=category_file(environ),
+        categories=category_file(),
     )
 
 
-def address_of(
-    environment: str | None = None, *, environ: Variables = None
-) -> tuple[str, str | None]:
-    """
-    Return the environment, and its base address as it was set, None where it was not.
-
-    Raises:
-        SettingsError: There is no such environment.
-    """
-    stored = _stored(environ)
-    name = environment or stored.environment or "production"
-    if name not in ENVIRONMENTS:
-        raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
-    return name, stored.staging_base_url if name == "staging" else stored.base_url
-
-
 @_asking_for_home()
-def category_file(environ: Variables = None) -> Path | None:
+def category_file() -> Path | None:
     """
     Return the file with the names of the categories; where the settings file names it, from its
     folder.
     """
-    found = _stored(environ).categories
+    found = _stored().categories
     return found and Path(found).expanduser()
 
 
-def _missing(entry: str, environ: Variables) -> SettingsError:
+def _missing(entry: str) -> SettingsError:
     staging = entry == "staging_base_url"
     what, example = (
         ("API key", "YOUR KEY") if entry == "api_key" else ("base address", "https://HOST/v1")
@@ -229,7 +206,7 @@ def _missing(entry: str, environ: Variables) -> SettingsError:
         f"no {what}. Give it in one of these ways:\n{configure}"
         f"  argument   PetStore({argument}=...)\n"
         f"  variable   PETSTORE_{entry.upper()}=...\n"
-        f'  file       {config_path(environ)}: {entry} = "{example}"\n'
+        f'  file       {config_path()}: {entry} = "{example}"\n'
         "Without a service of your own: petstore-tools demo, or in Python "
         "petstore_tools.Sandbox().store\n"
         "For a service on this machine: petstore-tools serve, with a key from petstore-tools "
@@ -237,18 +214,14 @@ def _missing(entry: str, environ: Variables) -> SettingsError:
     )
 
 
-def _variable(name: str, environ: Variables) -> str | None:
-    return (os.environ if environ is None else environ).get(name)
-
-
 @_asking_for_home()
-def _stored(environ: Variables) -> SettingsFile:
+def _stored() -> SettingsFile:
     """Return what the settings file says, and in its place what variables say, as text."""
-    path = config_path(environ)
+    path = config_path()
     stored = read_file(path)
     stored.categories = stored.categories and path.parent / stored.categories.expanduser()
     for entry in SettingsFile.model_fields:
-        if found := _variable(f"PETSTORE_{entry.upper()}", environ):
+        if found := os.environ.get(f"PETSTORE_{entry.upper()}"):
             setattr(stored, entry, hidden(found) if entry in ("api_key", "ledger_url") else found)
     return stored
 

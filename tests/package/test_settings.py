@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,7 @@ from petstore_tools.plans import parse
 from petstore_tools.throttle.ledger import subject
 
 KEY = "psk_secret"
-GIVEN = {"base_url": "https://a/v1", "api_key": KEY}
-VARIABLES = {f"PETSTORE_{name.upper()}": value for name, value in GIVEN.items()}
+GIVEN: dict[str, Any] = {"base_url": "https://a/v1", "api_key": KEY}
 DIGITS = "1" * 5_000
 
 
@@ -31,32 +31,34 @@ def refused(call: object, given: dict[str, object]) -> str:
 
 
 @pytest.mark.case("P68")
-def test_arguments_beat_variables_and_variables_beat_the_file(tmp_path: Path) -> None:
+def test_arguments_beat_variables_and_variables_beat_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One order, everywhere; staging has an address of its own, and production is the default."""
-    file = tmp_path / "config.toml"
-    file.write_text(
+    (tmp_path / "config.toml").write_text(
         'base_url = "https://file/v1"\napi_key = "k"\nstaging_base_url = "https://s/v1"'
     )
-    environ = {"PETSTORE_CONFIG": str(file)}
-    named = settings.load(base_url="https://b/v1", plan="60/100", environ=environ | VARIABLES)
+    filed = settings.load()
+    monkeypatch.setenv("PETSTORE_BASE_URL", "https://a/v1")
+    told = settings.load()
+    named = settings.load(base_url="https://b/v1", plan="60/100")
+    monkeypatch.setenv("PETSTORE_ENVIRONMENT", "staging")
 
-    assert settings.load(environ=environ).base_url == "https://file/v1"
-    assert settings.load(environ=environ | VARIABLES).base_url == "https://a/v1"
+    assert (filed.base_url, filed.environment) == ("https://file/v1", "production")
+    assert told.base_url == "https://a/v1"
     assert (named.base_url, named.plan) == ("https://b/v1", Plan(60, 100))
-    assert settings.load(environ=environ).environment == "production"
-    assert settings.load(environment="staging", environ=environ).base_url == "https://s/v1"
-    staging = settings.load(environ=environ | {"PETSTORE_ENVIRONMENT": "staging"})
-    assert staging.environment == "staging"
+    assert (settings.load().base_url, settings.load().environment) == ("https://s/v1", "staging")
 
 
-def test_the_category_file_counts_from_the_folder_of_the_settings_file(tmp_path: Path) -> None:
+def test_the_category_file_counts_from_the_folder_of_the_settings_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The variable is a path as it stands, and counts more."""
     (tmp_path / "config.toml").write_text('categories = "names.csv"\n')
-    variables = VARIABLES | {"PETSTORE_CONFIG": str(tmp_path / "config.toml")}
 
-    assert settings.load(environ=variables).categories == tmp_path / "names.csv"
-    told = settings.load(environ=variables | {"PETSTORE_CATEGORIES": "other.csv"})
-    assert told.categories == Path("other.csv")
+    assert settings.load(**GIVEN).categories == tmp_path / "names.csv"
+    monkeypatch.setenv("PETSTORE_CATEGORIES", "other.csv")
+    assert settings.load(**GIVEN).categories == Path("other.csv")
 
 
 def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
@@ -64,7 +66,7 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
     with pytest.raises(SettingsError) as raised:
         PetStore()
     with pytest.raises(SettingsError) as staging:
-        settings.load(environment="staging", environ=VARIABLES | {"PETSTORE_CONFIG": "none.toml"})
+        PetStore(environment="staging")
     with pytest.raises(SettingsError, match="no API key(.|\n)*petstore-tools configure"):
         PetStore(base_url="https://a/v1")
 
@@ -72,7 +74,7 @@ def test_a_missing_address_or_key_shows_all_ways_to_give_it() -> None:
     assert [way for way in ways.split("|") if way not in str(raised.value)] == []
     assert str(staging.value).startswith("no base address for staging. ")
     assert "configure" not in str(staging.value)
-    assert 'none.toml: staging_base_url = "https://HOST/v1"' in str(staging.value)
+    assert 'config.toml: staging_base_url = "https://HOST/v1"' in str(staging.value)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +112,7 @@ def test_a_wrong_address_is_refused_with_the_right_one(address: str, message: st
 )
 def test_an_address_has_one_spelling(typed: str, asked: str, place: str) -> None:
     """It is asked as it is, in small letters; another port or path is another place."""
-    loaded = settings.load(base_url=typed, api_key=KEY, environ={"PETSTORE_CONFIG": "none.toml"})
+    loaded = settings.load(base_url=typed, api_key=KEY)
 
     assert (loaded.base_url, loaded.place) == (asked, place)
 
@@ -220,7 +222,7 @@ def test_an_odd_entry_of_the_file_is_one_sentence(
 @pytest.mark.case("P25")
 def test_the_key_is_in_no_repr_and_no_name_of_a_budget() -> None:
     """Two keys have two budgets, and neither name tells a key."""
-    loaded = settings.load(environ=VARIABLES | {"PETSTORE_CONFIG": "none.toml"})
+    loaded = settings.load(**GIVEN)
     with PetStore(base_url="https://a/v1", api_key=KEY, plan="pro") as store:
         shown = repr(store) + repr(loaded) + str(vars(store)) + repr(store.client.transport)
 
@@ -231,36 +233,40 @@ def test_the_key_is_in_no_repr_and_no_name_of_a_budget() -> None:
 
 
 @pytest.mark.parametrize(("given", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 60.0)])
-def test_the_delay_before_reconciling_may_be_nothing(given: str, seconds: float) -> None:
+def test_the_delay_before_reconciling_may_be_nothing(
+    monkeypatch: pytest.MonkeyPatch, given: str, seconds: float
+) -> None:
     """Nought is a number, too; without one it is a minute; what is no number is refused."""
-    environ = VARIABLES | {"PETSTORE_RECONCILE_AFTER_S": given}
-
-    assert settings.load(environ=environ).reconcile_after_s == seconds
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", given)
+    assert settings.load(**GIVEN).reconcile_after_s == seconds
+    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "-1")
     with pytest.raises(SettingsError, match="seconds such as 60"):
-        settings.load(environ=environ | {"PETSTORE_RECONCILE_AFTER_S": "-1"})
+        settings.load(**GIVEN)
 
 
 @pytest.mark.case("P91")
 def test_a_state_folder_is_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The home folder is known by its sign; a relative folder is refused with the one to write."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    for name, value in {
+        "HOME": str(tmp_path),
+        "USERPROFILE": str(tmp_path),
+        "PETSTORE_CONFIG": "~/x.toml",
+    }.items():
+        monkeypatch.setenv(name, value)
 
-    assert settings.state_folder("~/x/", environ={}) == tmp_path / "x"
-    assert settings.config_path({"PETSTORE_CONFIG": "~/x.toml"}) == tmp_path / "x.toml"
+    assert settings.state_folder("~/x/") == tmp_path / "x"
+    assert settings.config_path() == tmp_path / "x.toml"
     (tmp_path / "x.toml").write_text('categories = "~/names.csv"')
-    for variables in ({"PETSTORE_CONFIG": "~/x.toml"}, {"PETSTORE_CATEGORIES": "~/names.csv"}):
-        assert settings.category_file(variables) == tmp_path / "names.csv"
+    assert settings.category_file() == tmp_path / "names.csv"
+    monkeypatch.setenv("PETSTORE_CATEGORIES", "~/others.csv")
+    assert settings.category_file() == tmp_path / "others.csv"
     with pytest.raises(SettingsError, match="write .*here' in place of 'here'"):
-        settings.state_folder("here", environ={})
+        settings.state_folder("here")
+    monkeypatch.setenv("PETSTORE_STATE_DIR", "~nobody-here/x")
+    monkeypatch.setenv("PETSTORE_CATEGORIES", "~nobody-here/x")
     for ask in (settings.state_folder, settings.category_file):
         with pytest.raises(SettingsError, match="Set HOME, or write PETSTORE_CONFIG"):
-            ask(
-                environ={
-                    "PETSTORE_STATE_DIR": "~nobody-here/x",
-                    "PETSTORE_CATEGORIES": "~nobody-here/x",
-                }
-            )
+            ask()
 
 
 def test_what_cannot_be_read_as_typed_is_one_sentence(tmp_path: Path) -> None:
