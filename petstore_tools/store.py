@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -121,7 +121,7 @@ class PetStore:
         status: str | None = None,
         first: int | None = None,
         require: Literal["complete"] | None = None,
-        max_age: str | float | timedelta | None = None,
+        max_age: str | None = None,
         wait: bool = False,
     ) -> pd.DataFrame:
         """
@@ -131,8 +131,7 @@ class PetStore:
             status: One of the three values, None for all.
             first: Only so many animals, with as few requests as that needs.
             require: `complete`: raise where the listing is not complete.
-            max_age: Answer from a kept listing not older than `"1h"`, seconds or a timedelta; else
-                keep one.
+            max_age: Answer from a kept listing not older than an age such as `1h`; else keep one.
             wait: Wait for the next day's quota instead of raising QuotaError.
 
         Returns:
@@ -147,16 +146,18 @@ class PetStore:
                 `last_partial`.
         """
         query = ListQuery(status, first=first, require=require)
-        age = None if max_age is None else _age(max_age, first)
+        age_s = None if max_age is None else _age_s(max_age, first)
         now = self.client.clock.now()
-        if age is not None and (kept := self.kept.younger(age, status=status, now=now)) is not None:
-            return kept
+        if age_s is not None:
+            kept = self.kept.younger(age_s, status=status, now=now)
+            if kept is not None:
+                return kept
         with page_progress(self.progress) as show:
             frame = self.inventory.fetch(query, wait=wait, show=show)
         listing = Listing.as_listed(frame)
         notes = [] if listing.complete or first is not None else [listing.shortfall]
         notes += [note for note in listing.notes if note != HOLE]
-        if age is not None and listing.complete:
+        if age_s is not None and listing.complete:
             notes += filter(None, [self.kept.try_keep(frame)])
         for note in notes:
             warnings.warn(note, UserWarning, stacklevel=2)
@@ -383,18 +384,13 @@ class PetStore:
         return f"PetStore({self.settings.environment}, {self.client.host}, {plan})"
 
 
-def _age(given: str | float | timedelta, first: int | None) -> timedelta:
+def _age_s(given: str, first: int | None) -> float:
     """Return the greatest age of a kept listing that may answer."""
     if first is not None:
         raise ArgumentError(f"{option('max_age')} cannot be combined with {option('first')}")
-    seconds = parse_duration(given) if isinstance(given, str) else given
-    if isinstance(seconds, timedelta):
-        seconds = seconds.total_seconds()
-    if (
-        not isinstance(seconds, int | float)
-        or not 0 <= seconds <= timedelta.max.total_seconds() / 2
-    ):
+    seconds = parse_duration(given) if isinstance(given, str) else None
+    if seconds is None:
         raise ArgumentError(
             f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}"
         )
-    return timedelta(seconds=seconds)
+    return seconds

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -315,11 +315,11 @@ class History:
             return f"this listing was not kept as a snapshot: {error}"
         return ""
 
-    def younger(self, age: timedelta, *, status: str | None, now: float) -> pd.DataFrame | None:
-        """Return the newest listing that is not older than `age`; None where there is none."""
+    def younger(self, age_s: float, *, status: str | None, now: float) -> pd.DataFrame | None:
+        """Return the newest listing that is not older than `age_s`; None where there is none."""
         with suppress(FrameError):  # a damaged one is as good as none
             for snapshot in self.snapshots(status)[-1:]:
-                if 0 <= now - snapshot.listing.ended_at <= age.total_seconds():
+                if 0 <= now - snapshot.listing.ended_at <= age_s:
                     return snapshot.frame()
         return None
 

@@ -241,9 +241,9 @@ def lived(rng: random.Random, box: Sandbox) -> tuple[list[Shown], StatusReport]:
         if rng.random() < 0.5:
             box.remove(20 + number)
             box.add([("Mia", 2, "sold")])
-        store.list_pets(status="sold", max_age=0)
+        store.list_pets(status="sold", max_age="0s")
         store.list_pets(first=5)
-        shown.append(shown_by(store.list_pets(max_age=0)))
+        shown.append(shown_by(store.list_pets(max_age="0s")))
     box.change(2, status=rng.choice(STATUSES))
     report = store.status_report(since=datetime.fromtimestamp(rng.choice(shown).of.ended_at, UTC))
     return [*shown, shown_by(report.animals)], report
@@ -432,7 +432,7 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         asked = len(box.traffic())
         box.advance(minutes=59)
         again = box.store.list_pets(max_age="1h")
-        sold = box.store.list_pets(status="sold", max_age=timedelta(hours=1))
+        sold = box.store.list_pets(status="sold", max_age="60min")
         assert len(box.traffic()) == asked
         assert Listing.of(sold).rows == len(sold) == (again["status"] == "sold").sum()
         assert (Listing.of(sold).status, Listing.of(sold).completeness) == ("sold", "complete")
@@ -441,7 +441,7 @@ def test_within_max_age_a_listing_costs_no_request() -> None:
         pd.testing.assert_frame_equal(counted.frame(), sold)
 
         box.advance(minutes=2)
-        box.store.list_pets(max_age=3_600)
+        box.store.list_pets(max_age="3600s")
         assert len(box.traffic()) > asked
         assert len(box.store.snapshots()) == 2
 
