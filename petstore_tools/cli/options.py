@@ -49,7 +49,7 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
         place = Path(path)
         ending = place.suffix.casefold()
         if ending not in endings:
-            raise click.UsageError(f"{path!r} cannot be written: use {', '.join(endings)}")
+            raise click.UsageError(f"{path!r} must end in one of {', '.join(endings)}")
         if ending == ".parquet" and find_spec("pyarrow") is None:
             raise MissingExtraError("pyarrow", "a Parquet file")
         check_writable(place)
@@ -64,7 +64,7 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
 def check_excel(output: Path | None, *, excel: bool) -> None:
     """Check that `--excel` stands beside a CSV."""
     if excel and (output is None or output.suffix.casefold() != ".csv"):
-        raise click.UsageError("--excel is for -o FILE.csv")
+        raise click.UsageError("--excel needs -o FILE.csv: add it, or leave --excel out")
 
 
 def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was sent") -> bool:

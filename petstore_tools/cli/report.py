@@ -79,7 +79,7 @@ def report_(
       petstore-tools report -o report.eml --to ann@example.org --since 7d
     """
     if (to or subject) and not any(path.suffix.casefold() == ".eml" for path in output):
-        raise click.UsageError("--to and --subject are for -o FILE.eml")
+        raise click.UsageError("--to and --subject need -o FILE.eml: add it, or leave them out")
     mail.one_line(subject, "the subject")
     for recipient in to:
         mail.address(recipient)
@@ -129,7 +129,7 @@ def history_(
     Show what became of the animals: when each was seen in which status, and when that ended.
 
     It is read from the listings that `report` and `list --max-age` keep on this machine; no request
-    is sent. A change happened between two listings, so its time is shown as two times.
+    is sent. A change happened between two listings: behind ended_after, before ended_before.
 
     \b
     Examples:

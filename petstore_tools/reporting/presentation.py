@@ -46,8 +46,8 @@ WORDS: Final = {  # titles of columns, as people read them
     "as_of": "as of",
     "first_seen": "first seen",
     "days": "days, at least",
-    "median_days": "half of them, up to",
-    "days_90": "90 % of them, up to",
+    "median_days": "half stayed up to",
+    "days_90": "90 % stayed up to",
 }
 _LARGEST_FIRST: Final = {
     "by_category": TOTAL,

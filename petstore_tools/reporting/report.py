@@ -133,7 +133,7 @@ class StatusReport:
             ArgumentError: The file does not end in .xlsx.
         """
         if Path(path).suffix.casefold() != ".xlsx":
-            raise ArgumentError(f"a workbook is an .xlsx file: {Path(path).name!r} is none")
+            raise ArgumentError(f"{Path(path).name!r} must end in .xlsx: it is a workbook")
         self._write(path, workbook(self))
 
     def to_markdown(self, path: str | Path | None = None) -> str:
@@ -261,7 +261,10 @@ def status_report(
 def _report(pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool) -> StatusReport:
     frame = to_pandas(pets)
     if frame is None:
-        raise FrameError(f"a DataFrame can be reported on, not {type(pets).__name__}")
+        raise FrameError(
+            "a report needs a DataFrame, as store.list_pets() returns it, not "
+            f"{type(pets).__name__}"
+        )
     pets = frame.infer_objects().copy()
     if partial and "listing" not in pets.attrs:
         pets = _unproven(pets)
