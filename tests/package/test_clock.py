@@ -60,6 +60,12 @@ def test_a_poke_wakes_sleepers_without_moving_time() -> None:
 
 def test_time_is_advanced_only() -> None:
     """A clock that runs backwards is another test's subject."""
+    clock = ManualClock(100.0)
+    clock.advance(5)
+    clock.advance(0)
+    clock.sleep_until(50.0)
+
+    assert clock.now() == 105.0
     for seconds in (-1, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="can only be advanced"):
             ManualClock(0.0).advance(seconds)
