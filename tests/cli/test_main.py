@@ -36,7 +36,7 @@ RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follow
         (("list", "-o", "pets.docx"), ".csv"),
         (("list", "-o", "nowhere/pets.csv"), "no folder"),
         (("list", "--environment", "Żabka"), "production"),
-        (("report", "-o", "."), "cannot be written"),
+        (("report", "-o", "."), "must end in one of"),
         (("report", "--to", "ann@example.org"), "-o FILE.eml"),
         (("report", "--to", "ann", "-o", "r.eml"), "one mail address"),
         (("report", "--subject", "a\nb", "-o", "r.eml"), "must be one line"),
