@@ -305,7 +305,7 @@ class PetStore:
         Raises:
             SheetError, JournalError: The file cannot be used, or the record of an earlier run.
         """
-        from petstore_tools.importing.check import preview
+        from petstore_tools.importing.preview import preview
 
         return preview(
             self.inventory, self.journals, options.with_categories(self.settings.categories)

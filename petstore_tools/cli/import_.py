@@ -15,10 +15,9 @@ from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import Interrupted, SettingsError
 from petstore_tools.importing import journal
-from petstore_tools.importing.check import preview
 from petstore_tools.importing.journal import ImportInfo
 from petstore_tools.importing.options import Doubtful, ImportOptions
-from petstore_tools.importing.preview import ImportPreview
+from petstore_tools.importing.preview import ImportPreview, preview
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run, settle
 from petstore_tools.progress import import_progress

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -292,3 +293,66 @@ def takes_options(
         return call
 
     return decorate
+
+
+_PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
+_FLAGS: Final = {  # of the options that belong into a call that is proposed, in its order
+    "name": "--name",
+    "sheet": "--sheet",
+    "encoding": "--encoding",
+    "header": "--no-header",
+    "columns": "--columns",
+    "categories": "--categories",
+    "statuses": "--status-word",
+    "defaults": "--default",
+    "first": "--first",
+    "strict": "--strict",
+    "drop_duplicates": "--drop-duplicates",
+    "doubtful": "--doubtful",
+    "wait": "--wait",
+}
+
+
+def spell(options: ImportOptions, missing: Sequence[str]) -> str:
+    """
+    Write a call and a command to be copied.
+
+    Args:
+        options: What they say; an id that is not known is `...`.
+        missing: Fields whose columns nobody knows.
+    """
+    call = [_quoted(options.source) if options.is_file else "frame"]
+    command = ["petstore-tools", "import", str(options.source)]
+    for name, flag in _FLAGS.items():
+        value = getattr(options, name)
+        if isinstance(value, Mapping):
+            blanks = missing if name == "columns" else ()
+            pairs = [*value.items(), *(("…", field) for field in blanks)]
+            listed = ", ".join(f"{_quoted(key)}: {_quoted(of)}" for key, of in pairs)
+            words = ["FILE"] if name == "categories" else [f"{key}={of}" for key, of in pairs]
+            call += [f"{name}={{{listed}}}"] if pairs else []
+            command += [part for word in words for part in (flag, word)]
+        elif value != getattr(ImportOptions, name):
+            call.append(f"{name}={_quoted(value)}")
+            command += [flag] if isinstance(value, bool) else [flag, str(value)]
+    said = f"store.import_pets({', '.join(call)})"
+    if options.is_file:
+        said += f" ({' '.join(map(_argument, command))})"
+    if "…" in said:
+        said += "; replace each … by the title, the id or the word that is meant"
+    if "FILE" in command:
+        said += ", and FILE by a file with the columns id and name"
+    return said
+
+
+def _argument(text: str) -> str:
+    """Quote an argument where a shell needs it, as each of them understands."""
+    escaped = text.replace('"', '\\"')
+    return text if _PLAIN.fullmatch(text) else f'"{escaped}"'
+
+
+def _quoted(value: object) -> str:
+    """Write a value as Python does, text in double quotes."""
+    if value is ...:
+        return "…"
+    return str(value) if isinstance(value, int) else json.dumps(str(value), ensure_ascii=False)

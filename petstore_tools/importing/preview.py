@@ -2,28 +2,65 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from itertools import islice
+from math import ceil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.importing.doubtful import Doubt, Entry
-from petstore_tools.importing.journal import Target
+from petstore_tools import spec
+from petstore_tools.http.client import Client
+from petstore_tools.importing.doubtful import SENT, Doubt, Entry, find_doubtful, match
+from petstore_tools.importing.journal import Journal, read_journal
 from petstore_tools.importing.options import ImportOptions
-from petstore_tools.importing.sheet import ASKED, Table
+from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.importing.titles import FIELDS
-from petstore_tools.importing.values import BadRow, LeftOut, Match, Row, RowProblem
+from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
-from petstore_tools.tabular.cells import column_letter
+from petstore_tools.listing.pages import Inventory
+from petstore_tools.plans import PERIODS
 from petstore_tools.tabular.frames import labels
-from petstore_tools.text import first_of, html_table, option, pluralize, printable, quoted, some_of
-from petstore_tools.throttle.quota import Forecast
+from petstore_tools.text import (
+    first_of,
+    html_table,
+    option,
+    pluralize,
+    printable,
+    quoted,
+    some_of,
+)
+from petstore_tools.throttle.quota import LIKELY_S, Forecast, forecast
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SHOWN: Final = 10  # doubtful rows, and those left out
+MATCHES: Final = 30  # values that were read differently from what was typed
+_COUNTS: Final = (
+    "file",
+    "environment",
+    "host",
+    "journal",
+    "columns",
+    "rows",
+    "to_send",
+    "bad_rows",
+    "created",
+    "unknown",
+    "skipped",
+    "duplicates",
+    "dropped",
+    "removed",
+    "blank",
+    "refusal",
+)
+_SKIP: Final = option('doubtful="skip"')
+_SEND: Final = option('doubtful="send"')
+# a joiner that belongs between the parts of an emoji, or into a Persian word
+_JOINER: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 LINES: Final = 15  # of problems
 _FEW: Final = 5  # rows that a line shows, and values of theirs
 
@@ -87,96 +124,6 @@ class DoubtfulRow:
         return f"row {self.row} {quoted(self.name)}: {self.reason}: {self.because}"
 
 
-SHOWN: Final = 10  # doubtful rows, and those left out
-COLUMNS: Final = 30  # of the file that are shown
-SAMPLES: Final = 3  # values of each
-MATCHES: Final = 30  # values that were read differently from what was typed
-_COUNTS: Final = (
-    "file",
-    "environment",
-    "host",
-    "journal",
-    "columns",
-    "rows",
-    "to_send",
-    "bad_rows",
-    "created",
-    "unknown",
-    "skipped",
-    "duplicates",
-    "dropped",
-    "removed",
-    "blank",
-    "refusal",
-)
-_SKIP: Final = option('doubtful="skip"')
-_SEND: Final = option('doubtful="send"')
-
-
-@dataclass(frozen=True, repr=False)
-class Source:
-    """
-    A source read to its end.
-
-    Attributes:
-        options: What is imported, and how.
-        table: The sheet.
-        target: What its import is for.
-        good: Rows that can be sent, in the sheet's order.
-        bad: Rows that cannot.
-        left_out: Rows that are not empty and not imported, each with the reason.
-        blank: Empty rows, skipped.
-        matches: Each distinct cell that is read differently from what was typed, the most frequent
-            first.
-    """
-
-    options: ImportOptions
-    table: Table
-    target: Target
-    good: tuple[Row, ...]
-    bad: tuple[BadRow, ...]
-    left_out: tuple[LeftOut, ...]
-    blank: int
-    matches: tuple[Match, ...]
-
-    @property
-    def file(self) -> str:
-        """Name of the file, and of the sheet where there are several."""
-        name = self.target.path.name
-        sheet = self.table.source
-        return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
-
-    @property
-    def filled(self) -> list[dict[str, Any]]:
-        """For each column of the file: how often it is filled, and what becomes of it."""
-        used = {at: of for of, at in self.table.columns.columns.items()}
-        rows = [row.cells for row in self.good] + [row.cells for row in self.bad]
-        found = []
-        for at, title in enumerate(self.table.columns.header[:COLUMNS]):
-            cells = [cells[at] for cells in rows if len(cells) > at and cells[at].strip()]
-            samples = [str(cell) for cell in islice(dict.fromkeys(cells), SAMPLES)]
-            facts = {"column": column_letter(at), "title": str(title), "filled": len(cells)}
-            if title.strip() or cells:
-                found.append({**facts, "values": samples, "becomes": used.get(at, "not sent")})
-        return found
-
-    @cached_property
-    def questions(self) -> str:
-        """The call and the command with everything that needs an answer, "" where nothing does."""
-        asked = ASKED & {problem.rule for problem in self.problems}
-        return self.table.questions() if asked or self.table.columns.proposals else ""
-
-    @property
-    def bad_rows(self) -> int:
-        """Rows that cannot be sent."""
-        return len(self.bad)
-
-    @property
-    def problems(self) -> tuple[RowProblem, ...]:
-        """Why rows cannot be sent, by row."""
-        return tuple(problem for row in self.bad for problem in row.problems)
-
-
 @dataclass(frozen=True, repr=False)
 class ImportPreview(Source):
     """
@@ -206,7 +153,7 @@ class ImportPreview(Source):
         blank: Empty rows, skipped.
         notes: What was found and should be known.
         forecast: Requests, days, finishing time.
-        alone: The same without a listing.
+        is_affordable: Whether a listing puts the end off by no day that nobody agreed to.
         refusal: Why nothing is sent as asked, and what to choose; "" where it can go.
         journal: Name of the import in the journal.
     """
@@ -226,7 +173,7 @@ class ImportPreview(Source):
     lists: bool
     notes: tuple[str, ...]
     forecast: Forecast
-    alone: Forecast
+    is_affordable: bool
 
     @property
     def environment(self) -> str:
@@ -264,11 +211,6 @@ class ImportPreview(Source):
             DoubtfulRow(row.number, row.content.name, doubt.reason, doubt.because)
             for row, doubt in rows
         ]
-
-    @property
-    def is_affordable(self) -> bool:
-        """Whether a listing does not put the end off by a day that nobody agreed to."""
-        return self.options.wait or self.forecast.days <= max(1, self.alone.days)
 
     @property
     def question(self) -> str:
@@ -429,3 +371,114 @@ def _frame(kind: type, things: Sequence[Any]) -> pd.DataFrame:
     kinds = {of.name: "int64" if of.type == "int" else text_dtype() for of in fields(kind)}
     frame = pd.DataFrame([*map(asdict, things)], columns=[*kinds]).astype(kinds)
     return frame.assign(row=labels([thing.row for thing in things]))
+
+
+def hidden_in_names(rows: Iterable[Row]) -> list[str]:
+    """Name the rows whose names hold what nobody sees, in one sentence; nothing for none."""
+    found = [
+        f"row {row.number} {quoted(row.content.name)}"
+        for row in rows
+        if not _JOINER.sub("", row.content.name).isprintable()
+    ]
+    names = pluralize(len(found), "name")
+    what = "with a line break, a tab or an invisible character, sent as typed"
+    return [f"{names} {what}: {first_of(found, _FEW)}"] if found else []
+
+
+def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
+    """Check a file and estimate the cost of its import; sends nothing, writes nothing."""
+    source = read_source(inventory.client, options)
+    with read_journal(folder, source.target) as journal:
+        return check(inventory, source, journal)
+
+
+def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPreview:
+    """
+    Compare a file with the journal, and with the listing that it holds, if there is one.
+
+    Args:
+        inventory: Knows what the key has left, and how many animals there were.
+        source: The file.
+        journal: The imports to its place.
+    """
+    options = source.options
+    entries = journal.entries()
+    good = source.good
+    counts = Counter(row.content for row in good)
+    duplicates: dict[PetValues, list[int]] = defaultdict(list)
+    for at, row in enumerate(good):
+        if counts[row.content] > 1:
+            duplicates[row.content].append(at)
+    later = {at for places in duplicates.values() for at in places[1:]}
+    if options.drop_duplicates:
+        known, _ = match(entries, [row.content for row in good])
+        dropped = {at for at in later if (entry := known[at]) is None or entry.waits}
+        good = tuple(row for at, row in enumerate(good) if at not in dropped)
+    contents = [row.content for row in good]
+    journal.show_file(contents)
+    known, missing = match(entries, contents)
+    doubts = find_doubtful(
+        contents,
+        entries,
+        known,
+        missing,
+        equal=journal.find_equal(),
+        others=journal.sharing(),
+    )
+    waiting = [at for at, entry in enumerate(known) if entry is None or entry.waits]
+    unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
+    to_send = min(unsent, options.first or unsent)
+    states = Counter(entry.state for entry in known if entry is not None and not entry.waits)
+    lists = any((entry := known[at]) is None or not entry.compared for at in waiting) or any(
+        entry.state == "unknown" for entry in entries
+    )
+    requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
+    whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
+    alone = _estimate(inventory.client, to_send, baseline=0)
+    notes = [*source.table.notes, *hidden_in_names(good)]
+    if to_send < unsent:
+        notes.append(
+            f"{to_send:,} of {unsent:,} rows are sent now; run it again without "
+            f"{option(f'first={options.first}')} to send the rest"
+        )
+    equal = [
+        f"rows {first_of([source.good[at].number for at in places], _FEW)} ({content})"
+        for content, places in duplicates.items()
+    ]
+    notes += [f"duplicates: {first_of(equal, _FEW, '; ')}"] if equal else []
+    return ImportPreview(
+        **vars(source) | {"good": good},
+        host=inventory.client.host,
+        to_send=to_send,
+        unsent=unsent,
+        created=states["created"],
+        unknown=states["unknown"] + states["sending"],
+        skipped=states["skipped"],
+        sent=sum(entry.state in SENT for entry in entries),
+        removed=sum(entry.state in SENT for entry in missing),
+        duplicates=len(later),
+        dropped=len(source.good) - len(good),
+        known=tuple(known),
+        doubts=doubts,
+        lists=lists,
+        notes=tuple(notes),
+        forecast=whole,
+        is_affordable=options.wait or whole.days <= max(1, alone.days),
+    )
+
+
+def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:
+    """Forecast so many creates on what the client's key has left."""
+    gate = client.gate
+    throttle = gate.read()
+    states = [throttle.state(window, gate.now()) for window in PERIODS]
+    minute, day = [replace(state, frees_at=gate.local_time(state.frees_at)) for state in states]
+    return forecast(
+        creates,
+        throttle.plan,
+        minute=minute,
+        day=day,
+        now=client.clock.now(),
+        baseline=baseline,
+        latency_s=client.transport.fastest_s or LIKELY_S,
+    )

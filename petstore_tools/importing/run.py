@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Final
 
 from petstore_tools.errors import DoubtfulRowsError, Interrupted, PetstoreError, SheetError
-from petstore_tools.importing.check import check, read_source
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal, mark_dead, open_journal
 from petstore_tools.importing.options import Doubtful, ImportOptions
-from petstore_tools.importing.preview import ImportPreview, Source
+from petstore_tools.importing.preview import ImportPreview, check
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.results import OUTCOMES, ImportResult, check_folder, write_files
 from petstore_tools.importing.send import Progress, Sender, Stopped, await_threads
+from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.links import ListQuery
 from petstore_tools.listing.pages import Inventory, Pages

@@ -1,13 +1,10 @@
 """
-Spreadsheets understood: the header found, the columns matched, rows counted as the spreadsheet
-does.
+A source read to its end: the header found, the columns matched, each row sent, bad or left out.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,16 +12,24 @@ from pathlib import Path
 from typing import Any, Final
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.options import ImportOptions, open_source
+from petstore_tools.http.client import Client
+from petstore_tools.importing.journal import Target
+from petstore_tools.importing.options import ImportOptions, open_source, spell
 from petstore_tools.importing.titles import FIELDS, Titles, is_known, read_titles
 from petstore_tools.importing.values import (
     STATUS_WORDS,
     AnyRow,
     BadRow,
+    LeftOut,
+    Match,
     Matcher,
+    Row,
+    RowProblem,
+    count_matches,
     fold,
     read_rows,
 )
+from petstore_tools.tabular.atomic import as_on_disk
 from petstore_tools.tabular.cells import (
     MalformedLine,
     Record,
@@ -36,27 +41,12 @@ from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.text import option
 
 HEADER_WITHIN: Final = 30  # rows in which the header is searched
-SAMPLES: Final = 3  # names shown where the encoding was guessed
+COLUMNS: Final = 30  # of the file that are shown
+SAMPLES: Final = 3  # values shown of a column, and names where the encoding was guessed
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
 ASKED: Final = frozenset(("is a name, not an id", "is not a status"))  # until a meaning is given
 ADDED: Final = ["petstore_row", "petstore_problem"]  # columns of a rejects file
-_PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
 _ENCODINGS: Final = ("cp1250", "iso8859-2", "cp852", "mac_roman", "cp850")
-_FLAGS: Final = {  # of the options that belong into a call that is proposed, in its order
-    "name": "--name",
-    "sheet": "--sheet",
-    "encoding": "--encoding",
-    "header": "--no-header",
-    "columns": "--columns",
-    "categories": "--categories",
-    "statuses": "--status-word",
-    "defaults": "--default",
-    "first": "--first",
-    "strict": "--strict",
-    "drop_duplicates": "--drop-duplicates",
-    "doubtful": "--doubtful",
-    "wait": "--wait",
-}
 
 
 @dataclass(frozen=True)
@@ -169,19 +159,23 @@ class Table:
                     return f"{said}. To read it: {table.questions()}"
         return f"{said}. To read it: {table.questions()}"
 
+    def values(self) -> dict[str, list[int]]:
+        """Return where the cells of the header are such as an animal has, by field."""
+        found: dict[str, list[int]] = {of: [] for of in FIELDS}
+        for at, cell in enumerate(self.columns.header):
+            values = {of: self.matcher.decide(of, cell).value for of in ("categoryId", "status")}
+            meant = [of for of, value in values.items() if value is not None]
+            if not is_blank(cell):
+                found[meant[0] if meant else "name"].append(at)
+        return found
+
     def _as_data(self) -> Table:
         """Propose letters for a row that is no header, where its cells are those of an animal."""
-        proposals: dict[str, str] = {}
-        for at, cell in enumerate(self.columns.header):
-            of = "" if cell.isdecimal() or not cell else "name"
-            for other in ("categoryId", "status"):
-                if cell and self.matcher.decide(other, cell).value is not None:
-                    of = other
-            if of and of not in proposals.values():
-                proposals[column_letter(at)] = of
-        if {"name", "categoryId"} <= {*proposals.values()}:
-            return replace(self, columns=replace(self.columns, proposals=proposals))
-        return self
+        places = self.values()
+        if not (places["name"] and places["categoryId"]):
+            return self
+        proposals = {column_letter(at[0]): of for of, at in places.items() if at}
+        return replace(self, columns=replace(self.columns, proposals=proposals))
 
     def questions(self) -> str:
         """
@@ -203,7 +197,7 @@ class Table:
         elif not isinstance(categories, str | Path | None):
             categories = {"…": ...}
         answered = replace(options, columns=given, categories=categories, statuses=statuses)
-        return _spell(answered, titles.missing)
+        return spell(answered, titles.missing)
 
     def _unread(self) -> dict[str, list[str]]:
         """Return the distinct cells of each field that wait for their meaning."""
@@ -213,51 +207,6 @@ class Table:
                 if problem.rule in ASKED:
                     found[problem.field].setdefault(fold(problem.value), problem.value.strip())
         return {of: [*words.values()][:MOST_WORDS] for of, words in found.items()}
-
-
-def _spell(options: ImportOptions, missing: Sequence[str]) -> str:
-    """
-    Write a call and a command to be copied.
-
-    Args:
-        options: What they say; an id that is not known is `...`.
-        missing: Fields whose columns nobody knows.
-    """
-    call = [_quoted(options.source) if options.is_file else "frame"]
-    command = ["petstore-tools", "import", str(options.source)]
-    for name, flag in _FLAGS.items():
-        value = getattr(options, name)
-        if isinstance(value, Mapping):
-            blanks = missing if name == "columns" else ()
-            pairs = [*value.items(), *(("…", field) for field in blanks)]
-            listed = ", ".join(f"{_quoted(key)}: {_quoted(of)}" for key, of in pairs)
-            words = ["FILE"] if name == "categories" else [f"{key}={of}" for key, of in pairs]
-            call += [f"{name}={{{listed}}}"] if pairs else []
-            command += [part for word in words for part in (flag, word)]
-        elif value != getattr(ImportOptions, name):
-            call.append(f"{name}={_quoted(value)}")
-            command += [flag] if isinstance(value, bool) else [flag, str(value)]
-    said = f"store.import_pets({', '.join(call)})"
-    if options.is_file:
-        said += f" ({' '.join(map(_argument, command))})"
-    if "…" in said:
-        said += "; replace each … by the title, the id or the word that is meant"
-    if "FILE" in command:
-        said += ", and FILE by a file with the columns id and name"
-    return said
-
-
-def _argument(text: str) -> str:
-    """Quote an argument where a shell needs it, as each of them understands."""
-    escaped = text.replace('"', '\\"')
-    return text if _PLAIN.fullmatch(text) else f'"{escaped}"'
-
-
-def _quoted(value: object) -> str:
-    """Write a value as Python does, text in double quotes."""
-    if value is ...:
-        return "…"
-    return str(value) if isinstance(value, int) else json.dumps(str(value), ensure_ascii=False)
 
 
 def read_table(options: ImportOptions) -> Table:
@@ -327,21 +276,105 @@ def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions
         hidden=source.hidden_columns,
     )
     table = Table(source, number, titles, options, added=len(added))
-    if options.by_letter and _is_data(table):
-        letters = [column_letter(at) for at in range(len(header))]
-        titles = replace(read_titles(letters, options.columns), has_header=False)
-        return replace(table, header_row=number - 1, columns=titles)
-    return table
+    is_counted = isinstance(source, FrameSource) and all(map(str.isdecimal, header))  # by pandas
+    if not options.by_letter or is_counted:
+        return table
+    found = table.values()
+    is_data = any(titles.columns.get(of) in found[of] for of in ("categoryId", "status"))
+    if options.header and not is_data:
+        return table
+    letters = [column_letter(at) for at in range(len(header))]
+    titles = replace(read_titles(letters, options.columns), has_header=False)
+    return replace(table, header_row=number - 1, columns=titles)
 
 
-def _is_data(table: Table) -> bool:
-    """Whether a row has a category or a status in its place; or there is no header, as told."""
-    source = table.source
-    if isinstance(source, FrameSource) and source.frame.columns.inferred_type == "integer":
-        return False  # pandas has counted its columns
-    decided = [
-        table.matcher.decide(of, table.columns.header[at]).value
-        for of, at in table.columns.columns.items()
-        if of != "name" and table.columns.header[at].strip()
-    ]
-    return not table.options.header or any(value is not None for value in decided)
+@dataclass(frozen=True, repr=False)
+class Source:
+    """
+    A source read to its end.
+
+    Attributes:
+        options: What is imported, and how.
+        table: The sheet.
+        target: What its import is for.
+        good: Rows that can be sent, in the sheet's order.
+        bad: Rows that cannot.
+        left_out: Rows that are not empty and not imported, each with the reason.
+        blank: Empty rows, skipped.
+        matches: Each distinct cell that is read differently from what was typed, the most frequent
+            first.
+    """
+
+    options: ImportOptions
+    table: Table
+    target: Target
+    good: tuple[Row, ...]
+    bad: tuple[BadRow, ...]
+    left_out: tuple[LeftOut, ...]
+    blank: int
+    matches: tuple[Match, ...]
+
+    @property
+    def file(self) -> str:
+        """Name of the file, and of the sheet where there are several."""
+        name = self.target.path.name
+        sheet = self.table.source
+        return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
+
+    @property
+    def filled(self) -> list[dict[str, Any]]:
+        """For each column of the file: how often it is filled, and what becomes of it."""
+        used = {at: of for of, at in self.table.columns.columns.items()}
+        rows = [row.cells for row in self.good] + [row.cells for row in self.bad]
+        found = []
+        for at, title in enumerate(self.table.columns.header[:COLUMNS]):
+            cells = [cells[at] for cells in rows if len(cells) > at and cells[at].strip()]
+            samples = [str(cell) for cell in islice(dict.fromkeys(cells), SAMPLES)]
+            facts = {"column": column_letter(at), "title": str(title), "filled": len(cells)}
+            if title.strip() or cells:
+                found.append({**facts, "values": samples, "becomes": used.get(at, "not sent")})
+        return found
+
+    @cached_property
+    def questions(self) -> str:
+        """The call and the command with everything that needs an answer, "" where nothing does."""
+        asked = ASKED & {problem.rule for problem in self.problems}
+        return self.table.questions() if asked or self.table.columns.proposals else ""
+
+    @property
+    def bad_rows(self) -> int:
+        """Rows that cannot be sent."""
+        return len(self.bad)
+
+    @property
+    def problems(self) -> tuple[RowProblem, ...]:
+        """Why rows cannot be sent, by row."""
+        return tuple(problem for row in self.bad for problem in row.problems)
+
+
+def read_source(client: Client, options: ImportOptions) -> Source:
+    """
+    Read a file to its end.
+
+    Raises:
+        SheetError: It cannot be used, or has no rows.
+    """
+    table = read_table(options)
+    path = Path(options.name) if options.name else as_on_disk(options.path)
+    above = [LeftOut(number, "above the header") for number in table.above]
+    rows: list[AnyRow] = [*above, *table.rows()]
+    good = tuple(row for row in rows if isinstance(row, Row))
+    bad = tuple(row for row in rows if isinstance(row, BadRow))
+    left_out = tuple(row for row in rows if isinstance(row, LeftOut))
+    if not (good or bad or left_out):
+        raise SheetError(f"{options.path.name} has a header and no rows")
+    return Source(
+        options,
+        table,
+        Target(client.environment, client.place, path, table.source.name),
+        good,
+        bad,
+        left_out=left_out,
+        blank=rows.count(None),
+        matches=tuple(count_matches(good, table.columns, table.matcher)),
+    )

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.importing.check import hidden_in_names
-from petstore_tools.importing.preview import LINES, group
+from petstore_tools.importing.preview import LINES, group, hidden_in_names
 from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.tabular.cells import FrameRow
 
