@@ -548,6 +548,8 @@ def _open(path: Path | None, target: Target | None) -> sqlite3.Connection:
         JournalError: It is damaged, empty, newer, of another place, or none of ours.
     """
     with _usable(path):
+        if path is not None and path.is_dir():
+            raise ValueError("it is a folder")
         if path is not None and not path.stat().st_size:
             raise ValueError("it is empty")
         if path is None:

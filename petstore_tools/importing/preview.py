@@ -28,7 +28,6 @@ from petstore_tools.text import (
     html_table,
     option,
     pluralize,
-    printable,
     quoted,
     some_of,
 )
@@ -311,7 +310,7 @@ class ImportPreview(Source):
         return html_table(self._place(), ("", ""), [*self._lines()])
 
     def _place(self) -> str:
-        return f"{printable(self.file)} → {self.environment} ({self.host})"
+        return f"{self.file} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
         dropped = f"({option('drop_duplicates=True')} leaves them out)"
@@ -385,6 +384,16 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     return [f"{names} {what}: {first_of(found, _FEW)}"] if found else []
 
 
+def _duplicates(rows: Sequence[Row]) -> dict[PetValues, list[int]]:
+    """Return the values that several rows have, with the places of these."""
+    counts = Counter(row.content for row in rows)
+    places = defaultdict(list)
+    for at, row in enumerate(rows):
+        if counts[row.content] > 1:
+            places[row.content].append(at)
+    return places
+
+
 def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
     """Check a file and estimate the cost of its import; sends nothing, writes nothing."""
     source = read_source(inventory.client, options)
@@ -404,11 +413,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     options = source.options
     entries = journal.entries()
     good = source.good
-    counts = Counter(row.content for row in good)
-    duplicates: dict[PetValues, list[int]] = defaultdict(list)
-    for at, row in enumerate(good):
-        if counts[row.content] > 1:
-            duplicates[row.content].append(at)
+    duplicates = _duplicates(good)
     later = {at for places in duplicates.values() for at in places[1:]}
     if options.drop_duplicates:
         known, _ = match(entries, [row.content for row in good])
@@ -435,7 +440,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
     alone = _estimate(inventory.client, to_send, baseline=0)
-    notes = [*source.table.notes, *hidden_in_names(good)]
+    notes = [*source.table.notes]
     if to_send < unsent:
         notes.append(
             f"{to_send:,} of {unsent:,} rows are sent now; run it again without "
@@ -445,7 +450,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         f"rows {first_of([source.good[at].number for at in places], _FEW)} ({content})"
         for content, places in duplicates.items()
     ]
-    notes += [f"duplicates: {first_of(equal, _FEW, '; ')}"] if equal else []
+    said = [f"duplicates: {first_of(equal, _FEW, '; ')}"] if equal else []
     return ImportPreview(
         **vars(source) | {"good": good},
         host=inventory.client.host,
@@ -461,7 +466,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         known=tuple(known),
         doubts=doubts,
         lists=lists,
-        notes=tuple(notes),
+        notes=(*notes, *hidden_in_names(good), *said),
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, alone.days),
     )

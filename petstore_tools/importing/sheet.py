@@ -38,7 +38,7 @@ from petstore_tools.tabular.cells import (
     is_blank,
 )
 from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.text import option
+from petstore_tools.text import option, printable
 
 HEADER_WITHIN: Final = 30  # rows in which the header is searched
 COLUMNS: Final = 30  # of the file that are shown
@@ -316,8 +316,8 @@ class Source:
 
     @property
     def file(self) -> str:
-        """Name of the file, and of the sheet where there are several."""
-        name = self.target.path.name
+        """Name of the file as it can be printed, and of the sheet where there are several."""
+        name = printable(self.target.path.name)
         sheet = self.table.source
         return f"{name} ({sheet.name})" if len(sheet.names) > 1 else name
 

@@ -232,10 +232,11 @@ def _elsewhere(path: Path) -> None:
         (lambda path: path.write_bytes(b"no database at all" * 300), "not a database"),
         (lambda path: path.write_bytes(path.read_bytes()[:8_192]), "malformed|damaged"),
         (_foreign, "not a journal"),
+        (lambda path: [path.unlink(), path.mkdir()], "it is a folder.*so it is not known which"),
         (_newer, "another version"),
         (_elsewhere, "another place"),
     ],
-    ids=["empty", "garbage", "truncated", "foreign", "newer", "of another place"],
+    ids=["empty", "garbage", "truncated", "foreign", "a folder", "newer", "of another place"],
 )
 def test_a_database_that_cannot_be_trusted_is_refused(
     tmp_path: Path, harm: object, why: str
