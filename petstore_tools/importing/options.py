@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property, wraps
 from inspect import cleandoc, signature
 from itertools import islice
@@ -169,16 +169,16 @@ class ImportOptions:
         name: What a DataFrame is called, or another list under an old file name: the same name goes
             on with the same import.
         sheet: Which sheet of a workbook; None: the visible one that has the columns.
+        encoding: Of a text file, such as `cp1250`; None: UTF-8, else cp1252.
+        header: False: there is none, and all columns are named by letter.
         columns: Field (`name`, `categoryId`, `status`) by title or letter, where the titles do not
             tell.
-        header: False: there is none, and all columns are named by letter.
         categories: What the categories are called, so that a cell may hold a name instead of an id:
             a dict, a Series, a DataFrame, or a file with the columns `id` and `name`.
         statuses: Status by word of yours, such as `{"verkauft": "sold"}`; in any case;
             `{"n/a": ""}` is no status.
         defaults: Value by field for empty cells and missing columns, such as
             `{"status": "available"}`; `name` takes none.
-        encoding: Of a text file, such as `cp1250`; None: UTF-8, else cp1252.
         first: Send so many rows and stop; the same call without it goes on.
         strict: Send nothing while a row has a problem.
         drop_duplicates: Of rows with the same three values, send one.
@@ -192,12 +192,12 @@ class ImportOptions:
     _: KW_ONLY
     name: str | None = None
     sheet: str | None = None
-    columns: Mapping[str, str] | None = None
+    encoding: str | None = None
     header: bool = True
+    columns: Mapping[str, str] | None = None
     categories: Categories | None = None
     statuses: Mapping[str, str] | None = None
     defaults: Mapping[str, str | int] | None = None
-    encoding: str | None = None
     first: int | None = None
     strict: bool = False
     drop_duplicates: bool = False
@@ -296,21 +296,7 @@ def takes_options(
 
 
 _PLAIN: Final = re.compile(r"[\w.,/=+:@-]+")
-_FLAGS: Final = {  # of the options that belong into a call that is proposed, in its order
-    "name": "--name",
-    "sheet": "--sheet",
-    "encoding": "--encoding",
-    "header": "--no-header",
-    "columns": "--columns",
-    "categories": "--categories",
-    "statuses": "--status-word",
-    "defaults": "--default",
-    "first": "--first",
-    "strict": "--strict",
-    "drop_duplicates": "--drop-duplicates",
-    "doubtful": "--doubtful",
-    "wait": "--wait",
-}
+_FLAGS: Final = {"header": "--no-header", "statuses": "--status-word", "defaults": "--default"}
 
 
 def spell(options: ImportOptions, missing: Sequence[str]) -> str:
@@ -323,16 +309,18 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
     """
     call = [_quoted(options.source) if options.is_file else "frame"]
     command = ["petstore-tools", "import", str(options.source)]
-    for name, flag in _FLAGS.items():
+    for given in fields(options)[1:-1]:  # without the source, and progress
+        name = given.name
         value = getattr(options, name)
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         if isinstance(value, Mapping):
             blanks = missing if name == "columns" else ()
             pairs = [*value.items(), *(("…", field) for field in blanks)]
-            listed = ", ".join(f"{_quoted(key)}: {_quoted(of)}" for key, of in pairs)
-            words = ["FILE"] if name == "categories" else [f"{key}={of}" for key, of in pairs]
+            listed = ", ".join(f"{_quoted(key)}: {_quoted(word)}" for key, word in pairs)
+            words = ["FILE"] if name == "categories" else [f"{key}={word}" for key, word in pairs]
             call += [f"{name}={{{listed}}}"] if pairs else []
             command += [part for word in words for part in (flag, word)]
-        elif value != getattr(ImportOptions, name):
+        elif value != given.default:
             call.append(f"{name}={_quoted(value)}")
             command += [flag] if isinstance(value, bool) else [flag, str(value)]
     said = f"store.import_pets({', '.join(call)})"
