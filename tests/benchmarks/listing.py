@@ -139,18 +139,17 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
         pets(int(animals), step=2),
         speaks,
         latency_s=float(latency_s),
-        rendered=kind == "fixed",
         cap=30 if kind == "clamped" else 100,
     )
 
-    def staff(number: int) -> None:
-        if number == 2:
+    def staff(_: object) -> None:
+        if len(service.asked) == 2:
             del service.rows[0]
-        if number == 3:
-            service.rows.insert(0, {"id": 0, "name": "New", "categoryId": 1, "status": "sold"})
+        if len(service.asked) == 3:
+            service.rows.insert(0, (0, "sold"))
 
     if kind == "moving":
-        service.before = staff
+        service.change = staff
     serve_until_input_ends(ThreadedServer(service).start().base_url)
 
 

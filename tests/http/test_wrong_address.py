@@ -5,15 +5,12 @@ A base address behind which there is no service, or one that speaks otherwise: s
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from commands import run
 from pydantic import SecretStr
+from raw import RawServer, reply
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.clock import ManualClock
@@ -29,31 +26,9 @@ NGINX = (
 )
 
 
-def page(status: str, body: bytes, kind: str = "text/html") -> bytes:
-    return (
-        f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        + body
-    )
-
-
-@contextmanager
-def answering(answer: bytes) -> Iterator[int]:
-    """Answer every connection with these bytes and close it; yields the port."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    connection.recv(65_536)
-                    connection.sendall(answer)
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield listener.getsockname()[1]
-        listener.shutdown(socket.SHUT_RDWR)
+def sending(answer: bytes) -> RawServer:
+    """Answer every connection with these bytes and close it."""
+    return RawServer(lambda connection, request: connection.sendall(answer))
 
 
 def refusal(address: str) -> PetstoreError:
@@ -65,12 +40,12 @@ def refusal(address: str) -> PetstoreError:
 
 
 @pytest.mark.parametrize(
-    "answer", [b"", TLS_ALERT, page("400 Bad Request", GO, "text/plain"), page("400 No", NGINX)]
+    "answer", [b"", TLS_ALERT, reply(400, GO, Content_Type="text/plain"), reply(400, NGINX)]
 )
 def test_http_to_a_service_that_speaks_https_says_so(answer: bytes) -> None:
     """A closed connection, an alert, and what Go and nginx answer."""
-    with answering(answer) as port:
-        error = refusal(f"http://127.0.0.1:{port}/v1")
+    with sending(answer) as server:
+        error = refusal(server.base_url)
 
     assert "https" in str(error)
     assert "write https:// in the base address" in str(error)
@@ -88,20 +63,20 @@ def test_https_to_a_service_that_speaks_http_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [("200 OK", ProtocolError), ("404 Not Found", ApiError), ("502 Bad Gateway", ApiError)],
+    [(200, ProtocolError), (404, ApiError), (502, ApiError)],
 )
 def test_a_web_page_behind_the_address_is_called_one(
-    status: str, kind: type[PetstoreError]
+    status: int, kind: type[PetstoreError]
 ) -> None:
     """
     And where it cannot be a proxy's word on a service that is down, the address is asked about.
     """
-    with answering(page(status, PAGE)) as port:
-        error = refusal(f"http://127.0.0.1:{port}/v1")
+    with sending(reply(status, PAGE, Content_Type="text/html")) as server:
+        error = refusal(server.base_url)
 
     assert isinstance(error, kind)
     assert "a web page came instead" in str(error)
-    assert ("is the base address right?" in str(error)) == (not status.startswith("5"))
+    assert ("is the base address right?" in str(error)) == (status < 500)
 
 
 def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
@@ -115,8 +90,8 @@ def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
 
 def test_doctor_says_the_same_words() -> None:
     """With exit code 5."""
-    with answering(page("200 OK", PAGE)) as port:
-        done = run("doctor", PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1", PETSTORE_API_KEY="k")
+    with sending(reply(200, PAGE)) as server:
+        done = run("doctor", PETSTORE_BASE_URL=server.base_url, PETSTORE_API_KEY="k")
 
     assert done.returncode == 5
     assert "a web page came instead; is the base address right?" in done.stdout

@@ -60,7 +60,7 @@ def swapped(df: pd.DataFrame, column: str) -> pd.DataFrame:
     return changed
 
 
-@pytest.mark.case("P69")
+@pytest.mark.case("P69", "P53a")
 @pytest.mark.parametrize(
     "change",
     [
@@ -101,7 +101,10 @@ def test_an_edited_frame_is_not_complete(
     listing = Listing.of(changed)
     assert not listing.complete
     assert listing.reason == "300 animals; the listing had 300, and was filtered or edited since"
-    assert not status_report(changed, partial=True).headline.startswith("Complete")
+    report = status_report(changed, partial=True)
+    assert '"complete": false' in report.to_json()
+    for shown in (report.headline, report.to_html(), report.to_markdown(), repr(report)):
+        assert "Not complete" in shown
 
 
 @pytest.mark.case("P69", "P53a")
@@ -113,6 +116,7 @@ def test_an_edited_frame_is_not_complete(
         (lambda df: df.head(1), "1 animal"),
         (lambda df: df.head(0), "0 animals"),
         (lambda df: pd.concat([df, df]), "600 animals"),
+        (lambda df: df.merge(df[["id"]].head(5), on="id"), "5 animals"),
         (lambda df: df[["id", "status"]], "300 animals"),
     ],
 )

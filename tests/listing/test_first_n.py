@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from math import ceil
 
 import pytest
-from paging_server import PagingService, pets
+from ways import Service, Way, animals, listed
 
-from petstore_tools import PetStore, Plan, Sandbox, status_report
+from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import ArgumentError, FrameError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.service.server import ThreadedServer
-
-AMPLE = Plan(1_000_000, 100_000_000)
-WAYS = (
-    "link",
-    "offset",
-    "skip",
-    "page",
-    "page0",
-    "after",
-    "starting_after",
-    "X-Next-Cursor=cursor",
-    "nothing",
-)
+from petstore_tools.listing.schemes import SCHEMES
 
 
 @pytest.mark.case("P53")
@@ -63,30 +49,21 @@ def test_the_first_n_of_fewer_are_complete(first: int) -> None:
 
 
 @pytest.mark.parametrize("known", [False, True])
-@pytest.mark.parametrize("speaks", WAYS)
-def test_each_way_to_page_two_ends_with_enough(speaks: str, known: bool, tmp_path: object) -> None:
+@pytest.mark.parametrize("speaks", [*SCHEMES, "link", "X-Next-Cursor=cursor", "nothing"])
+def test_each_way_to_page_two_ends_with_enough(speaks: str, known: bool) -> None:
     """
     As many as asked for, cut where there are more, and no page is read behind the last that is
     needed.
     """
-    service = PagingService(pets(250), speaks)
-    server = ThreadedServer(service).start()
-    told = {"plan": AMPLE, "state_dir": tmp_path, "progress": False}
-    with PetStore(base_url=server.base_url, api_key="k", **told) as store:  # type: ignore[arg-type]
-        if known:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                store.list_pets()
-        for first in (1, 20, 99, 100, 101, 150, 198, 199, 200, 201, 249):
-            service.asked = []
-            frame = store.list_pets(first=first)
-            reached = 100 if speaks == "nothing" else 250
-            listing = Listing.of(frame)
-            assert len(frame) == min(first, reached), first
-            assert listing.completeness == ("cut" if first <= reached else "unproven"), first
-            if first <= reached:
-                learning = 0 if speaks in ("link", "nothing") else 7
-                assert len(service.asked) <= ceil(first / 100) + (
-                    1 if known and learning else learning
-                ), first
-    server.stop()
+    service = Service(Way(speaks), animals(250))
+    proven = listed(service).proven if known else None
+    is_learnt = speaks not in ("link", "nothing")
+    for first in (1, 20, 99, 100, 101, 150, 198, 199, 200, 201, 249):
+        outcome = listed(service, proven=proven, first=first)
+
+        is_enough = first <= 100 or speaks != "nothing"
+        assert outcome.end.completeness == ("cut" if is_enough else "unproven"), first
+        if is_enough:
+            assert len(outcome.ids) >= first
+            most = ceil(first / 100) + (7 if is_learnt and not known else is_learnt)
+            assert outcome.requests <= most, first

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import python_calamine
-from paging_server import PagingService, pets
+from paging_server import PagingService, pets, rendered
 from requests.structures import CaseInsensitiveDict
 
 from petstore_tools import Sandbox, status_report
@@ -400,8 +400,8 @@ class SilentPages:
         self._service = service
 
     def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
-        _, headers, content = self._service.answer(dict(parse_qsl(urlsplit(url).query)))
-        return Reply(200, CaseInsensitiveDict(headers), content)
+        _, headers, page = self._service.answer(dict(parse_qsl(urlsplit(url).query)))
+        return Reply(200, CaseInsensitiveDict(headers), rendered(tuple(page)))
 
     def close(self) -> None:
         """Do nothing."""

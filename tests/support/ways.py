@@ -37,7 +37,7 @@ class Way:
         total: What `X-Total-Count` counts: `listing`, `page`, `all`; "" for none.
         total_header: In which header.
         behind: What comes behind the last page: `empty`, `repeat` or `400`.
-        order: Of the animals: `ascending`, `descending` or `shuffled`.
+        order: Of the animals: `ascending`, `descending`, `shuffled`, or as they are `kept`.
         filters: When the status is looked at: `first`, `late` (behind the cut) or `never`.
         has_more: Says `X-Has-More`.
         depth: So many animals at most, however they are asked for; None for no such cap.
@@ -69,12 +69,14 @@ class Service:
 
     def listed(self, status: str | None) -> list[Animal]:
         """Return the animals in the order of a listing."""
-        rows = sorted(self.rows, reverse=self.way.order == "descending")
+        rows = self.rows
+        if self.way.order != "kept":
+            rows = sorted(rows, reverse=self.way.order == "descending")
         if self.way.order == "shuffled":
             rows.sort(key=lambda animal: Random(animal[0]).random())
         if status is not None and self.way.filters == "first":
             rows = [row for row in rows if row[1] == status]
-        return rows[: self.way.depth]
+        return rows if self.way.depth is None else rows[: self.way.depth]
 
     def answer(self, query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
         """Return status, headers and animals."""
@@ -110,7 +112,7 @@ class Service:
         number = int(value.removeprefix("id").removeprefix("t"))
         if self.way.by_id or (scheme is not None and scheme.counts == "id"):
             ids = [pet_id for pet_id, _ in rows]
-            if self.way.order == "ascending":
+            if self.way.order in ("ascending", "kept"):
                 return next((at for at, pet_id in enumerate(ids) if pet_id > number), len(ids))
             return ids.index(number) + 1 if number in ids else len(ids)
         if scheme is not None and scheme.counts == "pages":

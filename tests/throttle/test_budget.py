@@ -96,20 +96,6 @@ def test_a_block_is_neither_lifted_nor_lengthened_by_a_clock(step_s: float, bann
     assert isinstance(throttle.ask(now), Go)
 
 
-@pytest.mark.case("P17", "P83")
-def test_a_step_forward_frees_no_request() -> None:
-    """60 are used; an hour that did not pass gives none back."""
-    throttle = Throttle(Plan(60, 1_000))
-    granted = 0
-    for clock in (T0, T0 + 3_600, T0 + 7_200):
-        now = throttle.follow(clock, "boot", 100.0)
-        while isinstance(decision := throttle.ask(now), Go):
-            granted += 1
-            throttle.answered(decision.token, now, Answer(200))
-
-    assert granted == 60
-
-
 @pytest.mark.case("P23")
 def test_without_a_clock_that_nobody_sets_time_does_not_go_back() -> None:
     """After a start of the machine its clock tells nothing of the time before."""

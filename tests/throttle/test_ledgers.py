@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from postgres import Postgres, absent, running
+from postgres import Bouncer, Postgres, absent, running
 from pydantic import SecretStr
 
 from petstore_tools import PetStore, Sandbox
@@ -113,8 +113,6 @@ def _grab(where: str, barrier: object, results: object) -> None:
 
 def six_grab(where: str, method: str) -> list[int]:
     """Let six processes ask 360 times for 40 a minute; a connection of the parent stays open."""
-    if method not in multiprocessing.get_all_start_methods():
-        method = "spawn"
     context = multiprocessing.get_context(method)
     ledger = opened(where)
     ledger.update(lambda budget: setattr(budget, "needs_probe", False))
@@ -199,12 +197,11 @@ def test_a_process_that_is_killed_or_stopped_stops_nobody(
         ledger.close()
 
 
-@pytest.mark.parametrize("kind", ["postgresql", "pgbouncer"])
 def test_a_machine_that_vanishes_inside_a_transaction_stops_the_others_for_seconds(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+    postgres: Postgres, pgbouncer: Bouncer
 ) -> None:
     """It holds the row and never comes back: the database ends its session after 5 s."""
-    where = place(kind, request, tmp_path)
+    where = pgbouncer.url(postgres.database())
     with staying(where, "lock") as process:
         assert process.pid is not None
         os.kill(process.pid, signal.SIGSTOP)
@@ -294,6 +291,7 @@ def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -
     assert "hush" not in str(caught.value)
 
 
+@pytest.mark.soak  # it takes the 10 s after which others give up
 @pytest.mark.case("P24", "P92")
 def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(tmp_path: Path) -> None:
     """After the wait an error says so; nothing is let go, and what was spent stays spent."""
