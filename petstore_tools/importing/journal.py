@@ -389,27 +389,20 @@ class Journal:
         )
         return {place: _equal(*row) for place, *row in rows}
 
-    def begin_listing(self) -> None:
-        """Forget the animals of the listing before."""
+    def take_listing(self, pages: Iterable[Iterable[PetRow]]) -> None:
+        """Take the animals of a listing in place of those of the one before."""
         with self._using() as db:
             db.execute("DELETE FROM temp.animal")
-
-    def add_page(self, rows: Iterable[PetRow]) -> None:
-        """Take the animals of a page."""
-        values = ((r["id"], r["name"], r["categoryId"], r.get("status")) for r in rows)
-        with self._using() as db:
-            db.executemany("INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", values)
-
-    def end_listing(self) -> None:
-        """Keep which ids a complete listing showed."""
-        with self._transaction() as db:
-            ended = (self._clock.now(),)
-            number = db.execute("INSERT INTO listing (ended_at) VALUES (?)", ended).lastrowid
-            db.execute("INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,))
+        for page in pages:
+            rows = [(r["id"], r["name"], r["categoryId"], r.get("status")) for r in page]
+            with self._using() as db, db:
+                db.execute("BEGIN")
+                db.executemany("INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", rows)
 
     def reconcile(self, *, began: float, after_s: float) -> dict[int, Outcome]:
         """
-        Find out by the last listing, a complete one, what became of the lost rows of the place.
+        Keep what the listing showed, a complete one, and find out what became of the lost rows of
+        the place.
 
         Args:
             began: Seconds of the steady clock when it began.
@@ -419,7 +412,10 @@ class Journal:
             The outcomes by key; `unknown` without candidates are the rows that are absent for the
             first time.
         """
+        now = self._clock.now()
         with self._transaction() as db:
+            number = db.execute("INSERT INTO listing (ended_at) VALUES (?)", (now,)).lastrowid
+            db.execute("INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,))
             lost = _entries(db, _LOST, {"steady": began, "after_s": after_s})
             if not lost:
                 return {}
@@ -431,7 +427,6 @@ class Journal:
                 if "categoryId" in changed or content[1] in categories
             ]
             outcomes = decide(lost, animals, changed=changed)
-            now = self._clock.now()
             decided = [
                 {**asdict(o), "candidates": json.dumps(o.candidates), "key": key, "now": now}
                 for key, o in outcomes.items()

@@ -98,13 +98,10 @@ def settle(
     while is_once_absent and len(listings) < 2:
         began = inventory.client.clock.steady()
         pages = Pages(inventory, ListQuery(), call_options)
-        journal.begin_listing()
-        for page in pages:
-            journal.add_page(page.rows)
+        journal.take_listing(page.rows for page in pages)
         listings.append(pages.listing)
         if not pages.listing.complete:
             break
-        journal.end_listing()
         found = journal.reconcile(began=began, after_s=inventory.client.reconcile_after_s)
         outcomes |= found
         is_once_absent = any(o.state == "unknown" and not o.candidates for o in found.values())

@@ -266,9 +266,7 @@ def listing(world: World, journal: Journal) -> float:
         {"id": pet_id, "name": name, "categoryId": category_id, "status": status}
         for pet_id, (name, category_id, status) in world.animals.items()
     ]
-    journal.begin_listing()
-    journal.add_page(rows)
-    journal.end_listing()
+    journal.take_listing([rows])
     return began
 
 

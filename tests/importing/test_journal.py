@@ -48,16 +48,16 @@ def answer(journal: Journal, entry: Entry, outcome: Outcome) -> None:
     journal.record([(entry, outcome)])
 
 
-def show(journal: Journal, *animals: tuple[int, PetValues]) -> None:
-    """Take a complete listing."""
-    journal.begin_listing()
-    journal.add_page(
-        [
-            {"id": i, "name": v.name, "categoryId": v.category_id, "status": v.status}
-            for i, v in animals
-        ]
-    )
-    journal.end_listing()
+def show(
+    journal: Journal, *animals: tuple[int, PetValues], began: float = 0.0
+) -> dict[int, Outcome]:
+    """Take a complete listing; return what it says about lost rows."""
+    rows = [
+        {"id": i, "name": v.name, "categoryId": v.category_id, "status": v.status}
+        for i, v in animals
+    ]
+    journal.take_listing([rows])
+    return journal.reconcile(began=began, after_s=60.0)
 
 
 @pytest.mark.case("P42")
@@ -171,14 +171,12 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
             answer(a, row, Outcome("unknown"))
         clock.advance(60)
         b.record([], intent=other, doubtful="send")
-        show(a, (7, REX), (8, MIA._replace(status="sold")))
+        animals = ((7, REX), (8, MIA._replace(status="sold")))
 
-        on_the_way = a.reconcile(began=160.0, after_s=60.0)
+        on_the_way = show(a, *animals, began=160.0)
         b.record([(other, Outcome("unknown"))])
-        too_late = a.reconcile(began=160.0, after_s=60.0)
-        clock.advance(60)
-        show(a, (7, REX), (8, MIA._replace(status="sold")))
-        settled = a.reconcile(began=220.0, after_s=60.0)
+        too_late = show(a, *animals, began=160.0)
+        settled = show(a, *animals, began=220.0)
 
     assert [outcome.pet_id for outcome in on_the_way.values()] == [8]
     assert too_late == {}
