@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.titles import read_titles
+from petstore_tools.importing.titles import is_known, read_titles
 
 ALL = ("name", "categoryId", "status")
 
@@ -54,6 +54,7 @@ def test_a_refusal_says_what_is_missing_and_what_could_be_meant() -> None:
         "columns C 'Status' and D 'status' could both be status; the header has"
     )
     assert read_titles(["name"], defaults=["categoryId"]).missing == ()
+    assert [is_known(title) for title in ("2. Imię (*)", "Imiê", "Größe")] == [True, False, False]
 
 
 @pytest.mark.parametrize(

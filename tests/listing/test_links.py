@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from petstore_tools import Listing, Sandbox
+from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.links import (
     End,
+    ListQuery,
     NextPage,
     Response,
     holds_id,
@@ -163,3 +165,22 @@ def test_our_own_service_shows_the_last_id() -> None:
 
             assert (listing.complete, listing.may_have_hole) == (True, False)
             assert listing.pages > 1
+
+
+@pytest.mark.parametrize("most", [{"limit": 1}, {"limit": 100}, {"first": 1}])
+def test_a_query_may_be_as_small_and_as_large_as_the_document_says(most: dict[str, Any]) -> None:
+    """1 to 100 a page (§4.1), and one animal at least."""
+    assert ListQuery(**most) is not None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"limit": 0}, {"limit": 101}, {"first": 0}, {"first": 1.5}, {"require": "all"}],
+    ids=str,
+)
+def test_a_query_that_cannot_be_is_refused(wrong: dict[str, Any]) -> None:
+    """The message names the parameter and what was given."""
+    ((name, given),) = wrong.items()
+
+    with pytest.raises(ArgumentError, match=f"^{name} must be .*, not {given!r}$"):
+        ListQuery(**wrong)
