@@ -24,126 +24,55 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "petstore_tools"
-SHOWN_BY = {"__repr__", "__str__", "_repr_html_", "_repr_markdown_", "to_text"}
-CALLS = {
+PLACES = {  # the name of what is around a text, and what that makes of it
+    **dict.fromkeys(("__repr__", "__str__", "_repr_html_", "_repr_markdown_", "to_text"), "repr"),
+    **dict.fromkeys(("echo", "print", "secho", "confirm", "prompt"), "print"),
+    **dict.fromkeys(("Raise", "fail", "UsageError", "BadParameter", "super"), "raise"),
+    **dict.fromkeys(("help", "short_help", "epilog", "HELP"), "help"),
     "warn": "warn",
-    "echo": "print",
-    "print": "print",
-    "secho": "print",
-    "confirm": "print",
-    "prompt": "print",
-    "fail": "raise",
-    "UsageError": "raise",
-    "BadParameter": "raise",
 }
 NO_PROSE = re.compile(
     r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|BEGIN|WITH|LOCK|<!|\(\?)\b"
 )
 
 
-def template(node: ast.expr) -> str:
+def template(node: ast.AST) -> str:
     """
     Return a string as it is written, an f-string with its expressions in braces, "" for all else.
     """
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.FormattedValue):
-        conversion = f"!{chr(node.conversion)}" if node.conversion > 0 else ""
-        style = "" if node.format_spec is None else f":{template(node.format_spec)}"
-        return f"{{{ast.unparse(node.value)}{conversion}{style}}}"
+        return ast.unparse(ast.JoinedStr([node]))[2:-1]
     return "".join(map(template, node.values)) if isinstance(node, ast.JoinedStr) else ""
 
 
-def callee(call: ast.Call) -> str:
-    """Return the last part of the name of what is called."""
-    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+def names(node: ast.AST) -> list[str]:
+    """Return what a node is called, or calls."""
+    if isinstance(node, ast.Call):
+        return re.findall(r"\w+", ast.unparse(node.func))
+    if isinstance(node, ast.Assign):
+        return [ast.unparse(target) for target in node.targets]
+    return [type(node).__name__, getattr(node, "name", ""), getattr(node, "arg", None) or ""]
 
 
-def is_command(node: ast.AST) -> bool:
-    """Say whether a function is a command of click, so that its docstring is its help."""
-    decorators = getattr(node, "decorator_list", [])
-    return any(isinstance(d, ast.Call) and callee(d) in ("command", "group") for d in decorators)
-
-
-class Reader(ast.NodeVisitor):
-    """Gathers the texts of one file as (line, kind, text)."""
-
-    def __init__(self) -> None:
-        self.found: list[tuple[int, str, str]] = []
-        self._kind = "text"
-
-    def _inside(self, kind: str, node: ast.AST) -> None:
-        before = self._kind
-        self._kind = kind
-        self.generic_visit(node)
-        self._kind = before
-
-    def _definition(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module
-    ) -> None:
-        if ast.get_docstring(node) is not None:
-            if is_command(node):
-                self.found.append((node.body[0].lineno, "help", ast.get_docstring(node) or ""))
-            node.body = node.body[1:]
-        shown = getattr(node, "name", "") in SHOWN_BY
-        self._inside("repr" if shown else "text", node)
-
-    visit_Module = visit_ClassDef = visit_FunctionDef = visit_AsyncFunctionDef = _definition  # noqa: N815
-
-    def visit_FormattedValue(self, node: ast.FormattedValue) -> None:
-        """Take the strings in a placeholder, without its format."""
-        self.visit(node.value)
-
-    def visit_Raise(self, node: ast.Raise) -> None:
-        """Take what is in a raised exception."""
-        self._inside("raise", node)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        """Take what is printed, warned of, or handed to a base class of errors."""
-        name = callee(node)
-        to_base = name == "__init__" and isinstance(node.func, ast.Attribute)
-        self._inside("raise" if to_base else CALLS.get(name, self._kind), node)
-
-    def visit_keyword(self, node: ast.keyword) -> None:
-        """Take the help of an option."""
-        self._inside("help" if node.arg in ("help", "short_help", "epilog") else self._kind, node)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        """Take a help text that has a name."""
-        is_help = any(
-            isinstance(target, ast.Name) and target.id == "HELP" for target in node.targets
-        )
-        self._inside("help" if is_help else self._kind, node)
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        """Leave out strings that stand alone: they describe the field above."""
-        if not isinstance(node.value, ast.Constant):
-            self.generic_visit(node)
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Take an f-string, and the strings in its placeholders."""
-        self._take(node)
-        for part in node.values:
-            if not isinstance(part, ast.Constant):
-                self.visit(part)
-
-    def visit_Constant(self, node: ast.Constant) -> None:
-        """Take a plain string."""
-        self._take(node)
-
-    def _take(self, node: ast.expr) -> None:
-        text = template(node)
-        words = re.findall(r"[A-Za-z]{2,}|\{", text)
-        enough = len(words) >= (3 if self._kind == "text" else 1) and " " in text.strip()
-        if (enough or (self._kind in ("help", "repr") and words)) and not NO_PROSE.match(text):
-            self.found.append((node.lineno, self._kind, text))
-
-
-def texts(path: Path) -> Iterator[tuple[int, str, str]]:
-    """Yield the texts of a file in the order of its lines."""
-    reader = Reader()
-    reader.visit(ast.parse(path.read_text(encoding="utf-8")))
-    yield from sorted(set(reader.found))
+def texts(node: ast.AST, kind: str = "text") -> Iterator[tuple[int, str, str]]:
+    """Yield line, kind and text of each string below a node; what is around it tells the kind."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return  # a docstring, or what describes the field above
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        kind = "text"
+        if any({"command", "group"} & {*names(each)} for each in node.decorator_list):
+            yield node.lineno, "help", ast.get_docstring(node) or ""
+    kind = next((PLACES[name] for name in names(node) if name in PLACES), kind)
+    text = "" if isinstance(node, ast.FormattedValue) else template(node)
+    words = re.findall(r"[A-Za-z]{2,}|\{", text)
+    enough = len(words) >= (3 if kind == "text" else 1) and " " in text.strip()
+    if (enough or (kind in ("help", "repr") and words)) and not NO_PROSE.match(text):
+        yield node.lineno, kind, text  # type: ignore[attr-defined]
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(node, ast.JoinedStr) and isinstance(child, ast.Constant)):
+            yield from texts(child, kind)
 
 
 def main(rooms: list[str]) -> None:
@@ -152,7 +81,8 @@ def main(rooms: list[str]) -> None:
         place = path.relative_to(PACKAGE)
         if rooms and place.parts[0].removesuffix(".py") not in rooms:
             continue
-        if found := list(texts(path)):
+        found = sorted(set(texts(ast.parse(path.read_text(encoding="utf-8")))))
+        if found:
             print(f"\n{place.as_posix()}")
         for line, kind, text in found:
             print(f"{line:>5} {kind:<5} {text.strip().replace(chr(10), chr(10) + ' ' * 12)}")
