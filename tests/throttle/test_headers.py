@@ -2,6 +2,7 @@
 
 import pytest
 
+from petstore_tools.plans import Plan, strictest
 from petstore_tools.throttle.rate_headers import read
 
 NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
@@ -62,3 +63,22 @@ def test_all_three_headers_are_read() -> None:
     answer = read(200, headers, now=0.0)
 
     assert (answer.limit, answer.remaining, answer.reset, answer.date) == (60, 59, NOW + 60, NOW)
+
+
+@pytest.mark.parametrize(
+    ("limit", "minute", "day", "plan"),
+    [
+        (60, True, True, Plan(60, 1_000, "free")),
+        (1_000, True, True, Plan(60, 1_000, "free")),
+        (1_000, True, False, Plan(1_000, 100_000, "business")),
+        (1_000, False, True, Plan(60, 1_000, "free")),
+        (300, False, True, Plan(60, 300, "enterprise")),
+        (70, True, True, Plan(70, None, "enterprise")),
+    ],
+)
+def test_a_limit_is_read_as_the_strictest_plan(
+    limit: int, minute: bool, day: bool, plan: Plan
+) -> None:
+    """1,000 is Free's day and Business's minute (§8.2); a number of no plan is an Enterprise's."""
+    assert strictest(limit, minute=minute, day=day) == plan
+    assert (plan.limit("minute"), plan.limit("day")) == (plan.per_minute, plan.per_day)
