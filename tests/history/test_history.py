@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from serving import wait_until
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
@@ -288,12 +289,11 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     spawn = multiprocessing.get_context("spawn")
     kept = 0
-    for _ in range(3):
+    for _ in range(2):
         writers = [spawn.Process(target=write, args=(path, kept + n, 2)) for n in (0, 1)]
         for writer in writers:
             writer.start()
-        while len(History(path).snapshots()) < kept + 3:
-            pass
+        wait_until(lambda: len(History(path).snapshots()) >= kept + 3)  # noqa: B023
         for writer in writers:
             writer.kill()
             writer.join()
