@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Final
 
 from petstore_tools.service.engine import SILENT, UnavailableError
@@ -36,7 +37,7 @@ class Batch:
         self._outcome: dict[str, str] = {}
 
     def decide(self, outcome: str) -> bool:
-        """Say whether it is committed, or given up: whoever asks first decides for good."""
+        """Decide that it is `outcome`, and say whether that is so: the first call decides."""
         return self._outcome.setdefault("is", outcome) == outcome
 
 
@@ -45,9 +46,9 @@ class Batches:
     The requests that wait, and those that are being answered.
 
     Args:
-        work: Answers a batch in the database's thread, or `here`, where nothing may wait: then it
-            returns None where that cannot be.
-        refuse: Answers one that could not wait longer.
+        work: Answers a batch. Its second argument says whether it is called in the event loop,
+            where nothing may wait: then it returns None if it would have to.
+        refuse: Answers a request that has waited too long.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Batches:
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
     async def respond(self, request: Request) -> Response | None:
-        """Have a request answered in the next batch; None: its body is needed."""
+        """Return the answer of the next batch to a request, None where its body is needed."""
         self._loop = asyncio.get_running_loop()
         if self._answering is None:
             self._ticks = elapsed(), elapsed()
@@ -85,14 +86,15 @@ class Batches:
         """
         Answer all that wait, batch by batch.
 
-        A batch begins as soon as all who asked lately ask again, or a moment later: else one of
-        many callers begins alone, and all others wait for it and then for each other.
+        A batch begins as soon as all callers of the last one ask again, or a moment later.
+        Otherwise the first of them would be answered alone, and all others would wait for that.
         """
         while self._pending:
             if len(self._pending) < self._callers:
                 self._all_ask.clear()
-                self._loop.call_later(min(self._took_s / 4, GATHER_S), self._all_ask.set)
-                await self._all_ask.wait()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(self._took_s, GATHER_S)):
+                        await self._all_ask.wait()
             if not self._pending:  # meanwhile all were refused
                 return
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
@@ -107,15 +109,15 @@ class Batches:
             for request, response in zip(self._batch.requests, responses or (), strict=True):
                 if not request.response.done():
                     request.response.set_result(response)
-            self._callers = len(self._batch.requests) + len(self._pending)
+            self._callers = min(len(self._batch.requests) + len(self._pending), MAX_AT_ONCE)
             self._batch = Batch()
 
     def _tick(self) -> None:
         """
-        Answer what has waited too long.
+        Refuse requests that have waited too long, every quarter of a second.
 
         A request that is read now may have come at any time since the last tick but one: this
-        process may have been stopped meanwhile, and its caller may have gone long ago.
+        process may have been paused meanwhile, and its caller may have given up long ago.
         """
         self._loop.call_later(TICK_S, self._tick)
         self._ticks = self._ticks[1], elapsed()

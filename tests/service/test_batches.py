@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import pytest
 
 from petstore_tools.service.app import HEALTH_WAIT_S
-from petstore_tools.service.batches import MAX_AT_ONCE, Batch, Batches
+from petstore_tools.service.batches import MAX_AT_ONCE, TICK_S, Batch, Batches
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.messages import Request, Response
 
@@ -58,11 +58,12 @@ def run(work: Work, *methods: str) -> list[int]:
 
 
 def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() -> None:
-    """600 requests are three batches, in place."""
+    """600 requests are three batches, the first of them in place."""
     work = Work()
 
     assert run(work, *["GET"] * 600) == [200] * 600
-    assert work.sizes == [(MAX_AT_ONCE, False), (MAX_AT_ONCE, False), (88, False)]
+    assert [size for size, _ in work.sizes] == [MAX_AT_ONCE, MAX_AT_ONCE, 88]
+    assert work.sizes[0] == (MAX_AT_ONCE, False)
 
 
 def test_a_database_that_is_held_up_is_waited_for_in_its_thread() -> None:
@@ -143,3 +144,20 @@ def test_health_is_not_refused_before_it_has_waited() -> None:
         return longest_s
 
     assert asyncio.run(ask_often()) > 0.4
+
+
+def test_no_batch_is_begun_when_all_who_waited_were_refused() -> None:
+    """The process was paused while one request waited for another: the next is answered."""
+    work = Work()
+    batches = Batches(work, refuse)
+
+    async def ask() -> list[Response | None]:
+        await asyncio.gather(*(batches.respond(a_request()) for _ in range(2)))
+        alone = asyncio.ensure_future(batches.respond(a_request(patience_s=0.0)))
+        await asyncio.sleep(0)  # now it is asked
+        await asyncio.sleep(0)  # now the second of last time is waited for
+        time.sleep(2 * TICK_S)
+        return [await alone, await batches.respond(a_request())]
+
+    assert [answer and answer.status for answer in asyncio.run(ask())] == [503, 200]
+    assert [size for size, _ in work.sizes] == [2, 1]
