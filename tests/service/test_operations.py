@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from postgres import Postgres
-from services import NOON, WIDE, Caller, served
+from services import NOON, WIDE, Caller, served, until
 
 from petstore_tools.service.database import Database, StoredPet
 from petstore_tools.service.messages import LIST_PATH, Request
@@ -166,3 +167,29 @@ def test_long_pages_that_nobody_has_read_are_refused_beyond_a_bound(tmp_path: Pa
     # a long page is not read to be refused
     assert read.count(100) == allowed.count(200) + 1
     assert (short.status, again.status) == (200, 200)
+
+
+def test_the_time_is_read_when_the_counters_are_held(postgres: Postgres) -> None:
+    """
+    A request that waited for another worker's commit belongs to the window in which it was counted.
+    """
+    url = postgres.database()
+    database = Database(url)
+    asked = [("", "address 192.0.2.1")]
+    with database.transaction(asked) as standing:
+        database.save(standing.usages)
+
+    def count() -> float:
+        with database.transaction(asked) as standing:
+            return standing.time or 0.0
+
+    with psycopg.connect(url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("SELECT * FROM usage FOR UPDATE")
+        counted = pool.submit(count)
+        until(lambda: other.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone())
+        (held_at,) = other.execute("SELECT extract(epoch FROM clock_timestamp())").fetchone() or ()
+        other.rollback()
+        counted_at = counted.result()
+    database.close()
+
+    assert counted_at > held_at
