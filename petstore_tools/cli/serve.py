@@ -16,28 +16,23 @@ from petstore_tools.settings import state_folder
 from petstore_tools.text import text_table, utc_text
 
 PORTS = {"production": 8765, "staging": 8766}
+PORT = click.IntRange(1, 65_535)
 
 
-def _default_file(ctx: click.Context, _: click.Parameter, database: str | None) -> str:
-    """Return the database that was named, else the file of the environment in the state folder."""
-    return database or str(state_folder() / f"service-{ctx.params['environment']}.db")
-
-
-def _addresses(_: click.Context, __: click.Parameter, text: str | None) -> str:
-    """Return IP addresses, or networks of them, as they came."""
+def _addresses(text: str) -> str:
+    """Check IP addresses, or networks of them, separated by commas."""
     try:
-        for one in [] if text is None else text.split(","):
+        for one in text.split(","):
             ip_network(one.strip())
     except ValueError as error:
         raise click.BadParameter(f"name an IP address, such as 127.0.0.1: {error}") from error
-    return text or ""
+    return text
 
 
 DATABASE = click.option(
     "--database",
     envvar="PETSTORE_DATABASE_URL",
     metavar="FILE|URL",
-    callback=_default_file,
     help="An SQLite file, created if it does not exist, or "
     "postgresql://USER:PASSWORD@HOST/NAME. Other users of the machine can read command lines: set "
     "PETSTORE_DATABASE_URL instead.  [default: a file in the state folder]",
@@ -46,27 +41,30 @@ ENVIRONMENT = click.option(
     "--environment",
     type=ENVIRONMENTS,
     default="production",
-    is_eager=True,
     show_default=True,
     help="Which default database file (and, for serve, port) to use.",
 )
 
 
-def _open(database: str) -> closing[Any]:
+def _place(database: str | None, environment: str) -> str:
+    """Return the database that was named, else the file of the environment in the state folder."""
+    return database or str(state_folder() / f"service-{environment}.db")
+
+
+def _open(database: str | None, environment: str) -> closing[Any]:
     from petstore_tools.service.database import Database
 
-    return closing(Database(database))
+    return closing(Database(_place(database, environment)))
 
 
 @click.command("serve")
-@click.option(
-    "--port", type=click.IntRange(1, 65_535), metavar="N", help="Default: 8765, for staging 8766."
-)
+@click.option("--port", type=PORT, metavar="N", help="Default: 8765, for staging 8766.")
 @click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    callback=_addresses,
+    type=_addresses,
+    metavar="ADDRESS",
     help="IP address to listen on.",
 )
 @click.option(
@@ -74,13 +72,14 @@ def _open(database: str) -> closing[Any]:
     type=click.IntRange(1, 64),
     metavar="N",
     default=1,
-    help="Number of processes; more than 1 needs PostgreSQL.  [default: 1]",
+    show_default=True,
+    help="Number of processes; more than 1 needs PostgreSQL.",
 )
 @click.option(
     "--trust-proxy",
     "trusted",
     metavar="ADDRESSES",
-    callback=_addresses,
+    type=_addresses,
     help="Proxies whose X-Forwarded-For header is trusted: addresses or networks, separated by "
     "commas.",
 )
@@ -100,7 +99,7 @@ def _open(database: str) -> closing[Any]:
 )
 @click.option(
     "--metrics-port",
-    type=click.IntRange(1, 65_535),
+    type=PORT,
     metavar="N",
     help="Show the server's counts for Prometheus on this port of this machine.",
 )
@@ -110,7 +109,7 @@ def serve_(
     port: int | None,
     host: str,
     workers: int,
-    database: str,
+    database: str | None,
     environment: str,
     **options: Any,
 ) -> None:
@@ -127,14 +126,15 @@ def serve_(
     from petstore_tools.service import server
     from petstore_tools.service.database import POSTGRES
 
-    if workers > 1 and not database.startswith(POSTGRES):
+    place = _place(database, environment)
+    if workers > 1 and not place.startswith(POSTGRES):
         raise click.UsageError(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
-    options["metrics_enabled"] = options["metrics_port"] is not None
     port = port or PORTS[environment]
+    options["metrics_enabled"] = options["metrics_port"] is not None
     with suppress(KeyboardInterrupt):
-        with _open(database) as store:
+        with _open(place, environment) as store:
             server.require_free(host, port)
             name = f"[{host}]" if ":" in host else host
             click.echo(
@@ -142,7 +142,7 @@ def serve_(
                 f"from {store.name} (Ctrl-C stops it)",
                 err=True,
             )
-        server.serve(database, host, port, workers=workers, **options)
+        server.serve(place, host, port, workers=workers, **options)
 
 
 @click.group("keys")
@@ -160,7 +160,7 @@ def keys_() -> None:
 @click.option("--label", default="", help="A note that says whose key it is.")
 @DATABASE
 @ENVIRONMENT
-def create(plan: str, label: str, database: str, environment: str) -> None:
+def create(plan: str, label: str, database: str | None, environment: str) -> None:
     """
     Create a key and print it; it cannot be shown again.
 
@@ -171,28 +171,26 @@ def create(plan: str, label: str, database: str, environment: str) -> None:
     """
     numbers = plans.parse(plan)
     assert numbers is not None
-    with _open(database) as service:
+    with _open(database, environment) as service:
         key_id, key = service.create_key(numbers, label=label, now=time.time())
     prefix = "STAGING_" if environment == "staging" else ""
-    variables = {
-        f"PETSTORE_{prefix}BASE_URL": f"http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}",
-        "PETSTORE_API_KEY": key,
-        "PETSTORE_PLAN": plan.replace(" ", ""),
-        "PETSTORE_ENVIRONMENT": environment,
-    }
     click.echo(
         f"Key {key_id}, {numbers}. Copy the key now: it cannot be shown again. Type address, key "
         "and plan into `petstore-tools configure`, or set these variables:",
         err=True,
     )
-    for shell, line in (("sh, bash, zsh", "export {}={}"), ("PowerShell", '$env:{} = "{}"')):
-        click.echo("\n".join([f"# {shell}", *(line.format(*pair) for pair in variables.items())]))
+    click.echo(
+        f"PETSTORE_{prefix}BASE_URL=http://127.0.0.1:{PORTS[environment]}{spec.PATH_PREFIX}\n"
+        f"PETSTORE_API_KEY={key}\n"
+        f"PETSTORE_PLAN={plan.replace(' ', '')}\n"
+        f"PETSTORE_ENVIRONMENT={environment}"
+    )
 
 
 @keys_.command("list")
 @DATABASE
 @ENVIRONMENT
-def list_keys(database: str, environment: str) -> None:  # noqa: ARG001 - names the file
+def list_keys(**named: Any) -> None:
     """
     List the keys by their ids; the keys themselves are not stored.
 
@@ -200,7 +198,7 @@ def list_keys(database: str, environment: str) -> None:  # noqa: ARG001 - names 
     Example:
       petstore-tools keys list --environment staging
     """
-    with _open(database) as service:
+    with _open(**named) as service:
         rows = [
             (
                 key.id,
@@ -219,12 +217,11 @@ def list_keys(database: str, environment: str) -> None:  # noqa: ARG001 - names 
 @click.argument("key_id")
 @DATABASE
 @ENVIRONMENT
-def revoke(key_id: str, database: str, environment: str) -> None:  # noqa: ARG001 - names the file
+def revoke(key_id: str, **named: Any) -> None:
     """Make a key invalid forever; KEY_ID is its id in `keys list`."""
-    with _open(database) as service:
-        done = service.revoke(key_id, time.time())
-    if not done:
-        raise SettingsError(
-            f"there is no valid key with the id {key_id!r}; petstore-tools keys list shows them"
-        )
+    with _open(**named) as service:
+        if not service.revoke(key_id, time.time()):
+            raise SettingsError(
+                f"there is no valid key with the id {key_id!r}; petstore-tools keys list shows them"
+            )
     click.echo(f"Key {key_id} is revoked.", err=True)

@@ -49,7 +49,7 @@ _HTTP: Final[Any] = {
 
 
 class Line(logging.Formatter):
-    """A line on stderr without keys: an answer as JSON, all else as text."""
+    """Writes lines without keys: an answer as JSON, anything else as text."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -66,31 +66,29 @@ LOGS: Final = {
 
 
 class _Replaced(dict[int, float]):
-    """When workers were replaced: never lately, so that one may die again and again."""
+    """
+    When each worker was replaced, for granian, which gives up one that dies soon again: long ago.
+    """
 
     def get(self, *_: object) -> float:
         return -float("inf")
 
 
-def serve(where: str, host: str, port: int, *, trusted: str = "", **options: Any) -> None:
+def serve(where: str, host: str, port: int, *, trusted: str | None, **options: Any) -> None:
     """
     Serve in worker processes until a signal stops them; one that dies is replaced.
 
     Args:
-        where: The database.
-        host: An IP address.
-        port: A free one.
-        trusted: Addresses of proxies whose X-Forwarded-For header is believed.
-        options: Of granian.
-
-    Raises:
-        SettingsError: The address is taken or not ours.
+        where: The path or the address of the database.
+        host: The IP address to listen on.
+        port: A free port of it.
+        trusted: Addresses of proxies whose X-Forwarded-For header is believed, if any.
+        options: Further options of granian.
     """
     supervisor = Supervisor(
         "the service",
         host,
         port,
-        backlog=BACKLOG,
         log_level=LogLevels.error,
         log_dictconfig=LOGS,
         respawn_failed_workers=True,
@@ -104,10 +102,10 @@ def serve(where: str, host: str, port: int, *, trusted: str = "", **options: Any
 
 def require_free(host: str, port: int) -> None:
     """
-    Make sure that nobody listens there: workers would share the port with another program.
+    Make sure that no other program listens there: the workers would share the port with it.
 
     Raises:
-        SettingsError: The address is taken or not ours.
+        SettingsError: The port is in use, or this machine does not have the address.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -116,8 +114,8 @@ def require_free(host: str, port: int) -> None:
         raise SettingsError(f"port {port} of {host} cannot be used: {error.strerror}") from error
 
 
-def worker(where: str, trusted: str) -> Any:
-    """Make the service of a worker process; it waits for a database that cannot be used now."""
+def worker(where: str, trusted: str | None) -> Any:
+    """Return the service of a worker process, once its database can be used."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
@@ -130,7 +128,7 @@ def worker(where: str, trusted: str) -> Any:
 
 
 def behind_proxies(service: Service, trusted: str) -> Any:
-    """Believe proxies in whose name they ask; a connection is theirs all the same."""
+    """Count requests for the address that a trusted proxy names; the connection is the proxy's."""
     believing = wrap_asgi_with_proxy_headers(service, trusted.split(","))
 
     def answer(scope: Scope, *channel: Any) -> Any:
@@ -142,8 +140,8 @@ def behind_proxies(service: Service, trusted: str) -> Any:
 
 def _end_with_parent() -> None:
     """
-    End this process as soon as its supervisor is gone, however that ended; answer what is under
-    way.
+    End this process as soon as its supervisor has ended, in whatever way; requests under way are
+    answered.
     """
     supervisor = multiprocessing.parent_process()
     assert supervisor is not None
@@ -156,7 +154,7 @@ class ThreadedServer(Server):
     An ASGI application on a free local port, served from a thread.
 
     Args:
-        app: What answers.
+        app: The application.
 
     Attributes:
         base_url: The base address, with the version prefix (§9).
@@ -184,7 +182,7 @@ class ThreadedServer(Server):
             runner.run(self.serve())
 
     def start(self) -> Self:
-        """Serve until `stop`; who connects before it is up waits a moment."""
+        """Serve until `stop`; connections that come before it is up wait a moment."""
         self._thread.start()
         return self
 
