@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
@@ -58,7 +59,8 @@ class Sandbox:
         faults: What goes wrong from now on: a list that may be changed.
 
     Raises:
-        ArgumentError: There is no such clock or plan, or the number of animals is negative.
+        ArgumentError: There is no such clock or plan, the number of animals is negative, or
+            something else than a `Fault` is among the faults.
 
     Use it as a context manager, or keep it or one of its stores: when none of them is kept, or the
     process ends, it ends too, and leaves no file, thread or port.
@@ -116,13 +118,21 @@ class Sandbox:
         Advance the manual clock.
 
         Raises:
-            ArgumentError: The sandbox runs on the machine's clock, or the time is negative.
+            ArgumentError: The sandbox runs on the machine's clock, or the time is negative, no
+                number, or leads beyond the year 9999.
         """
         if not isinstance(self.clock, ManualClock):
             raise ArgumentError(
                 "this sandbox runs on the machine's clock; make it with clock='manual'"
             )
-        self.clock.advance(days * spec.DAY_S + hours * 3_600 + minutes * spec.MINUTE_S + seconds)
+        try:
+            step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+            datetime.fromtimestamp(self.clock.now(), UTC) + step
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ArgumentError(
+                f"the clock is advanced by numbers, at most to the year 9999: {error}"
+            ) from error
+        self.clock.advance(step.total_seconds())
 
     def connect(
         self, *, plan: Plan | str | None = None, max_wait_s: float = MAX_WAIT_S, **settings: Any

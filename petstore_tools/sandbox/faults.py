@@ -73,6 +73,9 @@ class FaultyService(Service):
         faults: What goes wrong; may be changed while it serves. The first that hits counts.
         seen: Takes time, method, path and status of each answer of the service.
         arguments: Of `Service`.
+
+    Raises:
+        ArgumentError: `faults` is no list of Fault.
     """
 
     def __init__(
@@ -82,6 +85,8 @@ class FaultyService(Service):
         *arguments: Any,
     ) -> None:
         super().__init__(*arguments)
+        if not isinstance(faults, Sequence) or not all(isinstance(f, Fault) for f in faults):
+            raise ArgumentError(f"faults must be a list of Fault, not {faults!r:.80}")
         self.faults = list(faults)
         self._seen = seen
         self._counts: Counter[str | None] = Counter()  # of each method; None: of all requests

@@ -6,13 +6,14 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import requests
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import ApiError, ProtocolError, TransportError
+from petstore_tools.errors import ApiError, ArgumentError, ProtocolError, TransportError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.sandbox.faults import Fault
 
@@ -67,11 +68,24 @@ def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
     assert slow_s >= 0.3
 
 
-@pytest.mark.parametrize("wrong", [{"every": 0}, {"seconds": -1.0}])
-def test_a_fault_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda _: Fault("slow", every=0), "at least 1"),
+        (lambda _: Fault("slow", seconds=-1.0), "must not be negative"),
+        (lambda _: Sandbox(faults="x"), "faults must be a list of Fault, not 'x'"),  # type: ignore[arg-type]
+        (lambda _: Sandbox(faults=Fault("garbage")), "must be a list of Fault"),  # type: ignore[arg-type]
+        (lambda box: box.advance(days=1e9), "at most to the year 9999"),
+        (lambda box: box.advance(hours="x"), "advanced by numbers"),
+        (lambda box: box.advance(seconds=-1), "0 or more"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    sandbox: Sandbox, ask: Callable[[Sandbox], object], says: str
+) -> None:
     """The message says what is possible."""
-    with pytest.raises(ValueError, match="at least 1"):
-        Fault("slow", **wrong)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=says):
+        ask(sandbox)
 
 
 def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
