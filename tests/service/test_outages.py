@@ -4,43 +4,31 @@ A database that is locked, read-only, silent or gone: 503 while it lasts, and al
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
+import asyncio
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 import requests
 from postgres import Postgres, absent, running
-from services import (
-    NOON,
-    WIDE,
-    Caller,
-    FileClock,
-    locked,
-    processes,
-    served,
-    stored,
-    until,
-)
+from services import NOON, WIDE, locked, served, stored, until
 from serving import Serving, serving
 from tcp_proxy import TcpProxy
 
+from petstore_tools.clock import ManualClock
+from petstore_tools.service.app import Service
+from petstore_tools.service.batches import TICK_S
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.limiter import Usage
-
-OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+from petstore_tools.service.messages import LIST_PATH, Request
 
 
 def is_refused(answer: requests.Response) -> bool:
@@ -56,21 +44,18 @@ class Callers:
     """Callers that create, list and ask for health, each again and again until the end."""
 
     def __init__(self, served: Serving) -> None:
+        self._served = served
         self._end = threading.Event()
         self.answers: list[requests.Response] = []
-        asks: list[Callable[[], requests.Response]] = [
-            served.caller.post,
-            served.caller.post,
-            lambda: served.caller.get("/pets?limit=1"),
-            lambda: served.caller.get("/health"),
-        ]
         self._threads = [
-            threading.Thread(target=self._run, args=(ask,), daemon=True) for ask in asks * 2
+            threading.Thread(target=self._run, args=(path,), daemon=True)
+            for path in ["", "", "/pets?limit=1", "/health"] * 2
         ]
 
-    def _run(self, ask: Callable[[], requests.Response]) -> None:
+    def _run(self, path: str) -> None:
+        caller = self._served.caller
         while not self._end.is_set():
-            self.answers.append(ask())
+            self.answers.append(caller.get(path) if path else caller.post())
 
     def __enter__(self) -> Callers:
         for thread in self._threads:
@@ -83,44 +68,31 @@ class Callers:
         for thread in self._threads:
             thread.join()
 
-    def refused(self, path: str) -> int:
-        return sum(is_refused(answer) for answer in self.answers if path in str(answer.url))
+    def refused(self, path: str) -> bool:
+        return any(is_refused(answer) for answer in self.answers if path in str(answer.url))
 
 
-def survive(served: Serving, where: str, outage: Any, *, refuses: bool = True) -> None:
-    """Go through an outage until callers were refused, and find all well behind it."""
-    with Callers(served) as callers:
-        with outage:
-            if refuses:
-                until(lambda: callers.refused("/pets") > 5)
-                until(lambda: callers.refused("/health") > 0)
-        before = len(callers.answers)
-        until(
-            lambda: callers.answers[before:].count(None) == 0 and len(callers.answers) > before + 99
-        )
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: served.caller.post(), range(100)))
+@dataclass(frozen=True)
+class Place:
+    """A service, its database, and what can be done to that."""
 
-    for answer in callers.answers:
-        unknown = answer.status_code == 500 and "not known" in answer.text
-        assert answer.ok or unknown or is_refused(answer), answer.text
-    assert {answer.status_code for answer in made} == {201}
-    acknowledged = [a.json()["id"] for a in (*callers.answers, *made) if a.status_code == 201]
-    assert len(acknowledged) == len(set(acknowledged))
-    assert set(acknowledged) <= stored(where)
+    served: Serving
+    where: str
+    server: Postgres | None = None
+    proxy: TcpProxy | None = None
 
 
 @contextmanager
-def table_locked(url: str, table: str) -> Iterator[None]:
-    with psycopg.connect(url) as other:
+def locked_table(place: Place, table: str) -> Iterator[None]:
+    with psycopg.connect(place.where) as other:
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         yield
 
 
 @contextmanager
-def undone(url: str, do: str, undo: str, *more: str) -> Iterator[None]:
+def undone(place: Place, do: str, undo: str, *more: str) -> Iterator[None]:
     """Do something to a database, and undo it."""
-    with psycopg.connect(url, autocommit=True) as other:
+    with psycopg.connect(place.where, autocommit=True) as other:
         for statement in (do, *more):
             other.execute(statement)
         yield
@@ -129,88 +101,99 @@ def undone(url: str, do: str, undo: str, *more: str) -> Iterator[None]:
 
 
 @contextmanager
-def silent(proxy: TcpProxy) -> Iterator[None]:
-    proxy.flowing.clear()
+def silent(place: Place) -> Iterator[None]:
+    assert place.proxy is not None
+    place.proxy.flowing.clear()
     yield
-    proxy.flowing.set()
+    place.proxy.flowing.set()
 
 
-def outages(url: str, proxy: TcpProxy) -> dict[str, Any]:
-    """Return what may become of a PostgreSQL."""
-    read_only = f"ALTER DATABASE {urlsplit(url).path[1:]} SET default_transaction_read_only ="
-    end = f"SELECT pg_terminate_backend(pid) {OTHERS}"
-    locks = {name: table_locked(url, name) for name in ("usage", "pet", "key", "inventory")}
-    return locks | {
-        "hang": silent(proxy),
-        "sessions ended": undone(url, end, end),
-        "table away": undone(url, "ALTER TABLE pet RENAME TO a", "ALTER TABLE a RENAME TO pet"),
-        "read-only": undone(url, f"{read_only} on", f"{read_only} off", end),
-    }
+@contextmanager
+def stopped(place: Place) -> Iterator[None]:
+    assert place.server is not None
+    place.server.stop()
+    yield
+    place.server.start()
 
 
-@pytest.mark.parametrize(
-    ("workers", "which"),
-    [
-        (1, ("key", "inventory", "hang")),
-        (4, ("usage", "pet", "hang", "sessions ended", "table away", "read-only")),
-    ],
-)
-def test_whatever_becomes_of_postgresql_is_a_503_and_passes(
-    postgres: Postgres, workers: int, which: tuple[str, ...]
-) -> None:
-    """With every worker."""
-    url = postgres.database()
-    with (
-        TcpProxy(postgres.port) as proxy,
-        serving(proxy.url(url), "--workers", str(workers)) as served,
-    ):
-        for name in which:
-            outage = outages(url, proxy)[name]
-            survive(served, url, outage, refuses=name != "sessions ended")
-
-
-@pytest.mark.skipif(bool(absent()), reason=f"no PostgreSQL: {absent()}")
-def test_a_postgresql_that_restarts_is_a_503_and_passes() -> None:
-    """While it is gone there are Errors that name a wait; then the service goes on by itself."""
-
-    @contextmanager
-    def stopped() -> Iterator[None]:
-        server.stop()
+@contextmanager
+def renamed(place: Place) -> Iterator[None]:
+    with closing(sqlite3.connect(place.where, timeout=10)) as other:
+        other.execute("ALTER TABLE usage RENAME TO away")
         yield
-        server.start()
+        other.execute("ALTER TABLE away RENAME TO usage")
 
-    with running() as server:
+
+ENDED = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+READ_ONLY = "ALTER ROLE postgres SET default_transaction_read_only ="
+LOST = ("silent", "sessions ended", "stopped")  # a create may have been on its way
+POSTGRES: dict[str, Callable[[Place], Any]] = {
+    "usage locked": lambda place: locked_table(place, "usage"),
+    "pet locked": lambda place: locked_table(place, "pet"),
+    "silent": silent,
+    "sessions ended": lambda place: undone(place, ENDED, ENDED),
+    "pet away": lambda place: undone(
+        place, "ALTER TABLE pet RENAME TO away", "ALTER TABLE away RENAME TO pet"
+    ),
+    "read-only": lambda place: undone(place, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED),
+    "stopped": stopped,
+}
+SQLITE: dict[str, Callable[[Place], Any]] = {
+    "file locked": lambda place: locked(place.where),
+    "usage away": renamed,
+}
+
+
+@pytest.fixture(scope="module")
+def on_postgres() -> Iterator[Place]:
+    """Four workers on a server of their own."""
+    if why := absent():
+        pytest.skip(f"no PostgreSQL: {why}")
+    with running() as server, TcpProxy(server.port) as proxy:
         url = server.database()
-        with serving(url, "--workers", "2") as served, Callers(served) as callers:
-            with stopped():
-                until(lambda: callers.refused("/pets") > 5)
-            before = len(callers.answers)
-            until(lambda: sum(one.ok for one in callers.answers[before:]) > 50)
-
-    assert "secret" not in "".join(answer.text for answer in callers.answers)
+        with serving(proxy.url(url), "--workers", "4") as served:
+            yield Place(served, url, server, proxy)
 
 
-def test_whatever_becomes_of_an_sqlite_file_is_a_503_and_passes(tmp_path: Path) -> None:
-    """Locked, a table away, replaced by another file."""
-    path = tmp_path / "service.db"
-
-    @contextmanager
-    def renamed() -> Iterator[None]:
-        with closing(sqlite3.connect(path, timeout=10)) as other:
-            other.execute("ALTER TABLE usage RENAME TO away")
-            yield
-            other.execute("ALTER TABLE away RENAME TO usage")
-
-    @contextmanager
-    def replaced() -> Iterator[None]:
-        path.rename(tmp_path / "aside.db")
-        path.touch()
-        yield
-        (tmp_path / "aside.db").replace(path)
-
+@pytest.fixture(scope="module")
+def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    path = tmp_path_factory.mktemp("outages") / "service.db"
     with serving(path) as served:
-        for outage in (locked(str(path)), renamed(), replaced()):
-            survive(served, str(path), outage)
+        yield Place(served, str(path))
+
+
+@pytest.mark.parametrize("outage", [*POSTGRES, *SQLITE])
+def test_whatever_becomes_of_a_database_is_a_503_and_passes(
+    request: pytest.FixtureRequest, outage: str
+) -> None:
+    """
+    While it lasts all are refused, and nothing was changed; behind it all is well, with every
+    worker, and nothing that was acknowledged is missing.
+    """
+    fixture = "on_postgres" if outage in POSTGRES else "on_sqlite"
+    place: Place = request.getfixturevalue(fixture)
+    existing = stored(place.where)
+    with Callers(place.served) as callers:
+        with (POSTGRES | SQLITE)[outage](place):
+            if outage != "sessions ended":
+                until(lambda: callers.refused("/pets") and callers.refused("/health"))
+        before = len(callers.answers)
+        until(lambda: sum(answer.ok for answer in callers.answers[before:]) > 50)
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: place.served.caller.post(), range(100)))
+
+    assert {answer.status_code for answer in made} == {201}
+    answers = [*callers.answers, *made]
+    unknown = [answer for answer in answers if answer.status_code == 500]
+    assert all("not known" in answer.text for answer in unknown)
+    assert not unknown or outage in LOST
+    assert all(answer.ok or is_refused(answer) for answer in answers if answer not in unknown)
+    assert "secret" not in "".join(answer.text for answer in answers)
+    acknowledged = [answer.json()["id"] for answer in answers if answer.status_code == 201]
+    created = stored(place.where) - existing
+    assert len(acknowledged) == len(set(acknowledged))
+    assert set(acknowledged) <= created
+    assert len(created) <= len(acknowledged) + len(unknown)
 
 
 def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) -> None:
@@ -228,19 +211,6 @@ def test_a_lock_is_waited_for_by_all_and_a_short_one_costs_no_error(where: str) 
     assert document.status_code == 200
     assert made == [201] * 12
     assert (well.status_code, well.json()) == (200, {"status": "ok", "database": "ok"})
-
-
-def test_a_long_lock_refuses_all_creates_and_makes_none(where: str) -> None:
-    """Who waits for BEGIN is not unknown."""
-    with served(where) as (database, caller), ThreadPoolExecutor(24) as pool:
-        with locked(where):
-            asked = [pool.submit(caller.post) for _ in range(24)]
-            answers = [create.result() for create in asked]
-        existing = database.page(after=0, limit=100, status=None)
-        back = caller.post()
-
-    assert all(is_refused(answer) for answer in answers)
-    assert (existing, back.status_code) == ([], 201)
 
 
 def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) -> None:
@@ -298,30 +268,27 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
     assert (again, made.json()["id"] > lost) == (["Rex", "Rex"], True)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="stops the service's process")
-def test_a_create_whose_caller_is_long_gone_is_not_made(where: str, tmp_path: Path) -> None:
+def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     """
     The service's process was paused when the request came; its caller may have looked for it since.
     """
     database = Database(where, own_time=False)
-    clock = FileClock(tmp_path / "clock", NOON)
     _, key = database.create_key(WIDE, label="", now=NOON)
-    with processes(where, clock, 1, "2") as ((pid, base_url),):
-        caller = Caller(base_url, key)
-        made = caller.post()
-        os.kill(pid, signal.SIGSTOP)
-        head = f"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n"
-        body = '{"name":"late","categoryId":1}'
-        kind = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        port = urlsplit(base_url).port or 0
-        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
-            connection.sendall((head + kind + body).encode())
-            time.sleep(2.5)  # longer than the two seconds that a create may be late
-            os.kill(pid, signal.SIGCONT)
-            late = connection.recv(65_536)
-        until(lambda: caller.post().status_code == 201)
-    existing = [pet[1] for pet in database.page(after=0, limit=9, status=None)]
-    database.close()
+    service = Service(database, ManualClock(NOON), latest_s=0.5)
 
-    assert (made.status_code, late.split()[1]) == (201, b"503")
-    assert set(existing) == {"Rex"}
+    async def create() -> int:
+        body = b'{"name":"Rex","categoryId":1}'
+        kind = "application/json"
+        request = Request("POST", LIST_PATH, key=key, content_type=kind, body=body)
+        return (await service.answer(request, asyncio.Event().wait)).status  # type: ignore[arg-type]
+
+    async def create_often() -> list[int]:
+        statuses = [await create()]
+        time.sleep(1)
+        statuses.append(await create())
+        await asyncio.sleep(3 * TICK_S)
+        return [*statuses, await create()]
+
+    assert asyncio.run(create_often()) == [201, 503, 201]
+    assert len(database.page(after=0, limit=9, status=None)) == 2
+    database.close()

@@ -1,5 +1,5 @@
 """
-Run the service in this process and print its port: `service_worker.py DATABASE CLOCK [LATEST_S]`.
+Run the service in this process and print its port: `service_worker.py DATABASE CLOCK`.
 """
 
 import sys
@@ -11,8 +11,7 @@ from petstore_tools.service.app import Service
 from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
 
-where, clock, *latest_s = sys.argv[1:]
-more = {"latest_s": float(latest_s[0])} if latest_s else {}
-service = Service(Database(where, own_time=False), FileClock(clock), **more)
+where, clock = sys.argv[1:]
+service = Service(Database(where, own_time=False), FileClock(clock))
 print(ThreadedServer(service).start().base_url, flush=True)
 threading.Event().wait()

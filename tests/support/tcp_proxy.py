@@ -55,7 +55,11 @@ class TcpProxy:
                 self._join(self._listener.accept()[0])
 
     def _join(self, caller: socket.socket) -> None:
-        upstream = socket.create_connection(("127.0.0.1", self._upstream))
+        try:
+            upstream = socket.create_connection(("127.0.0.1", self._upstream))
+        except ConnectionRefusedError:
+            caller.close()
+            return
         for end in (caller, upstream):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         asked: list[bool] = []
