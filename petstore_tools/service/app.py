@@ -34,9 +34,8 @@ HEALTH_WAIT_S: Final = 1.0  # from when it may have been sent at the earliest
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 CONNECTION_S: Final = 5.0  # what is sent ahead on an older connection is not read
 MAX_REMEMBERED: Final = 10_000  # keys that were valid, and connections
-REPORT_EVERY_S: Final = (
-    10.0  # an outage fails thousands of requests: each kind is logged this often
-)
+# an outage fails thousands of requests: each kind is logged this often
+REPORT_EVERY_S: Final = 10.0
 _log = logging.getLogger(__name__)
 
 
@@ -45,10 +44,10 @@ class Service:
     The document over HTTP (§4, §5, §7, §8).
 
     Args:
-        database: Animals, keys, counters.
-        clock: The service's time; `Date` headers follow it; an attribute, too.
-        without_key: Minute and day of each address without a valid key.
-        latest_s: No create is committed longer than this after it was sent.
+        database: Holds animals, keys and counters.
+        clock: The time of the service, also of its `Date` headers; an attribute, too.
+        without_key: The minute and the day of each address that sends no valid key.
+        latest_s: No create is committed later than so many seconds after it was sent.
     """
 
     def __init__(
@@ -70,7 +69,11 @@ class Service:
         self._quiet_until: dict[type[Exception], float] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; `connection` in its scope is whose it is where that is a proxy's."""
+        """
+        Answer one request.
+
+        Behind a trusted proxy, `client` in its scope is the caller, and `connection` the proxy.
+        """
         response = await self.answer(messages.read_head(scope), receive)
         self._limit_age(scope.get("connection", scope["client"]), response)
         await response.send(send)
@@ -114,7 +117,7 @@ class Service:
         """
         Count requests and answer them; all that they change is committed together.
 
-        `here`: without waiting for other programs; None where they are in the way.
+        With `here` it does not wait for other programs, and returns None where it would have to.
         """
         if here and not self._database.local:
             return None
@@ -147,8 +150,11 @@ class Service:
         self, request: Request, caller: tuple[Any, ...], usages: dict[str, Usage], now: float
     ) -> Response | None:
         """
-        Count a request in `usages` and answer it; None: it comes again with its body, and counts
-        then.
+        Count a request in `usages` and answer it.
+
+        Returns:
+            The response, or None for a create whose body was not read yet: it comes again with its
+            body, and is counted then.
         """
         if request.path == HEALTH_PATH:  # counters can be written, as at the end of each batch
             response = Response(200, b'{"status":"ok","database":"ok"}')
@@ -186,7 +192,7 @@ class Service:
         """
         Answer a request that failed: 503 where it is safe to send it again.
 
-        That of a create is unknown where the outcome of its commit is.
+        It is a 500 where nobody knows whether a create was committed.
         """
         self._report(request, why)
         if not isinstance(why, UnavailableError):
@@ -204,8 +210,8 @@ class Service:
 
     def _report(self, request: Request, why: Exception) -> None:
         """
-        Log a failure, one of ours with its traceback, unless one of its kind was logged a moment
-        ago.
+        Log a failure, unless one of its kind was logged a moment ago; a defect of the service with
+        its traceback.
         """
         if elapsed() < self._quiet_until.get(type(why), 0.0):
             return
@@ -217,7 +223,7 @@ class Service:
     def _finish(
         self, response: Response, now: float | None = None, decision: Decision | None = None
     ) -> Response:
-        """Add what every response carries; `now`: the database's time, where it was read."""
+        """Add the headers of every response; `now` is the database's time, where it was read."""
         response.add("Date", _date(int(self.clock.now() if now is None else now)))
         if decision is not None:
             response.add(spec.HEADER_LIMIT, decision.limit)

@@ -129,28 +129,28 @@ def open_engine(where: str | Path, *, durability: sqlite.Durability, own_time: b
         return PostgresEngine(SecretStr(text), own_time=own_time)
     if _ADDRESS.search(text):
         raise SettingsError(
-            "the service's database must be the path of an SQLite file, or an address that "
-            "begins with "
-            "postgresql:// (in small letters, without +psycopg or the like)"
+            "the service's database must be the path of an SQLite file, or an address that begins "
+            "with postgresql:// (in small letters, without +psycopg or the like)"
         )
     return SqliteEngine(Path(where), durability=durability)
 
 
 class Database:
     """
-    The service's memory; use it from one thread at a time.
+    Animals, keys and counters of the service; for one thread at a time.
 
     Args:
-        where: Path of an SQLite file, made where absent, or a `postgresql://` address.
-        durability: SQLite: what an acknowledged create survives (`sqlite.connect`).
-        own_time: PostgreSQL: its clock counts.
+        where: Path of an SQLite file, which is made where there is none, or a `postgresql://`
+            address.
+        durability: For SQLite: what an acknowledged create survives (`sqlite.connect`).
+        own_time: For PostgreSQL: whether its clock counts.
 
     Attributes:
         name: The file, or host and database.
         local: Only other programs and a slow disk can hold it up.
 
     Raises:
-        SettingsError: It cannot be used, or is of a newer version.
+        SettingsError: It cannot be used, or is of another version.
     """
 
     def __init__(

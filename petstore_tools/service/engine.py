@@ -69,8 +69,7 @@ def check(tables: AbstractSet[str], version: object, name: str) -> None:
     if gone := sorted(TABLES - tables):
         raise SettingsError(
             f"the service's database {name} lacks the tables {', '.join(gone)}: its animals "
-            "may be lost. "
-            "Put a copy of it back, or name another database"
+            "may be lost. Put a copy of it back, or name another database"
         )
     if str(version) != str(VERSION):
         raise SettingsError(
@@ -85,7 +84,7 @@ class UnavailableError(PetstoreError):
 
     Attributes:
         reason: Why, to follow the words "the database".
-        unknown: It is not known whether the commit was made; else nothing was changed.
+        unknown: Whether nobody knows if the commit was made; otherwise nothing was changed.
     """
 
     def __init__(self, reason: str, *, unknown: bool = False) -> None:
@@ -202,7 +201,12 @@ class Engine(ABC):
         """Say whether a commit that failed so is known to have changed nothing."""
 
     def _call(self, action: Callable[..., Any], *values: Any) -> Any:
-        """Call; say an error in our words, and close the connection: its state is not known."""
+        """
+        Call `action`; an error of the database closes the connection, whose state is not known.
+
+        Raises:
+            UnavailableError: The database failed.
+        """
         try:
             return action(*values)
         except self._db_errors as error:
@@ -211,7 +215,9 @@ class Engine(ABC):
 
     @contextmanager
     def _starting(self, name: str, advice: str = "") -> Iterator[None]:
-        """Say at the start that a database cannot be used, and close it."""
+        """
+        Turn a failure at the start into a SettingsError, and close the connection.
+        """
         try:
             yield
         except Exception as error:

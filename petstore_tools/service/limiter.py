@@ -62,9 +62,8 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
     Count a request that arrives at `now`; a refused one costs nothing (our choice, §8.4).
 
     Whatever the clock does, no window grants its requests twice, and no wait is longer than the
-    window or
-    the ban that is waited for: one that lies ahead, because the clock was set back, goes on from
-        `now`.
+    window or the ban that is waited for. A window that lies ahead, because the clock was set back,
+    goes on from `now`.
     """
     usage = _roll(usage, minute, day, now)
     both = (

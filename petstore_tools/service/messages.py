@@ -1,4 +1,4 @@
-"""A request as it came, what its body and its query may hold, and a response as it goes out."""
+"""Requests as they came, what their bodies and queries may hold, and responses as they go out."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ STALLED_S: Final = 10.0  # a caller that takes no part of an answer for so long 
 @dataclass(slots=True, eq=False)
 class Request:
     """
-    A request.
+    A request, and what becomes of it.
 
     Attributes:
-        method, path: As they came, the path decoded.
-        query: Raw bytes.
-        key: The bearer token, "" where there is none, or more than one.
-        content_type: As it came.
-        body: Hardly more than is allowed; None: needed, and not read yet.
-        caller: Its address.
-        since: No later than it was sent, in seconds of `batches.elapsed`.
-        patience_s: It is refused when it has waited for the database so long.
-        creates: It adds an animal, once it is committed.
-        response: Where its response is put; None where its body is needed for one.
+        method, path: The method as it came, and the path, decoded.
+        query: The query string, in raw bytes.
+        key: The bearer token; "" where the request has none, or more than one.
+        content_type: The Content-Type header as it came.
+        body: The body, cut off soon after the largest size that is allowed; None where it is needed
+            and was not read yet.
+        caller: The address of the caller.
+        since: A time at which it had not been sent yet, in seconds of `batches.elapsed`.
+        patience_s: It is refused when it has waited for the database for so many seconds.
+        creates: Whether it adds an animal, once it is committed.
+        response: A future of its response, or of None where its body is needed for one.
     """
 
     method: str
@@ -65,12 +66,12 @@ class Request:
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Response:
     """
-    A response.
+    A response to a request.
 
     Attributes:
-        status: HTTP status code.
-        body: JSON in UTF-8.
-        headers: Names in lower case.
+        status: The HTTP status code.
+        body: The body, JSON in UTF-8.
+        headers: The headers beside type and length of the body; names are in lower case.
     """
 
     status: int
@@ -78,12 +79,12 @@ class Response:
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     def add(self, name: str, value: object) -> Response:
-        """Add a header."""
+        """Add a header, and return the response."""
         self.headers.append((name.lower().encode(), str(value).encode()))
         return self
 
     async def send(self, send: Send) -> None:
-        """Send it; a long body in parts, and no further where the caller does not take them."""
+        """Send the response; a long body goes in parts, until the caller takes no more of them."""
         length = b"%d" % len(self.body)
         headers = [
             (b"content-type", b"application/json"),
@@ -101,20 +102,20 @@ class Response:
 
 
 def error(status: int, code: str, message: str) -> Response:
-    """Return an Error (§2.5)."""
+    """Return a response whose body is an Error (§2.5)."""
     body = {"code": code, "message": message, "status": status}
     return Response(status, json.dumps(body, ensure_ascii=False).encode())
 
 
 def wrong_method(allowed: str) -> Response:
-    """Return a 405."""
+    """Return the 405 for a path that accepts only the `allowed` methods."""
     return error(405, "method_not_allowed", f"this path accepts only {allowed}").add(
         "Allow", allowed
     )
 
 
 def read_head(scope: Scope) -> Request:
-    """Read all of a request but its body, which only a create needs."""
+    """Read a request without its body, which only a create needs."""
     credentials = [value for name, value in scope["headers"] if name == b"authorization"]
     scheme, _, token = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
     request = Request(
@@ -133,11 +134,16 @@ def read_head(scope: Scope) -> Request:
 
 
 class InvalidError(ValueError):
-    """A request that is refused: the code of its Error, and what is wrong with it."""
+    """A request is refused; the arguments are the code of its Error, and what is wrong with it."""
 
 
 async def read_body(receive: Receive) -> bytes | Response:
-    """Read a body, hardly more than is allowed; an Error: it did not come to its end."""
+    """
+    Read a body, and stop soon after the largest size that is allowed.
+
+    Returns:
+        The body, or an Error where it did not come to its end.
+    """
     body = bytearray()
     more = True
     try:
@@ -167,10 +173,10 @@ def _whole(value: Any) -> Any:
 
 class NewPet(BaseModel):
     """
-    NewPet (§2.1) as a request may send it: nothing null.
+    NewPet (§2.1) as a request may send it: no field may be null.
 
-    Unknown fields are kept, and refused together: an error for each of 100,000 would hold everybody
-        up.
+    Unknown fields are kept, and refused together: to make an error for each of 100,000 would hold
+    all other callers up.
     """
 
     model_config = ConfigDict(strict=True, extra="allow")
@@ -188,8 +194,8 @@ def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
         Name, category id and status, None where no status was sent.
 
     Raises:
-        InvalidError: Malformed, of another content type, a field missing, unknown or invalid
-            (§4.2).
+        InvalidError: The body is malformed or of another content type, or a field is missing,
+            unknown or invalid (§4.2).
     """
     if content_type.partition(";")[0].strip().casefold() != "application/json":
         raise InvalidError("invalid_body", "the content type must be application/json")
@@ -208,7 +214,7 @@ def read_limit(text: str | None) -> int:
     Read the page size (§8.1).
 
     Raises:
-        InvalidError: No whole number from 1 to 100.
+        InvalidError: It is no whole number from 1 to 100.
     """
     if text is None:
         return spec.LIMIT_DEFAULT
@@ -226,7 +232,7 @@ def read_status(text: str | None) -> str | None:
     Read the status filter (§4.1).
 
     Raises:
-        InvalidError: None of the three values.
+        InvalidError: It is none of the three values.
     """
     if text is None or text in spec.STATUSES:
         return text
@@ -234,9 +240,10 @@ def read_status(text: str | None) -> str | None:
 
 
 def read_int64(text: str) -> int | None:
-    """Return a whole number of 64 bits (§2.2), None for anything else."""
-    number = int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else None
-    return number if number is not None and spec.INT64_MIN <= number <= spec.INT64_MAX else None
+    """Return a whole number of 64 bits (§2.2), or None where the text is anything else."""
+    if re.fullmatch(r"-?[0-9]{1,19}", text) and spec.INT64_MIN <= int(text) <= spec.INT64_MAX:
+        return int(text)
+    return None
 
 
 def write_cursor(after: int, status: str | None) -> str:
@@ -249,7 +256,7 @@ def read_cursor(text: str | None, status: str | None) -> int:
     Return the id after which a page begins.
 
     Raises:
-        InvalidError: Not a cursor of ours, or of another filter.
+        InvalidError: It is no cursor of this service, or one of another filter.
     """
     if text is None:
         return spec.INT64_MIN

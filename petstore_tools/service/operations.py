@@ -23,10 +23,10 @@ PET_PATH: Final = LIST_PATH + "/"
 
 class Operations:
     """
-    What a valid key may ask.
+    The answers to requests that have a valid key.
 
     Args:
-        database: Animals; a transaction is open while a request is answered.
+        database: Holds the animals; a transaction is open while a request is answered.
     """
 
     def __init__(self, database: Database) -> None:
@@ -39,8 +39,11 @@ class Operations:
 
     def begin(self, changes: int) -> None:
         """
-        Begin a transaction: drop the pages that are no longer right (`Standing`), and what was
-        undone.
+        Begin a transaction: drop the pages that are no longer right, and new animals of one that
+        was undone.
+
+        Args:
+            changes: That of `Standing`.
         """
         if changes != self._changes:
             self._pages.clear()

@@ -38,13 +38,11 @@ _TABLES: Final = (
     "SELECT relname, obj_description(oid, 'pg_class') FROM pg_class"
     " WHERE relkind = 'r' AND pg_table_is_visible(oid)"
 )
-# nobody else assigns an id until this commit is made, and each name has its own: ids become visible
-# in order
+# Ids become visible in order: nobody else assigns one until this commit is made.
 _ADD: Final = (
     "INSERT INTO pet (name, category_id, status) SELECT name, category_id, status"
-    f" FROM pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[]) "
-    "WITH ORDINALITY"
-    " AS new (name, category_id, status, number) ORDER BY number RETURNING id"
+    f" FROM pg_advisory_xact_lock({_LOCKS}, 2), unnest(?::bytea[], ?::bigint[], ?::text[])"
+    " WITH ORDINALITY AS new (name, category_id, status, number) ORDER BY number RETURNING id"
 )
 
 
@@ -56,7 +54,13 @@ class _Name(ByteaLoader):
 
 
 class _Connection(psycopg.Connection[Any]):
-    """A connection that gives up at a time, though the server or the network is silent."""
+    """
+    A connection that does not wait for a silent server or network without end.
+
+    Attributes:
+        until: When it gives up, in seconds of `time.monotonic`.
+        queue: The pipeline in which statements are queued.
+    """
 
     until = math.inf
     queue: psycopg.Pipeline
@@ -64,10 +68,10 @@ class _Connection(psycopg.Connection[Any]):
 
     def start(self) -> None:
         """
-        Only queue statements from now on, until `queue.sync`.
+        From now on only queue statements, until `queue.sync` sends them.
 
-        For as long as it is open: where a pipeline ends, psycopg sends a Flush behind the Sync, and
-        then the server no longer counts for how long a transaction is idle.
+        The pipeline stays open as long as the connection: where one ends, psycopg sends a Flush
+        behind the Sync, and then the server no longer counts how long a transaction is idle.
         """
         self.adapters.register_loader("bytea", _Name)
         self._queued = ExitStack()
@@ -80,7 +84,7 @@ class _Connection(psycopg.Connection[Any]):
             self._queued.close()
 
     def wait(self, gen: Generator[Any, Any, Any], *how: Any, **more: Any) -> Any:
-        """Wait for the server, and no longer than until then."""
+        """Wait for the server, at most until the time in `until`."""
         return super().wait(self._patient(gen), *how, **more)
 
     def _patient(self, answers: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -98,7 +102,7 @@ class _Connection(psycopg.Connection[Any]):
 
 class PostgresEngine(Engine):
     """
-    A PostgreSQL database for any number of workers; its clock is everybody's.
+    A PostgreSQL database for any number of workers, all of which use its clock.
 
     Args:
         url: `postgresql://USER:PASSWORD@HOST/DATABASE`.
@@ -124,7 +128,7 @@ class PostgresEngine(Engine):
             self._make_or_check()
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
-        """One for all."""
+        """Return one statement that adds all of them."""
         rows = [(name.encode(), *rest) for name, *rest in pets]
         return [(_ADD, [list(column) for column in zip(*rows, strict=True)])] if rows else []
 

@@ -1,4 +1,4 @@
-"""SQLite as an engine: one file, and proof before each commit that it is still the same one."""
+"""SQLite as an engine: one file, and before each commit a check that it is still the same one."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETU
 
 class SqliteEngine(Engine):
     """
-    One file, one process that writes at a time.
+    One SQLite file, to which one process writes at a time.
 
     Args:
-        path: The file; made where absent.
+        path: The file; it is made where there is none.
         durability: What an acknowledged create survives (`sqlite.connect`).
 
     Raises:
@@ -62,7 +62,7 @@ class SqliteEngine(Engine):
                 pass  # it can be written
 
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
-        """One a pet: as many as there are."""
+        """Return one statement for each of them."""
         return [(_ADD, pet) for pet in pets]
 
     def _run(self, statements: Sequence[Statement]) -> list[Rows]:
@@ -104,12 +104,12 @@ class SqliteEngine(Engine):
         return self._db
 
     def _require_ours(self) -> None:
-        """Read whose file this is, before anything is written to it."""
+        """Make sure that the file is one of this service, before anything is written to it."""
         if not self._path.stat().st_size:
             raise SettingsError(
-                f"the service's database {self._path.name} is an empty file. If animals were "
-                "in it, put a "
-                "copy of it back. If it is to be a new database, delete the file and start again"
+                f"the service's database {self._path.name} is an empty file. If animals were in it,"
+                " put a copy of it back. If it is to be a new database, delete the file and start "
+                "again"
             )
         with closing(sqlite.read(self._path)) as db:
             (marked,) = db.execute("PRAGMA application_id").fetchone()
