@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from proxy import FaultProxy
-from serving import free_port
+from services import free_port
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox import samples

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from serving import wait_until
+from services import until
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ArgumentError, SettingsError
@@ -29,8 +29,8 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     files = _open_files()
     yield
     gc.collect()
-    wait_until(lambda: set(threading.enumerate()) <= threads, 10)
-    wait_until(lambda: _open_files() <= files, 10)
+    until(lambda: set(threading.enumerate()) <= threads, 10)
+    until(lambda: _open_files() <= files, 10)
     assert list(tmp_path.glob("petstore-sandbox-*")) == []
 
 

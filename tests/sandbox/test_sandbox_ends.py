@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from serving import wait_until
+from services import until
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import SettingsError
@@ -31,7 +31,7 @@ def _own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     threads = set(threading.enumerate())
     yield
     gc.collect()
-    wait_until(lambda: set(threading.enumerate()) <= threads, 10)
+    until(lambda: set(threading.enumerate()) <= threads, 10)
     assert list(tmp_path.glob("petstore-sandbox-*")) == []
 
 
@@ -100,7 +100,7 @@ def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
         base_url = box.base_url
         del box
         requests.get(f"{base_url}/health", timeout=10)
-        wait_until(lambda: refuses(base_url), 10)
+        until(lambda: refuses(base_url), 10)
     finally:
         gc.enable()
 

@@ -14,7 +14,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from serving import Serving, read_answer, serving, wait_until
+from services import until
+from serving import Serving, read_answer, serving
 
 REX = b'{"name":"Rex","categoryId":1}'
 WRONG = "psk_wrong"
@@ -215,8 +216,8 @@ def test_twenty_hostile_callers_cost_the_others_a_tenth_of_a_second_at_most(
         for _ in range(20):
             pool.submit(annoy)
         waited = []
-        until = time.monotonic() + 3
-        while time.monotonic() < until:
+        end_at = time.monotonic() + 3
+        while time.monotonic() < end_at:
             waited.append(served.wait_s())
             time.sleep(0.02)
         end.set()
@@ -242,5 +243,5 @@ def test_half_open_requests_make_room_for_others(served: Serving) -> None:
     with ExitStack() as crowd:
         for _ in range(600):
             crowd.enter_context(served.connect()).sendall(HALF + b"x")
-        wait_until(lambda: served.ask(served.head("GET /v1/pets?limit=1")).status == 200, 5)
+        until(lambda: served.ask(served.head("GET /v1/pets?limit=1")).status == 200, 5)
         assert served.memory_mb("VmHWM") < 300

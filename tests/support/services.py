@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -70,7 +71,8 @@ class Caller:
         return client(self.key).get(self.base_url + path, timeout=30)
 
     def post(self, name: str = "Rex") -> requests.Response:
-        return post(client(self.key), self.base_url, name)
+        body = {"name": name, "categoryId": 1}
+        return client(self.key).post(f"{self.base_url}/pets", json=body, timeout=30)
 
 
 @contextmanager
@@ -88,21 +90,11 @@ def served(where: str, **how: Any) -> Iterator[tuple[Database, Caller]]:
 
 @contextmanager
 def workers(url: str, clock: FileClock, count: int) -> Iterator[list[str]]:
-    """Run so many processes of the service on one database and one clock."""
-    with processes(url, clock, count) as started:
-        yield [base_url for _, base_url in started]
-
-
-@contextmanager
-def processes(
-    url: str, clock: FileClock, count: int, *more: str
-) -> Iterator[list[tuple[int, str]]]:
-    """Run so many processes of the service: the process id and base address of each."""
-    command = [sys.executable, WORKER, url, clock.path, *more]
+    """Run so many processes of the service on one database and one clock: their addresses."""
+    command = [sys.executable, WORKER, url, clock.path]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
     try:
-        urls = [worker.stdout.readline().strip() for worker in started if worker.stdout]
-        yield [(worker.pid, url) for worker, url in zip(started, urls, strict=True)]
+        yield [worker.stdout.readline().strip() for worker in started if worker.stdout]
     finally:
         for worker in started:
             worker.kill()
@@ -116,9 +108,11 @@ def client(key: str) -> requests.Session:
     return session
 
 
-def post(session: requests.Session, base_url: str, name: str = "Rex") -> requests.Response:
-    """Create an animal."""
-    return session.post(f"{base_url}/pets", json={"name": name, "categoryId": 1}, timeout=20)
+def free_port() -> int:
+    """Return a port that nobody has."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
 
 
 def stored(where: str) -> set[int]:
@@ -131,9 +125,9 @@ def stored(where: str) -> set[int]:
     return ids
 
 
-def until(holds: Callable[[], object]) -> None:
-    """Wait for what another process does, for half a minute."""
-    give_up_at = time.monotonic() + 30
+def until(holds: Callable[[], object], seconds: float = 30) -> None:
+    """Wait for what another process does."""
+    give_up_at = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < give_up_at
         time.sleep(0.02)

@@ -16,10 +16,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
-from services import Caller
+from services import Caller, free_port, until
 
 from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
@@ -74,13 +75,6 @@ class Serving:
                 connection.sendall(sent)
             return read_answer(connection)
 
-    def health_s(self) -> float:
-        """Return how long a caller with a new connection waits for health."""
-        began_at = time.monotonic()
-        answer = self.ask(b"GET /v1/health HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
-        assert answer.status == 200, answer
-        return time.monotonic() - began_at
-
     def wait_s(self) -> float:
         """Return how long a caller with a key and a new connection waits for a page."""
         began_at = time.monotonic()
@@ -129,41 +123,19 @@ class Answer:
 
 def read_answer(connection: socket.socket) -> Answer:
     """Read one answer, and wait for the end of the connection where it is announced."""
-    head, _, body = _until(connection, b"\r\n\r\n").partition(b"\r\n\r\n")
-    if not head:
-        return Answer(0, {}, None, closed=True)
-    first, *lines = head.decode("latin-1").split("\r\n")
-    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-    while len(body) < int(headers.get("content-length", 0)):
-        part = connection.recv(65_536)
-        assert part, "the connection ended inside a body"
-        body += part
+    with HTTPResponse(connection) as response:
+        try:
+            response.begin()
+        except ConnectionError:
+            return Answer(0, {}, None, closed=True)
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        body = response.read()
     closed = False
     if headers.get("connection") == "close":
         with suppress(ConnectionError):
             closed = connection.recv(1) == b""
     is_json = headers.get("content-type") == "application/json"
-    return Answer(int(first.split()[1]), headers, json.loads(body) if is_json else None, closed)
-
-
-def _until(connection: socket.socket, mark: bytes) -> bytes:
-    got = b""
-    while mark not in got:
-        try:
-            part = connection.recv(65_536)
-        except ConnectionError:
-            return b""
-        if not part:
-            return b""
-        got += part
-    return got
-
-
-def free_port() -> int:
-    """Return a port that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
+    return Answer(response.status, headers, json.loads(body) if is_json else None, closed)
 
 
 @contextmanager
@@ -180,7 +152,7 @@ def serving(where: str | Path, *options: str) -> Iterator[Serving]:
         process = subprocess.Popen(command, env=env, stderr=stderr, start_new_session=True)
     served = Serving(port, key, process, lines)
     try:
-        wait_until(lambda: _answers(served))
+        until(lambda: _answers(served))
         yield served
     finally:
         with suppress(ProcessLookupError):
@@ -193,13 +165,5 @@ def serving(where: str | Path, *options: str) -> Iterator[Serving]:
 def _answers(served: Serving) -> bool:
     assert served.process.poll() is None, "serve ended"
     with suppress(OSError):
-        return served.health_s() < 5
+        return served.wait_s() < 5
     return False
-
-
-def wait_until(holds: Any, seconds: float = 30) -> None:
-    """Wait for what another process does."""
-    give_up_at = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < give_up_at
-        time.sleep(0.02)

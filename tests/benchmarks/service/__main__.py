@@ -38,6 +38,8 @@ from petstore_tools.service.messages import write_cursor
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "support"))
+from services import free_port  # noqa: E402 - found by the line above
+
 WIDE = Plan(1_000_000_000, 1_000_000_000)
 POST = """
 wrk.method = "POST"
@@ -65,13 +67,6 @@ request = function()
   return wrk.format("GET", nil, wrk.headers, nil)
 end
 """
-
-
-def free_port() -> int:
-    """Return a port that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port: int = free.getsockname()[1]
-        return port
 
 
 @contextmanager
