@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -220,7 +220,8 @@ class _Run:
         """
         Send what is unsent, reconcile what is unknown, and go on with what is proven not to exist.
         """
-        chosen = {entry.key for entry in self._journal.unsent()[: self._options.first]}
+        first = self._options.first
+        chosen = None if first is None else {e.key for e in self._journal.unsent()[:first]}
         usable = 0
         listed = 0
         while (unsent := self._unsent(chosen)) or self._journal.lost_s():
@@ -245,16 +246,13 @@ class _Run:
                 return Stopped("unknown rows", f"{why}: {listings[-1].reason}")
         if not self._journal.unsent():
             return None
-        first = option(f"first={self._options.first}")
-        why = f"the first rows were sent; run it again without {first} to send the rest"
+        without = option(f"first={first}")
+        why = f"the first rows were sent; run it again without {without} to send the rest"
         return Stopped("first rows", why)
 
-    def _unsent(self, chosen: set[int]) -> list[Entry]:
-        """Return the rows to send: of the first rows that are wanted, those that are unsent."""
-        unsent = self._journal.unsent()
-        if self._options.first is None:
-            return unsent
-        return [entry for entry in unsent if entry.key in chosen]
+    def _unsent(self, chosen: Collection[int] | None) -> list[Entry]:
+        """Return the rows to send; where only the first are wanted, they are the chosen keys."""
+        return [e for e in self._journal.unsent() if chosen is None or e.key in chosen]
 
     def _await_answers(self, lost_s: Sequence[float]) -> Stopped | None:
         """
