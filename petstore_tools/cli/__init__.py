@@ -160,10 +160,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
     except BaseException as error:
+        code = exits.of_error(error)
         exits.say(error)
         if "--json" in (sys.argv if arguments is None else arguments):
-            click.echo(json.dumps(exits.facts_of(error)))
-        code = exits.of_error(error)
+            with suppress(OSError):  # of a full disk, too
+                click.echo(json.dumps(exits.facts_of(error)))
     sys.exit(code if isinstance(code, int) else exits.DONE)
 
 
