@@ -121,8 +121,8 @@ def state_folder(given: str | Path | None = None) -> Path:
     """
     Return the folder of budget, journals and service: as given, as set, or the user's state folder.
     """
-    if given is not None and not isinstance(given, (str, Path)):
-        raise SettingsError(f"state_dir must be the path of a folder, not {type(given).__name__}")
+    if not isinstance(given, (str, Path, type(None))) or "\0" in str(given):
+        raise SettingsError(f"state_dir must be the path of a folder, not {given!r:.80}")
     folder = Path(given or _stored().state_dir or platformdirs.user_state_path(APP))
     folder = folder.expanduser()
     if not folder.is_absolute():

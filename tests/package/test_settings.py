@@ -174,7 +174,8 @@ def test_plain_http_to_another_machine_warns() -> None:
         ({"max_wait_s": float("nan")}, "0 or more, not nan"),
         ({"max_wait_s": True}, "0 or more, not True"),
         ({"session": "mine"}, "session must be a requests.Session, not str"),
-        ({"state_dir": 7}, "state_dir must be the path of a folder, not int"),
+        ({"state_dir": 7}, "state_dir must be the path of a folder, not 7"),
+        ({"state_dir": "/a\0b"}, r"state_dir must be the path of a folder, not '/a\x00b'"),
     ],
     ids=lambda value: str(value)[:40],
 )
