@@ -52,6 +52,17 @@ def test_one_probe_goes_first_and_the_others_wait_for_its_answer() -> None:
     assert isinstance(throttle.ask(T0 + 0.2), Go)
 
 
+@pytest.mark.parametrize(("took_s", "lost_after_s"), [(0.2, 4), (4, 12)])
+def test_a_probe_is_lost_after_seconds(took_s: float, lost_after_s: float) -> None:
+    """Where answers take long, after three times as long: it may still be under way."""
+    throttle = Throttle(FREE)
+    throttle.answered(go(throttle.ask(T0)), T0 + took_s, minute(0))
+    assert go(throttle.ask(T0 + 70))
+
+    assert isinstance(throttle.ask(T0 + 70 + lost_after_s - 0.5), Wait)
+    assert isinstance(throttle.ask(T0 + 70 + lost_after_s), Go)
+
+
 def test_requests_in_flight_are_spent() -> None:
     """Remaining 3 with 3 in flight is nothing left."""
     throttle = warm(remaining=3)
