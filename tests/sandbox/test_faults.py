@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -88,6 +89,16 @@ def test_what_cannot_be_is_refused(
         ask(sandbox)
 
 
+def pytest_in(folder: Path, *options: str) -> str:
+    """Run the tests of a folder with our plugin alone; return what pytest printed."""
+    command = [sys.executable, "-m", "pytest", "-q", *options, "-p", "petstore_tools"]
+    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(
+        [*command, str(folder)], capture_output=True, text=True, cwd=folder, env=env
+    )
+    return done.stdout
+
+
 def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
     """
     Installed with the toolkit; the marker's arguments are the sandbox's; each test has its own.
@@ -112,20 +123,7 @@ def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
             """
         )
     )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "--strict-markers",
-        "-W",
-        "error",
-        "-p",
-        "no:nbval",
-    ]
-    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, cwd=tmp_path)
-
-    assert "2 passed" in done.stdout, done.stdout
+    assert "2 passed" in pytest_in(tmp_path, "--strict-markers", "-W", "error")
 
 
 def test_an_idle_plugin_loads_nothing_of_the_toolkit(tmp_path: Path) -> None:
@@ -133,15 +131,7 @@ def test_an_idle_plugin_loads_nothing_of_the_toolkit(tmp_path: Path) -> None:
     (tmp_path / "test_any.py").write_text(
         "import sys\ndef test_any(): assert not {'pandas', 'requests', 'granian'} & set(sys.modules)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:nbval", "-p", "no:hypothesispytest"]
-    done = subprocess.run(
-        [*command, "-p", "no:schemathesis", "-p", "no:anyio", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-    )
-
-    assert "1 passed" in done.stdout, done.stdout
+    assert "1 passed" in pytest_in(tmp_path)
 
 
 def test_the_sandbox_runs_on_postgresql_too(postgres: object) -> None:
