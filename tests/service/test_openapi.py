@@ -5,11 +5,9 @@ tools.
 
 from __future__ import annotations
 
-import importlib
 import json
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -138,34 +136,6 @@ def test_schemathesis_finds_nothing(ample_service: tuple[str, str], tmp_path: Pa
 
     assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-1_000:]
     assert "No issues found" in done.stdout
-
-
-def test_a_generated_client_creates_and_lists(
-    ample_service: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`openapi-python-client` makes one from the document; it works against the service."""
-    base_url, key = ample_service
-    generate = Path(sys.executable).with_name("openapi-python-client")
-    command = [generate, "generate", "--url", f"{base_url}/openapi.json"]
-    command += ["--output-path", tmp_path / "made", "--meta", "none"]
-    subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = importlib.import_module("made")
-        create = importlib.import_module("made.api.default.create_pet")
-        listing = importlib.import_module("made.api.default.list_pets")
-        models = importlib.import_module("made.models")
-
-    with made.AuthenticatedClient(base_url=base_url, token=key) as client:
-        new = models.NewPet(name="Rex", category_id=3, status=models.PetStatus.SOLD)
-        pet = create.sync(client=client, body=new)
-        page = listing.sync(client=client, limit=2, status=models.PetStatus.SOLD)
-        refused = create.sync(client=client, body=models.NewPet(name=" ", category_id=1))
-
-    assert (pet.id, pet.name, pet.category_id) == (1, "Rex", 3)
-    assert page == [pet]
-    assert (refused.code, refused.status) == ("invalid_body", 400)
 
 
 def test_the_document_has_the_numbers_that_the_service_checks() -> None:

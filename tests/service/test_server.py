@@ -20,11 +20,10 @@ import requests
 from commands import run
 from postgres import Postgres
 from services import free_port, locked, stored, until
-from serving import Serving, read_answer, serving
+from serving import REX, Serving, read_answer, serving
 from tcp_proxy import TcpProxy
 
-REX = b'{"name":"Rex","categoryId":1}'
-MADE_OF = ("Content-Type: application/json", f"Content-Length: {len(REX)}")
+END = REX[5:]
 
 
 def begin_create(served: Serving) -> socket.socket:
@@ -32,7 +31,7 @@ def begin_create(served: Serving) -> socket.socket:
     connection = served.connect(30)
     connection.sendall(served.head("GET /v1/pets?limit=1"))  # now a worker has it and the key
     assert read_answer(connection).status == 200
-    connection.sendall(served.head("POST /v1/pets", *MADE_OF) + REX[:5])
+    connection.sendall(served.create()[: -len(END)])
     time.sleep(0.2)
     return connection
 
@@ -44,7 +43,7 @@ def refuses(port: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize(("sign", "end"), [(signal.SIGTERM, b""), (signal.SIGINT, REX[5:])])
+@pytest.mark.parametrize(("sign", "end"), [(signal.SIGTERM, b""), (signal.SIGINT, END)])
 def test_a_signal_answers_what_is_under_way_and_ends_with_0(
     tmp_path: Path, sign: signal.Signals, end: bytes
 ) -> None:
@@ -57,7 +56,7 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(
         served.process.send_signal(sign)
         until(lambda: refuses(served.port))
         other.sendall(end)
-        connection.sendall(REX[5:])
+        connection.sendall(END)
         answer = read_answer(connection)
         served.process.wait(30)
 
@@ -72,7 +71,7 @@ def test_a_request_that_the_database_holds_up_is_answered_before_the_service_end
     """A whole create waits at SIGTERM: nobody new is let in, it is answered, then all ends."""
     with serving(where) as served, served.connect(30) as connection:
         with locked(where):
-            connection.sendall(served.head("POST /v1/pets", *MADE_OF) + REX)
+            connection.sendall(served.create())
             time.sleep(0.3)
             served.process.terminate()
             until(lambda: refuses(served.port))
@@ -93,7 +92,7 @@ def test_a_silent_database_does_not_keep_a_service_from_ending(postgres: Postgre
         served.connect(30) as connection,
     ):
         proxy.flowing.clear()
-        connection.sendall(served.head("POST /v1/pets", *MADE_OF) + REX)
+        connection.sendall(served.create())
         time.sleep(0.3)
         served.process.terminate()
         answer = read_answer(connection)
@@ -115,7 +114,7 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Sign
     ):
         served.process.send_signal(sign)
         time.sleep(0.5)
-        connection.sendall(REX[5:])
+        connection.sendall(END)
         answer = read_answer(connection)
         served.process.wait(30)
         until(lambda: refuses(served.port))

@@ -25,6 +25,8 @@ from services import Caller, free_port, until
 from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
+REX = b'{"name":"Rex","categoryId":1}'
+KIND = "Content-Type: application/json"
 AMPLE = Plan(1_000_000_000, 1_000_000_000)
 
 
@@ -67,6 +69,10 @@ class Serving:
         """Return a request's head; without `key`, with the valid one."""
         keyed = f"Authorization: Bearer {self.key if key is None else key}"
         return "\r\n".join((f"{first} HTTP/1.1", "Host: h", keyed, *more, "", "")).encode()
+
+    def create(self, body: bytes = REX) -> bytes:
+        """Return a create with this body."""
+        return self.head("POST /v1/pets", KIND, f"Content-Length: {len(body)}") + body
 
     def ask(self, sent: bytes, *, timeout: float = 15) -> Answer:
         """Send bytes on a connection of their own, and return the first answer."""
