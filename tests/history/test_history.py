@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from serving import wait_until
+from services import until
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
@@ -293,7 +293,7 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
         writers = [spawn.Process(target=write, args=(path, kept + n, 2)) for n in (0, 1)]
         for writer in writers:
             writer.start()
-        wait_until(lambda: len(History(path).snapshots()) >= kept + 3)  # noqa: B023
+        until(lambda: len(History(path).snapshots()) >= kept + 3)  # noqa: B023
         for writer in writers:
             writer.kill()
             writer.join()
