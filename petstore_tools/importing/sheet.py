@@ -40,7 +40,7 @@ from petstore_tools.tabular.cells import (
 from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.text import option, printable
 
-HEADER_WITHIN: Final = 30  # rows in which the header is searched
+HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
 COLUMNS: Final = 30  # of the file that are shown
 SAMPLES: Final = 3  # values shown of a column, and names where the encoding was guessed
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words

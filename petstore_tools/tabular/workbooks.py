@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 
 from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
 
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.cells import (
     EXACT,
     MERGED,
@@ -37,7 +37,7 @@ from petstore_tools.tabular.cells import (
 )
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
-from petstore_tools.text import option
+from petstore_tools.text import option, printable
 
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, RuntimeError, ValueError),
@@ -415,7 +415,7 @@ def open_sheets(
     try:
         if not path.is_file():  # a pipe would wait for ever
             folder = path.absolute().parent
-            raise SheetError(f"there is no file {path.name} in the folder {folder}")
+            raise SheetError(f"there is no file {printable(path.name)} in the folder {folder}")
         with path.open("rb") as file:  # programs call texts .xls, and people rename files
             begin = file.read(4)
         if begin not in (_ZIP, _OLE):
@@ -427,7 +427,7 @@ def open_sheets(
             with zipfile.ZipFile(path) as book:
                 return _sheets(path, sheet, _open_zip(path, book))
         return _sheets(path, sheet, _open_ole(path))
-    except SheetError:
+    except (SheetError, ArgumentError):
         raise
     except OSError as error:
         raise SheetError(
