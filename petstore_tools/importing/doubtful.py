@@ -164,6 +164,8 @@ def find_doubtful(
     for at in open_ - doubts.keys():
         if contents[at].name in names:
             doubts[at] = Doubt("the same name", _sent(names[contents[at].name]))
+    if not any(lost for _, lost in was_here):
+        return dict(sorted(doubts.items()))
     new = {contents[at] for at in open_ if known[at] is None}
     fresh: dict[PetValues, list[int]] = defaultdict(list)
     for at in open_ - equal.keys():

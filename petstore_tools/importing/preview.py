@@ -377,7 +377,8 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     found = [
         f"row {row.number} {quoted(row.content.name)}"
         for row in rows
-        if not _JOINER.sub("", row.content.name).isprintable()
+        if not row.content.name.isprintable()
+        and not _JOINER.sub("", row.content.name).isprintable()
     ]
     names = pluralize(len(found), "name")
     what = "with a line break, a tab or an invisible character, sent as typed"
