@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -20,7 +21,8 @@ from petstore_tools.reporting.presentation import (
     rows_without_total,
 )
 from petstore_tools.reporting.tables import named_statuses
-from petstore_tools.tabular.frames import excel_writer, sheet_cells
+from petstore_tools.tabular.cells import EXACT
+from petstore_tools.tabular.template import LONGEST_CELL, WRITER_OPTIONS
 
 if TYPE_CHECKING:
     from petstore_tools.reporting.report import StatusReport
@@ -38,6 +40,7 @@ CHARTS: Final = {
 }
 _CHART_COLUMNS: Final = 9  # that a chart covers
 _CHART_ROWS: Final = 16
+_MOST_ROWS: Final = 1_048_000  # of a sheet
 _LINE: Final = 80  # characters of a line above a table, so that it is printed whole
 _WIDEST: Final = 550  # pixels of a column; longer texts shrink
 _TIME_WIDTH: Final = 19  # characters of a column of times
@@ -57,7 +60,12 @@ def workbook(report: StatusReport) -> bytes:
         "made": pd.DataFrame({"in sentences": textwrap.wrap(read.made, _LINE)}),
     }
     memory = io.BytesIO()
-    with excel_writer(memory) as writer:
+    with pd.ExcelWriter(
+        memory,
+        engine="xlsxwriter",
+        datetime_format="yyyy-mm-dd hh:mm:ss",
+        engine_kwargs={"options": WRITER_OPTIONS},
+    ) as writer:
         bold = writer.book.add_format({"bold": True})
         plain = writer.book.add_format({"align": "left"})  # not the format of the column
         heading = textwrap.wrap(report.title, _LINE)
@@ -65,7 +73,7 @@ def workbook(report: StatusReport) -> bytes:
             facts = read.facts[: 2 if writer.sheets else None]  # all of them on the first one
             lines = [part for fact in facts for part in textwrap.wrap(fact, _LINE)]
             top = len(heading) + len(lines) + 2
-            cells = sheet_cells(table.rename(columns=WORDS), report.timezone)
+            cells = _sheet_cells(table.rename(columns=WORDS), report.timezone)
             cells.to_excel(writer, sheet_name=SHEETS[name], index=False, startrow=top)
             sheet = writer.sheets[SHEETS[name]]
             for at, (title, column) in enumerate(cells.items()):
@@ -91,6 +99,39 @@ def workbook(report: StatusReport) -> bytes:
             sheet.set_landscape()
             sheet.fit_to_pages(1, 0)
     return memory.getvalue()
+
+
+def _sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
+    """
+    Return a table as a sheet can hold it: times in the zone, long texts cut, huge numbers as text.
+
+    Args:
+        table: At most `_MOST_ROWS` of its rows are taken.
+        zone: Time zone of the times, None for that of this machine. Excel knows no zones, so the
+            title of a column names its zone. Where it has both summer and winter times, a column
+            `zone` names that of each row: in autumn, an hour comes twice.
+    """
+    cells = table.head(_MOST_ROWS).copy()
+    for name in list(cells):
+        column = cells[name]
+        if isinstance(column.dtype, pd.DatetimeTZDtype):
+            local = [None if pd.isna(at) else at.to_pydatetime().astimezone(zone) for at in column]
+            plain = [None if at is None else at.replace(tzinfo=None) for at in local]
+            cells[name] = pd.to_datetime(pd.Series(plain, index=cells.index))
+            now = datetime.now().astimezone(zone)
+            zones = [str((at or now).tzname()) for at in local]
+            cells = cells.rename(columns={name: f"{name} ({', '.join(sorted(set(zones)))})"})
+            if len(set(zones)) > 1:
+                cells["zone"] = zones
+        elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
+            cells[name] = [
+                value if abs(value) <= EXACT else str(value) for value in column.tolist()
+            ]
+        elif not pd.api.types.is_numeric_dtype(column):
+            cells[name] = [
+                value[:LONGEST_CELL] if isinstance(value, str) else value for value in column
+            ]
+    return cells
 
 
 def _chart(book: Any, name: str, cells: pd.DataFrame, top: int) -> Any:

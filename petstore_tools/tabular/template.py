@@ -90,13 +90,13 @@ def rejects_bytes(
             hidden.hide()
             lists["categoryId"] = f"={CATEGORY_SHEET}!$A$1:$A${len(names)}"
         for field, at in fields.items():
-            offered = (
-                {"validate": "list", "source": lists[field]}
-                if field in lists
-                else {"validate": "any"}
-            )
-            rule = {**offered, "error_type": "warning", "input_message": _EXAMPLES[field]}
-            sheet.data_validation(1, at, LAST_ROW, at, rule)  # words and ids are accepted, too
+            rule = {
+                "validate": "list" if field in lists else "any",
+                "source": lists.get(field),
+                "error_type": "warning",  # words and ids are accepted, too
+                "input_message": _EXAMPLES[field],
+            }
+            sheet.data_validation(1, at, LAST_ROW, at, rule)
             sheet.set_column(at, at, 24, book.add_format(_TEXT))
     return memory.getvalue()
 

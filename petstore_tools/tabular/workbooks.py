@@ -34,10 +34,11 @@ from petstore_tools.tabular.cells import (
     are_blank,
     column_letter,
     column_position,
+    is_blank,
 )
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
-from petstore_tools.text import option, printable
+from petstore_tools.text import option, printable, quoted
 
 _BROKEN: Final = (
     *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, RuntimeError, ValueError),
@@ -77,7 +78,6 @@ class Worksheet(Sheet):
     Attributes:
         rows: Its cells from column A on, by the number of the row; empty rows may be left out.
         merged: The corners of merged cells: rows and columns from 0.
-        formulas: Columns that hold one.
     """
 
     suffix: str = ".xlsx"
@@ -86,7 +86,6 @@ class Worksheet(Sheet):
     hidden: set[int] = member(default_factory=set)
     hidden_columns: set[int] = member(default_factory=set)
     merged: list[tuple[int, int, int, int]] = member(default_factory=list)
-    formulas: set[int] = member(default_factory=set)
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
         """Keep a row, unless it holds nothing."""
@@ -117,23 +116,21 @@ class Worksheet(Sheet):
     unescape = escape
 
     def finished(self, names: tuple[str, ...]) -> Worksheet:
-        """Return it with the cells named that merged ones cover, and with its notes."""
+        """Return it with the cells named that merged ones cover."""
         width = max(map(len, self.rows.values()), default=0)
         for top, left, bottom, right in self.merged:
             first = self.rows.get(top + 1, [])[left : left + 1]
             if are_blank(first):
                 continue
-            kind = f"{MERGED} {column_letter(left)}{top + 1} {first[0][:40]!r}"
+            kind = f"{MERGED} {column_letter(left)}{top + 1} {quoted(first[0])}"
             for number in self.rows.keys() & range(top + 1, bottom + 2):
                 end = min(right + 1, width)
                 cells = self.rows[number]
                 cells.extend([""] * (end - len(cells)))
                 for at in range(left, end):
-                    if not cells[at] and (number, at) != (top + 1, left):
+                    if is_blank(cells[at]):
                         cells[at] = NonTextCell("", kind)
-        columns = ", ".join(map(column_letter, sorted(self.formulas)))
-        notes = [f"formulas, whose saved values are read: column {columns}"] if columns else []
-        return replace(self, names=names, notes=(*self.notes, *notes))
+        return replace(self, names=names)
 
 
 def text_of(value: Any) -> str:
@@ -149,7 +146,7 @@ def text_of(value: Any) -> str:
                 return NonTextCell(f"{number:.0f}", "a number that may have been rounded")
             text = str(int(number)) if number.is_integer() else repr(number)
             return NonTextCell(text, "a number")
-        case datetime() | date():
+        case date():
             return NonTextCell(value.isoformat(), "a date")
         case time() | timedelta():
             return NonTextCell(str(value), "a time")
@@ -197,8 +194,7 @@ class _Xlsx:
                 place = posixpath.join("/xl", link.get("Target", ""))
                 self._sheets[name] = posixpath.normpath(place)[1:]
                 self.sheets[name] = entry.get("state", "visible") == "visible"
-        since_1904 = index.find("{*}workbookPr[@date1904]")
-        is_1904 = since_1904 is not None and since_1904.get("date1904") in _TRUE
+        is_1904 = any(part.get("date1904") in _TRUE for part in index.iterfind("{*}workbookPr"))
         self._day_0 = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
         self._strings = dict(enumerate(map(_text_in, self._part("xl/sharedStrings.xml"))))
         self._dates = self._date_styles()
@@ -229,7 +225,7 @@ class _Xlsx:
             match tag:
                 case "row":
                     number = int(element.get("r", number + 1))
-                    sheet.add(number, self._cells(element, sheet.formulas))
+                    sheet.add(number, self._cells(element))
                     if number in sheet.rows and element.get("hidden") in _TRUE:
                         sheet.hidden.add(number)
                 case "col" if element.get("hidden") in _TRUE:
@@ -239,7 +235,7 @@ class _Xlsx:
                     sheet.merged.append(_corners(element.get("ref", "")))
         return sheet
 
-    def _cells(self, row: ElementTree.Element, formulas: set[int]) -> Iterator[tuple[int, str]]:
+    def _cells(self, row: ElementTree.Element) -> Iterator[tuple[int, str]]:
         space = row.tag.removesuffix("row")
         formula = f"{space}f"
         value = f"{space}v"
@@ -248,11 +244,8 @@ class _Xlsx:
             place = cell.get("r")
             at = column_position(place.rstrip("0123456789")) if place else at + 1
             text = cell.findtext(value) or ""
-            if cell.find(formula) is not None:
-                formulas.add(at)
-                if not text and cell.get("t") != "str":
-                    yield at, _UNSAVED
-            yield at, self._value(cell, text)
+            is_unsaved = not text and cell.get("t") != "str" and cell.find(formula) is not None
+            yield at, _UNSAVED if is_unsaved else self._value(cell, text)
 
     def _value(self, cell: ElementTree.Element, text: str) -> str:
         match cell.get("t", "n"):
