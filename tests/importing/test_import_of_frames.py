@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.listing.frames import text_dtype
 
 
 @pytest.fixture(autouse=True)
@@ -50,19 +49,6 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
     assert preview.notes[-1].startswith("duplicates: ")
     again = sandbox.store.import_pets(frame, name="spring", progress=False)
     assert (again.created_now, again.created, again.frame["row"].tolist()) == (0, 3, labels)
-
-
-def test_frames_without_problems_keep_their_types(sandbox: Sandbox) -> None:
-    """Whole numbers where there is nothing to tell, too."""
-    frame = pd.DataFrame({"name": ["Rex"], "categoryId": [3]})
-
-    preview = sandbox.store.preview_import(frame, name="spring")
-
-    assert dict(preview.problems_frame.dtypes.astype(str)) == {
-        "row": "int64",
-        **dict.fromkeys(("column", "field", "value", "rule", "suggestion"), text_dtype()),
-    }
-    assert str(sandbox.store.import_pets(frame, name="spring").frame["row"].dtype) == "int64"
 
 
 def test_an_edited_row_of_a_frame_is_doubtful_by_its_label(sandbox: Sandbox) -> None:

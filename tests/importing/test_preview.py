@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from petstore_tools import Sandbox
+from petstore_tools.errors import SheetError
 from petstore_tools.importing.preview import LINES, group, hidden_in_names
 from petstore_tools.importing.values import PetValues, Row, RowProblem
+from petstore_tools.plans import Plan
 from petstore_tools.tabular.cells import FrameRow
 
 
@@ -81,6 +83,22 @@ def test_ten_thousand_bad_rows_print_at_most_sixteen_lines(
     assert len(lines) == LINES + 1
     assert lines[-1].endswith("and 5 more")
     assert "0 to send, 10,000 with problems" in str(preview)
+
+
+def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
+    """70 rows fit into what is left of today, and with a listing of 11 requests they do not."""
+    path = tmp_path / "pets.csv"
+    path.write_text("\n".join(["name,categoryId", *(f"Rex {n},3" for n in range(70))]))
+    with Sandbox(plan=Plan(100, 100), animals=1_100) as box:
+        box.store.list_pets()
+
+        with pytest.raises(SheetError, match="a day later. Nothing was created. wait=True"):
+            box.store.import_pets(path, progress=False)
+        agreed = [{"wait": True}, {"doubtful": "send"}]
+        refusals = [box.store.preview_import(path, **options).refusal for options in agreed]
+
+        assert refusals == ["", ""]
+        assert len(box.traffic()) == 11
 
 
 @pytest.mark.case("P47")

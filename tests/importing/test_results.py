@@ -127,6 +127,9 @@ def test_a_file_that_a_person_changed_is_never_replaced(fast: Sandbox, tmp_path:
         ["pets.sandbox.created.2.csv", "pets.sandbox.rejected.2.csv"]
     ] * 2
     assert "mine" in (tmp_path / "pets.sandbox.rejected.csv").read_text()
+    run(fast, path, name="a", doubtful="skip")
+    named = run(fast, tmp_path / "a.sandbox.rejected.csv", name="a", doubtful="skip")
+    assert [file.name for file in named.files][-1] == "a.sandbox.rejected.2.csv"
 
 
 @pytest.mark.case("P70")

@@ -439,15 +439,6 @@ def test_a_frame_goes_on_under_its_name(fast: Sandbox, tmp_path: Path) -> None:
         store.import_pets(frame.assign(status="pending"), name="spring", progress=False)
 
 
-def test_half_of_a_pair_in_a_name_is_a_problem(fast: Sandbox) -> None:
-    """No file and no request can hold it."""
-    frame = pd.DataFrame({"name": ["Rex", "M\ud800"], "categoryId": [3, 4]}, dtype="object")
-
-    result = fast.store.import_pets(frame, name="spring", progress=False)
-
-    assert (result.created, result.rejected) == (1, 1)
-
-
 def test_the_first_rows_go_and_then_the_others(fast: Sandbox, file: Path) -> None:
     """Twice five, and the rest; strict sends nothing."""
     assert run(fast.store, file, first=5).created == 5

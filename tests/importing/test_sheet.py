@@ -105,7 +105,10 @@ def test_what_was_found_and_may_surprise_is_told(tmp_path: Path) -> None:
         ("", "pets.csv is empty"),
         ("  \n\n", "pets.csv is empty"),
         ("animal,kind\nRex,1\n", "pets.csv: no column for name and categoryId"),
-        ("name,colour\nRex,1\n", "no column for categoryId"),
+        (
+            "name,colour\nRex,1\n",
+            'no column for categoryId.*columns={"…": "categoryId"}.*--columns "…=ca',
+        ),
         ("<html><table>", "is a web page or XML: open it in a spreadsheet program"),
     ],
 )

@@ -75,15 +75,24 @@ def test_reports(box: Sandbox) -> None:
 
 
 def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Problems and results."""
+    """Problems, also where there are none, and results."""
     monkeypatch.chdir(tmp_path)
     animals = pd.DataFrame({"name": ["Rex", "Mia", None], "categoryId": [3, 4, 5]})
 
-    preview = box.store.preview_import(animals, name="spring")
+    clean, preview = [
+        box.store.preview_import(rows, name="spring") for rows in (animals.head(2), animals)
+    ]
     result = box.store.import_pets(animals, name="spring", progress=False)
 
     texts = dict.fromkeys(("column", "field", "value", "rule", "suggestion"), TEXT)
-    assert dtypes(preview.problems_frame) == {"row": "int64", **texts}
+    fix = {"rows": "int64", "row": "int64", "numbers": TEXT, "values": TEXT, "help": TEXT}
+    for shown in (clean, preview):
+        assert dtypes(shown.problems_frame) == {"row": "int64", **texts}
+        assert fix.items() <= dtypes(shown.fixes).items()
+        assert dtypes(shown.doubtful) == {
+            "row": "int64",
+            **dict.fromkeys(("name", "reason", "because"), TEXT),
+        }
     found = dtypes(result.frame)
     assert {name: found[name] for name in ("row", "name", "categoryId", "status", "id", "at")} == {
         "row": "int64",
