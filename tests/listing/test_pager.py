@@ -88,12 +88,23 @@ def test_a_usual_parameter_is_found_and_remembered_at_a_bounded_cost(name: str) 
 
 
 @pytest.mark.case("P7")
-@pytest.mark.parametrize("speaks", ["page", "page0", "after", "offset"])
-def test_an_empty_page_under_a_filter_is_no_end_where_the_filter_comes_late(speaks: str) -> None:
-    """Of 300 animals the second hundred has none that is sold, so that its page is empty."""
-    rows = [(n, "pending" if 100 <= n < 200 else "sold") for n in range(300)]
+@pytest.mark.parametrize("speaks", ["page", "page0", "after", "offset", "nothing"])
+@pytest.mark.parametrize("empty", [0, 1])
+def test_an_empty_page_under_a_filter_is_no_end_where_the_filter_comes_late(
+    speaks: str, empty: int
+) -> None:
+    """Of 300 animals one hundred has none that is sold, so that its page is empty."""
+    rows = [(n, "pending" if n // 100 == empty else "sold") for n in range(300)]
 
     assert not listed(Service(Way(speaks, filters="late"), rows), "sold").complete
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_an_empty_inventory_takes_one_request(name: str) -> None:
+    """An empty first answer without a filter is complete."""
+    outcome = listed(Service(WAYS[name], []), None)
+
+    assert (outcome.complete, outcome.requests) == (True, 1)
 
 
 class Changing:

@@ -1,5 +1,6 @@
 """The forecast of a bulk run."""
 
+from dataclasses import replace
 from math import inf
 
 from petstore_tools.plans import Plan
@@ -37,6 +38,16 @@ def test_a_day_that_is_used_up_starts_tomorrow() -> None:
     expected = forecast(54, FREE, **rooms(60, 5), now=NINE)
 
     assert (expected.days, expected.ends_at) == (1, MIDNIGHT)
+
+
+def test_a_day_ends_where_the_headers_say_so() -> None:
+    """Not at midnight UTC; by our own count it does."""
+    at_noon = WindowState(1_000, 5, NINE + 3 * 3_600, True)
+    counted = replace(at_noon, by_headers=False)
+    minute = rooms(60, 5)["minute"]
+
+    assert forecast(54, FREE, minute=minute, day=at_noon, now=NINE).ends_at == NINE + 3 * 3_600
+    assert forecast(54, FREE, minute=minute, day=counted, now=NINE).ends_at == MIDNIGHT
 
 
 def test_without_numbers_the_headers_will_tell() -> None:

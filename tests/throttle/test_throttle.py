@@ -64,12 +64,14 @@ def test_a_probe_is_lost_after_seconds(took_s: float, lost_after_s: float) -> No
 
 
 def test_requests_in_flight_are_spent() -> None:
-    """Remaining 3 with 3 in flight is nothing left."""
+    """Remaining 3 with 3 in flight is nothing left; without a header our own count tells."""
     throttle = warm(remaining=3)
     for _ in range(3):
         go(throttle.ask(T0))
 
     assert isinstance(throttle.ask(T0), Wait)
+    states = throttle.state("minute", T0), Throttle(FREE).state("minute", T0)
+    assert [(state.left, state.by_headers) for state in states] == [(0, True), (60, False)]
 
 
 @pytest.mark.case("P19")
