@@ -79,6 +79,7 @@ CASES = {  # lost rows, animals (id, values, since), outcomes: an id, "absent", 
         ["ambiguous"],
     ),
     "another name": ([(REX, 1)], [(7, REX._replace(name="Re"), 2)], ["absent"]),
+    "another category": ([(REX, 1)], [(7, REX._replace(category_id=4), 2)], ["absent"]),
     "a created row first": ([(REX, 1), (REX, 1, "created")], [(7, REX, 2)], ["absent", 7]),
     "without a status, any": ([(NONE, 1)], [(7, REX, 2)], [7]),
     "exact rows first": ([(NONE, 1), (REX, 1)], [(7, REX, 2)], ["absent", 7]),
@@ -113,8 +114,11 @@ def test_a_listing_says_what_became_of_lost_rows(
     assert {key for key, o in again.items() if o.state == "unsent"} == absent
 
 
-def test_what_the_service_changes_is_no_difference() -> None:
+@pytest.mark.parametrize(("field", "value"), [("name", "Re"), ("categoryId", 4)])
+def test_what_the_service_changes_is_no_difference(field: str, value: object) -> None:
     """Where it was seen to change names, any new animal of the category may be the row."""
-    cut = [Animal(7, REX._replace(name="Re"), 2)]
+    other = REX._replace(**{{"categoryId": "category_id"}.get(field, field): value})
 
-    assert decide(lost((REX, 1)), cut, changed={"name"})[1].candidates == (7,)
+    outcomes = decide(lost((REX, 1)), [Animal(7, other, 2)], changed={field})
+
+    assert outcomes[1].candidates == (7,)
