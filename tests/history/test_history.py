@@ -16,13 +16,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from inventories import framed
 from services import until
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
 from petstore_tools.history import History, instant
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns
 from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 
 Values = tuple[str, int, str | None]  # name, categoryId, status
@@ -51,13 +51,8 @@ def listed(
     animals: Mapping[int, Values], started_at: float, ended_at: float, *, hole: bool = False
 ) -> Shown:
     """Return a complete listing of these animals."""
-    columns = Columns()
-    for pet_id, (name, category, status) in animals.items():
-        columns.add([{"id": pet_id, "name": name, "categoryId": category, "status": status}])
-    listing = Listing(
-        "complete", "x", None, 0, "", 1, 1, 0, started_at, ended_at, "sandbox", may_have_hole=hole
-    )
-    return shown_by(columns.to_frame(listing))
+    rows = [(pet_id, *values) for pet_id, values in animals.items()]
+    return shown_by(framed(rows, ended_at, started_at=started_at, may_have_hole=hole))
 
 
 def simulated(rng: random.Random) -> Iterator[Shown]:

@@ -7,45 +7,19 @@ from itertools import permutations
 
 import pandas as pd
 import pytest
+from inventories import framed
 
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
 from petstore_tools.listing.completeness import Listing, digest
-from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.models import PetRow
-
-URL = "https://petstore.example/v1"
-AS_LISTED = Listing(
-    completeness="complete",
-    reason="the service said so",
-    status=None,
-    rows=0,
-    digest="",
-    requests=1,
-    pages=1,
-    doubles=0,
-    started_at=1_800_000_000.0,
-    ended_at=1_800_000_001.0,
-    environment="sandbox",
-)
+from petstore_tools.listing.frames import text_dtype
 
 
 @pytest.fixture
 def frame() -> pd.DataFrame:
     """Three hundred animals, every fourth without a status, ids in no order."""
     statuses = ("available", "pending", "sold", None)
-    columns = Columns()
-    rows: list[PetRow] = [
-        {
-            "id": n * 11 % 301,
-            "name": f"Pet {n % 50}",
-            "categoryId": n % 3,
-            "status": statuses[n % 4],
-        }
-        for n in range(300)
-    ]
-    columns.add(rows)
-    return columns.to_frame(AS_LISTED)
+    return framed([(n * 11 % 301, f"Pet {n % 50}", n % 3, statuses[n % 4]) for n in range(300)])
 
 
 def edited(df: pd.DataFrame, column: str, at: int, value: object) -> pd.DataFrame:

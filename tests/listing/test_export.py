@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from inventories import framed
 
 from petstore_tools import Sandbox
 from petstore_tools.listing import frames
-from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns
 
 HOSTILE = [
     (1, "=A1+1", 3, "sold"),
@@ -22,19 +21,11 @@ HOSTILE = [
 ]
 
 
-def hostile() -> pd.DataFrame:
-    columns = Columns()
-    keys = ("id", "name", "categoryId", "status")
-    columns.add([dict(zip(keys, row, strict=True)) for row in HOSTILE])  # type: ignore[misc]
-    listing = Listing("complete", "told", None, 5, "", 1, 1, 0, 0.0, 0.0, "sandbox")
-    return columns.to_frame(listing)
-
-
 @pytest.mark.parametrize("ending", [".csv", ".xlsx"])
 def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: Path) -> None:
     """Every name, number and status arrives as it was, the dangerous ones too."""
     path = tmp_path / f"inventory{ending}"
-    frames.write(hostile(), path)
+    frames.write(framed(HOSTILE), path)
     with Sandbox(animals=0) as box:
         result = box.store.import_pets(path, doubtful="send", progress=False)
         frame = box.store.list_pets()
@@ -51,7 +42,7 @@ def test_an_exported_listing_goes_back_through_an_import(ending: str, tmp_path: 
 
 def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
     """Parquet all of it; JSON the values; CSV for Excel a mark that stops formulas."""
-    frame = hostile()
+    frame = framed(HOSTILE)
     for ending in frames.ENDINGS:
         frames.write(frame, tmp_path / f"out{ending}")
     frames.write(frame, tmp_path / "excel.csv", for_excel=True)

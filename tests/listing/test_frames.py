@@ -4,46 +4,23 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from inventories import framed
 
 from petstore_tools import status_report
 from petstore_tools.errors import FrameError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, text_dtype
-from petstore_tools.models import PetRow
 
 
-def frame(rows: list[PetRow], status: str | None = None) -> pd.DataFrame:
-    columns = Columns()
-    columns.add(rows)
-    listing = Listing(
-        completeness="complete",
-        reason="the service said so",
-        status=status,
-        rows=len(rows),
-        digest="",
-        requests=1,
-        pages=1,
-        doubles=0,
-        started_at=1_800_000_000.0,
-        ended_at=1_800_000_001.0,
-        environment="sandbox",
-    )
-    return columns.to_frame(listing)
-
-
-def animals(count: int) -> list[PetRow]:
+def animals(count: int, **more: str) -> pd.DataFrame:
     statuses = ("available", "pending", "sold", None)
-    return [
-        {"id": n, "name": f"Pet {n}", "categoryId": n % 3, "status": statuses[n % 4]}
-        for n in range(count)
-    ]
+    return framed([(n, f"Pet {n}", n % 3, statuses[n % 4]) for n in range(count)], **more)
 
 
 @pytest.mark.case("P11")
 def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing() -> None:
     """int64 keeps every digit, status is an ordered category, absent is missing (§2.2)."""
-    huge: list[PetRow] = [{"id": 2**53 + 1, "name": "NA", "categoryId": 2**63 - 1}]
-    frames = [frame([]), frame(huge), frame(animals(8))]
+    frames = [animals(0), framed([(2**53 + 1, "NA", 2**63 - 1, None)]), animals(8)]
 
     assert {tuple(map(str, f.dtypes)) for f in frames} == {
         ("int64", text_dtype(), "int64", "category")
@@ -57,7 +34,7 @@ def test_dtypes_are_the_same_when_empty_when_huge_and_when_a_status_is_missing()
 @pytest.mark.case("P12")
 def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
     """A newer service may send one: it is a further category of that frame."""
-    found = frame([{"id": 1, "name": "Rex", "categoryId": 1, "status": "resting"}])
+    found = framed([(1, "Rex", 1, "resting")])
 
     assert list(found["status"].cat.categories) == ["available", "pending", "sold", "resting"]
     assert status_report(found).breakdown.loc["resting", "count"] == 1
@@ -66,7 +43,7 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
 @pytest.mark.case("P53a")
 def test_a_filtered_listing_shows_its_filter() -> None:
     """Complete, but of the animals with one status."""
-    report = status_report(frame(animals(4)[:1], status="available"))
+    report = status_report(animals(1, status="available"))
 
     assert report.headline == "Complete: 1 animal of status available in sandbox"
     assert report.headline in report.to_html()
@@ -74,7 +51,7 @@ def test_a_filtered_listing_shows_its_filter() -> None:
 
 def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:
     """A frame can be stored with what it is a listing of."""
-    found = frame(animals(5))
+    found = animals(5)
 
     found.to_parquet(tmp_path / "pets.parquet")
 
@@ -93,7 +70,7 @@ def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:
 def test_a_frame_that_cannot_be_reported_on_says_why(broken: object, message: str) -> None:
     """Columns, dtypes, and where it came from."""
     with pytest.raises(FrameError, match=message):
-        status_report(broken(frame(animals(4))))  # type: ignore[operator]
+        status_report(broken(animals(4)))  # type: ignore[operator]
 
 
 @pytest.mark.case("P10")
@@ -118,4 +95,4 @@ def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
         columns.add([Row(row | {"id": 2})])  # type: ignore[list-item]
 
     assert len(columns) == 1
-    assert columns.to_frame(Listing.as_listed(frame([])))["id"].tolist() == [1]
+    assert columns.to_frame(Listing.as_listed(animals(0)))["id"].tolist() == [1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -14,35 +13,23 @@ from urllib.parse import parse_qsl, urlsplit
 import pandas as pd
 import pytest
 import python_calamine
+from inventories import framed
 from paging_server import PagingService, pets, rendered
 from requests.structures import CaseInsensitiveDict
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError, SheetError
 from petstore_tools.http.transport import Reply
-from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns
 from petstore_tools.reporting.presentation import COLOURS, TITLES, cells
 from petstore_tools.reporting.tables import moved
 from petstore_tools.sandbox import samples
 from petstore_tools.text import cell_text
 
 
-def listed(rows: Sequence[tuple[Any, ...]], at: float = 1.0, **more: Any) -> pd.DataFrame:
-    """Return a complete listing of animals: id, name, categoryId, status."""
-    columns = Columns()
-    keys = ("id", "name", "categoryId", "status")
-    columns.add([dict(zip(keys, row, strict=True)) for row in rows])  # type: ignore[misc]
-    facts = {"environment": "sandbox"} | more
-    return columns.to_frame(
-        Listing("complete", "said so", None, 0, "", 3, 3, 0, at - 1, at, **facts)
-    )
-
-
 def animals(count: int, **more: Any) -> pd.DataFrame:
     """Return a listing of sample animals."""
     rows = [(n, name, kind, st) for n, (name, kind, st) in enumerate(samples.animals(count), 1)]
-    return listed(rows, **more)
+    return framed(rows, **more)
 
 
 @pytest.mark.case("P53")
@@ -85,7 +72,7 @@ def test_what_came_from_outside_is_text_in_every_format() -> None:
     """A name that is a formula or markup, a label and an environment that are HTML."""
     rows = [(1, "=NEW()|<b>", 1, "pending"), (2, "https://a.example", 2, None)]
     report = status_report(
-        listed(rows, environment="<script>x</script>"),
+        framed(rows, environment="<script>x</script>"),
         categories=pd.Series({1: "<img|src>"}),
         title="- ~a~ <i>",
         note="+ x",
@@ -105,7 +92,7 @@ def test_text_of_a_workbook_is_never_run_and_no_number_is_rounded(tmp_path: Path
     names = ["=1+1", "https://a.example", "x" * 40_000]
     ids = [2**53 + 1, 3, -(2**60)]
     rows = [(pet_id, name, 1, None) for pet_id, name in zip(ids, names, strict=True)]
-    status_report(listed(rows)).to_excel(tmp_path / "r.xlsx")
+    status_report(framed(rows)).to_excel(tmp_path / "r.xlsx")
 
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
         assert not any(b"<f>" in parts.read(p) for p in parts.namelist() if "worksheets" in p)
@@ -243,8 +230,8 @@ SENT = [
 @pytest.mark.parametrize("sent", [name for names in SENT for name in names])
 def test_a_status_that_is_called_like_a_column_of_ours_is_kept_apart(sent: str) -> None:
     """In every format, in its place, and counted once."""
-    before = listed([(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)])
-    now = listed([(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], at=9.0)
+    before = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, None), (3, "Max", 1, sent)])
+    now = framed([(1, "Rex", 1, sent), (2, "Mia", 1, sent), (3, "Max", 1, "sold")], at=9.0)
     report = status_report(now, since=before, categories={1: "Dogs"})
 
     name = f"{sent!r} as sent"
@@ -260,8 +247,8 @@ def test_a_status_that_is_called_like_a_column_of_ours_is_kept_apart(sent: str) 
 @pytest.mark.parametrize(("statuses", "half"), [(4, ' class="half"'), (8, "")])
 def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(statuses: int, half: str) -> None:
     """Beside another one it would lose columns on paper."""
-    before = listed([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
-    now = listed([(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], at=9.0)
+    before = framed([(n, "Rex", 1, f"status {n}") for n in range(statuses)])
+    now = framed([(n, "Rex", 1, f"status {n - 1}") for n in range(1, statuses + 1)], at=9.0)
 
     assert f'<section id="flow"{half}>' in status_report(now, since=before).to_html()
 
@@ -269,8 +256,8 @@ def test_a_table_of_many_statuses_has_the_whole_width_of_a_sheet(statuses: int, 
 @pytest.mark.parametrize("big", [2**53 + 1, 2**63 - 1, -(2**63)])
 def test_huge_numbers_move_as_they_are(big: int) -> None:
     """Beside new and gone animals, too."""
-    before = listed([(1, "a", big, "sold"), (2, "b", big, None)])
-    now = listed([(2, "b", big, "sold"), (big, "c", 1, None)])
+    before = framed([(1, "a", big, "sold"), (2, "b", big, None)])
+    now = framed([(2, "b", big, "sold"), (big, "c", 1, None)])
 
     told = moved(before, now)[["id", "categoryId", "from", "to"]].itertuples(index=False, name=None)
 
@@ -332,8 +319,8 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
     two = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")]
     one = [(1, "Rex", 1, "sold")]
 
-    report = status_report(listed(one, 9.0, may_have_hole=True), since=listed(two))
-    sure = status_report(listed(one, 9.0), since=listed(two))
+    report = status_report(framed(one, 9.0, may_have_hole=True), since=framed(two))
+    sure = status_report(framed(one, 9.0), since=framed(two))
 
     assert report.summary is not None
     assert report.changes is not None

@@ -19,11 +19,10 @@ from typing import Any
 import pandas as pd
 import pytest
 import python_calamine
+from inventories import framed
 
 from petstore_tools import spec
 from petstore_tools.history import History
-from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.frames import Columns
 from petstore_tools.reporting.presentation import SHARES, TITLES, TOP, WITH_TOTAL, WORDS
 from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 
@@ -43,17 +42,8 @@ def inventory(rng: random.Random, rows: int, categories: int, statuses: list[str
         for n in range(1, rows + 1)
     }
     for day in range(3):
-        columns = Columns()
-        columns.add(
-            [
-                {"id": n, "name": name, "categoryId": category, "status": status}
-                for n, (name, category, status) in animals.items()
-            ]
-        )
-        at = T0 + day * DAY
-        yield columns.to_frame(
-            Listing("complete", "x", None, 0, "", 1, 1, 0, at - 1, at, "sandbox")
-        )
+        rows = [(n, *values) for n, values in animals.items()]
+        yield framed(rows, T0 + day * DAY)
         for n in rng.sample(sorted(animals), min(len(animals), 12)):
             animals[n] = (*animals[n][:2], rng.choice(statuses))
         if animals:

@@ -1,17 +1,22 @@
 """
-What really exists in a sandbox, what should, and stores that reach it through a proxy or on a plan.
+What really exists in a sandbox, what should, listings of animals that a test names, and stores that
+reach it through a proxy or on a plan.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 from proxy import FaultProxy
 
-from petstore_tools import PetStore, Sandbox
+from petstore_tools import Listing, PetStore, Sandbox, spec
+from petstore_tools.listing.frames import Columns
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
@@ -27,6 +32,14 @@ def existing(box: Sandbox) -> Animals:
     found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
     db.close()
     return found
+
+
+def framed(rows: Iterable[tuple[Any, ...]], at: float = 1.0, **more: Any) -> pd.DataFrame:
+    """Return a complete listing of animals (id, name, categoryId, status) that ended at a time."""
+    columns = Columns()
+    columns.add([dict(zip(spec.PET_FIELDS, row, strict=True)) for row in rows])  # type: ignore[misc]
+    listing = Listing("complete", "said so", None, 0, "", 3, 3, 0, at - 1, at, "sandbox")
+    return columns.to_frame(replace(listing, **more))
 
 
 def through(box: Sandbox, proxy: FaultProxy, *, state: Path | None = None) -> PetStore:
