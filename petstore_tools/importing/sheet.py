@@ -41,6 +41,7 @@ from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.text import option, printable
 
 HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
+TITLES_WITHIN: Final = 30  # the same, where columns are named by letter
 COLUMNS: Final = 30  # of the file that are shown
 SAMPLES: Final = 3  # values shown of a column, and names where the encoding was guessed
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
@@ -237,8 +238,10 @@ def read_table(options: ImportOptions) -> Table:
 def _understand(source: Sheet, options: ImportOptions) -> Table:
     """
     Find the header: the first row that names all required fields; where they are named by letter,
-    the first row that is not empty, or none where that row is data. Else the likeliest row.
+    the first row of titles above the data, else the first row that is not empty, or none where that
+    row is data. Else the likeliest row.
     """
+    first = None
     nothing = Titles((), {}, {}, FIELDS)
     best = Table(source, 0, nothing, options, wrong="there is no header row")
     above: list[int] = []
@@ -252,11 +255,17 @@ def _understand(source: Sheet, options: ImportOptions) -> Table:
         except SheetError as wrong:
             titles = replace(nothing, header=tuple(cells))
             table = Table(source, number, titles, options, wrong=str(wrong))
-        if not table.columns.missing:
-            return replace(table, above=tuple(above))
-        best = max(best, table, key=lambda table: table.likeness)
+        table = replace(table, above=tuple(above))
+        if table.columns.missing:
+            best = max(best, table, key=lambda table: table.likeness)
+        elif not options.by_letter or table.columns.are_known():
+            return table
+        elif not table.columns.has_header or number > TITLES_WITHIN:
+            return first or table
+        else:
+            first = first or table
         above.append(number)
-    return best
+    return first or best
 
 
 def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:

@@ -73,6 +73,10 @@ class Titles:
             (self.columns[name] for name in spec.REQUIRED if name in self.columns), default=-1
         )
 
+    def are_known(self) -> bool:
+        """Say whether each column has a title that may mean a field."""
+        return all(is_known(self.header[at]) for at in self.columns.values())
+
     def place(self, at: int) -> str:
         """Return a column as people find it: `A 'Name'`."""
         letter = column_letter(at)

@@ -520,8 +520,8 @@ def _decided(
     found = [*map(matcher.decide, FIELDS, fields)]
     name, category, status = found
     content = PetValues(name.value, category.value, status.value)
-    has_name_alone = is_blank(fields[1]) and not is_blank(fields[0])
-    if not (name.problem or category.problem or status.problem or has_name_alone):
+    may_be_note = not is_blank(fields[0]) and (is_blank(fields[1]) or fields[0].isdecimal())
+    if not (name.problem or category.problem or status.problem or may_be_note):
         return Row(number, content, cells)
     problems = [
         RowProblem(number, "" if at is None else column_letter(at), of, cell, *decided.problem)
@@ -530,8 +530,8 @@ def _decided(
     ]
     if name.problem == _IS_TOTAL:
         problems = problems[:1]  # nothing else helps
-    elif has_name_alone and not (name.problem or _is_covered(problems)):
-        # no default makes an animal of a note
+    elif may_be_note and not (name.problem or _is_covered(problems)):
+        # no default makes an animal of a note, and no total one of its numbers
         columns = [at for at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
         if is_alone or _A_NOTE.fullmatch(fields[0].strip()) or any(map(_is_total, cells)):
