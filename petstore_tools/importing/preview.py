@@ -46,6 +46,7 @@ _COUNTS: Final = (
     "columns",
     "rows",
     "to_send",
+    "unsent",
     "bad_rows",
     "created",
     "unknown",
@@ -319,6 +320,7 @@ class ImportPreview(Source):
         for row in self.left_out:
             left_out[row.why].append(row.number)
         counts = (
+            (self.unsent - self.to_send, "left for the same call without " + option("first")),
             (len(self.doubts), "doubtful: they may exist already"),
             (self.created, "created already by this import"),
             (self.unknown, "unknown: the run finds out whether they were created"),
@@ -385,14 +387,19 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     return [f"{names} {what}: {first_of(found, _FEW)}"] if found else []
 
 
-def _duplicates(rows: Sequence[Row]) -> dict[PetValues, list[int]]:
-    """Return the values that several rows have, with the places of these."""
+def find_duplicates(rows: Sequence[Row]) -> tuple[set[int], list[str]]:
+    """Return the places of rows that equal an earlier one, and a sentence that names these rows."""
     counts = Counter(row.content for row in rows)
-    places = defaultdict(list)
+    places: dict[PetValues, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
         if counts[row.content] > 1:
             places[row.content].append(at)
-    return places
+    equal = [
+        f"rows {first_of([rows[at].number for at in found], _FEW)} ({content})"
+        for content, found in places.items()
+    ]
+    said = [f"duplicates: {first_of(equal, _FEW, '; ')}"] if equal else []
+    return {at for found in places.values() for at in found[1:]}, said
 
 
 def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
@@ -414,11 +421,10 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     options = source.options
     entries = journal.entries()
     good = source.good
-    duplicates = _duplicates(good)
-    later = {at for places in duplicates.values() for at in places[1:]}
+    duplicates, said = find_duplicates(good)
     if options.drop_duplicates:
         known, _ = match(entries, [row.content for row in good])
-        dropped = {at for at in later if (entry := known[at]) is None or entry.waits}
+        dropped = {at for at in duplicates if (entry := known[at]) is None or entry.waits}
         good = tuple(row for at, row in enumerate(good) if at not in dropped)
     contents = [row.content for row in good]
     journal.show_file(contents)
@@ -441,17 +447,6 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
     alone = _estimate(inventory.client, to_send, baseline=0)
-    notes = [*source.table.notes]
-    if to_send < unsent:
-        notes.append(
-            f"{to_send:,} of {unsent:,} rows are sent now; run it again without "
-            f"{option(f'first={options.first}')} to send the rest"
-        )
-    equal = [
-        f"rows {first_of([source.good[at].number for at in places], _FEW)} ({content})"
-        for content, places in duplicates.items()
-    ]
-    said = [f"duplicates: {first_of(equal, _FEW, '; ')}"] if equal else []
     return ImportPreview(
         **vars(source) | {"good": good},
         host=inventory.client.host,
@@ -462,12 +457,12 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         skipped=states["skipped"],
         sent=sum(entry.state in SENT for entry in entries),
         removed=sum(entry.state in SENT for entry in missing),
-        duplicates=len(later),
+        duplicates=len(duplicates),
         dropped=len(source.good) - len(good),
         known=tuple(known),
         doubts=doubts,
         lists=lists,
-        notes=(*notes, *hidden_in_names(good), *said),
+        notes=(*source.table.notes, *hidden_in_names(good), *said),
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, alone.days),
     )

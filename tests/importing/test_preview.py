@@ -138,3 +138,6 @@ def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, 
     assert said in str(preview)
     assert "duplicates: rows 2, 4, 6" in preview._repr_html_()
     assert (preview.duplicates, preview.to_send) == (3, 3 if drop else 6)
+    some = sandbox.store.preview_import(path, first=1, drop_duplicates=drop)
+    rest = preview.to_send - 1
+    assert f"  rows      {rest} left for the same call without first (--first)\n" in str(some)
