@@ -103,22 +103,25 @@ _COMPARISONS: Final = (
 _TOTALS: Final = frozenset(
     "total|totals|grand total|subtotal|subtotals|sub total|sub-total|sum|total sum|average|"
     "total animals|total pets|number of animals|gesamt|insgesamt|summe|gesamtsumme|zwischensumme|"
-    "endsumme|gesamtanzahl|gesamtzahl|gesamttotal|anzahl|anzahl tiere|tiere gesamt|durchschnitt|"
-    "mittelwert|total général|sous-total|sous total|totaux|somme|moyenne|nombre total|"
-    "total animaux|suma|suma total|total general|subtotales|promedio|número total|total animales|"
-    "totale|totale generale|totale complessivo|totali|somma|subtotale|totale animali|razem|"
-    "suma końcowa|suma całkowita|suma częściowa|łącznie|ogółem|podsuma|średnia|w sumie|totaal|"
-    "eindtotaal|subtotaal|som|gemiddelde|totaal dieren|total geral|celkem|součet|mezisoučet|spolu|"
-    "súčet|ukupno|skupaj|összesen|végösszeg|yhteensä|summa|totalt|i alt|samtals|kokku|kopā|"
-    "iš viso|toplam|genel toplam|ara toplam|итого|всего|сумма|суммарно|разом|усього|всього|общо|"
-    "σύνολο|\u03c3|∑|jumlah|合計|小計|総計|总计|合计|小计|總計|합계|총계".split("|")
+    "endsumme|ergebnis|gesamtergebnis|gesamt ergebnis|teilergebnis|total result|gesamtanzahl|"
+    "gesamtzahl|gesamttotal|anzahl|anzahl tiere|tiere gesamt|durchschnitt|mittelwert|"
+    "total général|sous-total|sous total|totaux|somme|moyenne|nombre total|total animaux|suma|"
+    "suma total|total general|subtotales|promedio|número total|total animales|totale|"
+    "totale generale|totale complessivo|totali|somma|subtotale|totale animali|razem|suma końcowa|"
+    "suma całkowita|suma częściowa|łącznie|ogółem|podsuma|średnia|w sumie|totaal|eindtotaal|"
+    "subtotaal|som|gemiddelde|totaal dieren|total geral|celkem|součet|mezisoučet|spolu|súčet|"
+    "ukupno|skupaj|összesen|végösszeg|yhteensä|summa|totalt|i alt|samtals|kokku|kopā|iš viso|"
+    "toplam|genel toplam|ara toplam|итого|всего|сумма|суммарно|разом|усього|всього|общо|σύνολο|"
+    "\u03c3|∑|jumlah|合計|小計|総計|总计|合计|小计|總計|합계|총계".split("|")
 )
 _AROUND: Final = " \t\xa0:=.()-_*#/0123456789"  # signs and numbers beside a word for a total
 # what a line without a category is about the table, not an animal: a total, a page, a signature
 _A_NOTE: Final = re.compile(
     rf".*:|(?:{'|'.join(_TOTALS)}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date"
     r"|datum|data|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis"
-    r"|firma|handtekening)\b.*",
+    r"|firma|handtekening|geprüft|genehmigt|exportiert|approved|checked|exported|generated"
+    r"|last updated|créé|généré|imprimé|établi|signé|creado|impreso|firmado|creato|stampato"
+    r"|utworzono|wygenerowano|wydrukowano|sporządził|gemaakt|afgedrukt|opgesteld)\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 _SHORTENED: Final = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
