@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
-from datetime import datetime, tzinfo
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -115,13 +115,11 @@ def _sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
     for name in list(cells):
         column = cells[name]
         if isinstance(column.dtype, pd.DatetimeTZDtype):
-            local = [None if pd.isna(at) else at.to_pydatetime().astimezone(zone) for at in column]
-            plain = [None if at is None else at.replace(tzinfo=None) for at in local]
-            cells[name] = pd.to_datetime(pd.Series(plain, index=cells.index))
-            now = datetime.now().astimezone(zone)
-            zones = [str((at or now).tzname()) for at in local]
-            cells = cells.rename(columns={name: f"{name} ({', '.join(sorted(set(zones)))})"})
-            if len(set(zones)) > 1:
+            local = column.dt.tz_convert(zone or "tzlocal()")
+            zones = local.dt.strftime("%Z")
+            cells[name] = local.dt.tz_localize(None)
+            cells = cells.rename(columns={name: f"{name} ({', '.join(sorted(zones.unique()))})"})
+            if zones.nunique() > 1:
                 cells["zone"] = zones
         elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
             cells[name] = [
