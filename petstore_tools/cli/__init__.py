@@ -117,6 +117,9 @@ def cli() -> None:
     """
 
 
+cli.params.append(VERBOSE)
+
+
 class _Messages:
     """stderr, whose lost lines end nothing: its disk may be full, or nobody reads it any more."""
 

@@ -164,12 +164,14 @@ def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
 
 
 def test_v_writes_retries_and_vv_each_request_to_stderr() -> None:
-    """The second of four requests fails; data stays alone on stdout."""
+    """
+    Before the command or behind it. The second of four requests fails; data stays alone on stdout.
+    """
     answered = rf"^{TIME} GET /v1/pets: the service answered [0-9]+\.$"
     rows = set()
     for flags, retries, answers in (((), 0, 0), (("-v",), 1, 0), (("-vv",), 1, 4)):
         with Sandbox(animals=300, clock="system", faults=[Fault("error_before", at=(2,))]) as box:
-            done = commands.run("list", *flags, box=box)
+            done = commands.run(*flags, "list", box=box)
         assert len(re.findall(f"^{RETRY}$", done.stderr, re.M)) == retries
         assert len(re.findall(answered, done.stderr, re.M)) == answers
         assert done.returncode == 0
