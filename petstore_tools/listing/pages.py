@@ -5,7 +5,6 @@ A listing, page by page: the pager decides, the client sends, and `Listing` says
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -205,16 +204,11 @@ class PageIterator:
         self._query = query
         self._learnt = inventory.learnt  # before this listing
         self._closed = False
-        self._sent = itertools.count(1)
-        self._requests = 0
-
-        def count() -> None:
-            self._requests = next(self._sent)
-
+        self._sent: list[None] = []  # an item for each request, whichever thread has sent it
         self._call_options = replace(
             call_options,
             cancelled=lambda: self._closed or call_options.cancelled(),
-            on_sent=count,
+            on_sent=lambda: self._sent.append(None),
             more_follow=True,
         )
         self._pager = Pager(
@@ -253,7 +247,7 @@ class PageIterator:
             status=self._query.status,
             rows=self._rows,
             digest="",
-            requests=self._requests,
+            requests=len(self._sent),
             pages=self._pager.pages,
             doubles=received.doubles,
             started_at=self._started_at,
