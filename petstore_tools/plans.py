@@ -4,6 +4,7 @@ Pure: plans and their windows: how many requests a key has, by the minute and by
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import floor
 from typing import Final, Literal
@@ -13,11 +14,7 @@ from petstore_tools.errors import SettingsError
 
 MAX_WAIT_S: Final = 90.0  # of a call that was not asked to wait
 MOST_REQUESTS: Final = 10**15  # in a window: more is a slip
-MOST_DIGITS: Final = 100
-LONGEST_SHOWN: Final = (
-    20  # of a text that is not a plan: it may be a key, pasted in the wrong place
-)
-
+LONGEST_SHOWN: Final = 20  # of a text that is no plan: it may be a key, pasted in the wrong place
 
 WindowName = Literal["minute", "day"]
 PERIODS: Final[dict[WindowName, int]] = {"minute": spec.MINUTE_S, "day": spec.DAY_S}
@@ -105,9 +102,8 @@ def parse(plan: Plan | str | None) -> Plan | None:
     for documented in DOCUMENTED:
         if text == documented.name:
             return documented
-    minute, slash, day = text.replace(" ", "").partition("/")
-    if slash and minute.isdecimal() and day.isdecimal() and len(text) <= MOST_DIGITS:
-        return Plan(int(minute), int(day))
+    if numbers := re.fullmatch(r"(\d{1,16})/(\d{1,16})", text.replace(" ", "")):
+        return Plan(int(numbers[1]), int(numbers[2]))
     given = repr(plan) if isinstance(plan, str) else type(plan).__name__
     if len(text) > LONGEST_SHOWN or text.startswith("psk_"):
         given = "(not shown, since it may be a key)"
