@@ -51,7 +51,7 @@ class Sheet:
         is_settled: Its last run ended, and nothing was done since.
         retired: Names that rows bore before they were renamed since, and values that they had
             before they were edited: no other row takes these at once.
-        added: Names of new rows.
+        added: Names of new rows, and values that rows were given: no row that has these is renamed.
         edits: How many rows may still be edited: of a copy one, until it was imported.
     """
 
@@ -61,7 +61,7 @@ class Sheet:
     is_settled: bool = False
     edits: float = inf
     retired: set[object] = field(default_factory=set)
-    added: set[str] = field(default_factory=set)
+    added: set[object] = field(default_factory=set)
 
 
 @dataclass
@@ -154,7 +154,7 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     kind = {"name": "renamed", "all": "renamed", "shuffle": "moved", "swap": "moved"}.get(what, "")
     if kind and sheet.since not in ("", kind):
         return
-    if kind == "renamed" and cells and cells[at].values.name in sheet.added:
+    if kind == "renamed" and cells and {cells[at].values.name, cells[at].values} & sheet.added:
         return
     if what in ("status", "name", "all", "delete"):
         if not sheet.edits:
@@ -178,6 +178,7 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     elif what == "status":
         edited = cells[at].values._replace(status=new.status)
         if edited not in sheet.retired:
+            sheet.added.add(edited)
             cells[at] = Cell(cells[at].who, edited)
     elif what == "name":
         cells[at] = Cell(cells[at].who, cells[at].values._replace(name=new.name))
@@ -205,12 +206,17 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
 
 
 def answer(world: World, doubts: dict[int, Doubt], cells: list[Cell]) -> bool:
-    """Return whether the person lets doubtful rows be sent: only where none of them exists."""
+    """
+    Return whether the person lets doubtful rows be sent: only where none of them exists, nor a row
+    that equals one of them, since nobody can tell which of these is asked about.
+    """
     world.questions += 1
-    exists = any(world.made_for(cells[at].who) >= world.rows[cells[at].who] for at in doubts)
+    values = {cells[at].values for at in doubts}
+    people = {cell.who for cell in cells if cell.values in values}
+    exists = any(world.made_for(who) >= world.rows[who] for who in people)
     world.needless += not exists
     if not exists:
-        world.agreed |= {cells[at].who for at in doubts}
+        world.agreed |= people
     return not exists
 
 

@@ -130,20 +130,18 @@ def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
 def test_rows_of_a_dead_process_are_unknown_and_those_of_a_living_one_are_not(
     tmp_path: Path,
 ) -> None:
-    """The lock of an import tells."""
-    with open_journal(tmp_path, target("a.csv")) as dead:
-        dead.record([], intent=add(dead, REX)[0])
+    """The lock of an import tells, also for who looks at the dead import itself."""
+    with open_journal(tmp_path, target("a.csv")) as journal:
+        journal.record([], intent=add(journal, REX)[0])
     with (
         open_journal(tmp_path, target("b.csv")) as alive,
-        open_journal(tmp_path, target("c.csv")) as journal,
+        read_journal(tmp_path, target("a.csv")) as dead,
     ):
         alive.record([], intent=add(alive, MIA)[0])
 
-        mark_dead(journal, tmp_path)
+        mark_dead(dead, tmp_path)
 
-        assert alive.counts() == {"sending": 1}
-    with read_journal(tmp_path, target("a.csv")) as dead:
-        assert dead.counts() == {"unknown": 1}
+        assert (alive.counts(), dead.counts()) == ({"sending": 1}, {"unknown": 1})
 
 
 def test_a_clock_that_begins_anew_shows_too_little_time(tmp_path: Path) -> None:

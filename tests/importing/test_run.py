@@ -24,6 +24,7 @@ from petstore_tools.errors import (
     DoubtfulRowsError,
     Interrupted,
     JournalError,
+    LedgerError,
     SheetError,
 )
 from petstore_tools.importing.journal import Target, read_journal
@@ -251,6 +252,23 @@ def test_a_wrong_key_or_address_stops_after_one_request(fast: Sandbox, file: Pat
             assert proxy.counts["POST"] == 1
         assert isinstance(caught.value.result, ImportResult)  # type: ignore[attr-defined]
         assert caught.value.result.unsent == 60  # type: ignore[attr-defined]
+
+
+def test_a_budget_that_fails_ends_the_run_with_its_result(fast: Sandbox, file: Path) -> None:
+    """What is known is written, and the same call goes on."""
+
+    def remove(progress: Progress) -> None:
+        if progress.created:
+            (fast.state_dir / "budget.db").unlink(missing_ok=True)
+
+    with pytest.raises(LedgerError) as caught:
+        fast.store.import_pets(file, progress=remove)
+    result = caught.value.result
+
+    assert isinstance(result, ImportResult)
+    assert result.files
+    assert result.created == existing(fast).total()
+    assert run(fast.connect(), file).created == 60
 
 
 @pytest.mark.case("P39", "P38")
