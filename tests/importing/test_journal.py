@@ -181,6 +181,21 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
     assert [outcome.pet_id for outcome in settled.values()] == [7, None]
 
 
+def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path: Path) -> None:
+    """Also after one that showed an animal near it, and after it was lost again."""
+    near = (7, REX._replace(status=None))
+    with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
+        show(journal)
+        add(journal, REX)
+        states = []
+        for listings in ([[near], [], []], [[], []]):
+            answer(journal, journal.unsent()[0], Outcome("unknown"))
+            for animals in listings:
+                states += [o.state for o in show(journal, *animals, began=1_060.0).values()]
+
+    assert states == ["unknown", "unknown", "unsent", "unknown", "unsent"]
+
+
 def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
     """By the first letters of their names; the last changed first; rows with problems count."""
     with open_journal(tmp_path, target()) as journal:
