@@ -572,6 +572,11 @@ def test_an_interrupt_wins(fast: Sandbox, tmp_path: Path, lost: int) -> None:
         with pytest.raises(Interrupted) as caught:
             store.import_pets(path, progress=interrupt)
         sent = proxy.counts["POST"]
+        if not lost:  # the thread that awaits the last answer ends first
+            store.client.max_wait_s = 0.0
+            with pytest.raises(JournalError, match="still awaits an answer"):
+                run(store, path)
+            store.client.max_wait_s = 90.0
         release.set()
         result = run(store, path, doubtful="skip")
 
