@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from petstore_tools.errors import ArgumentError
 from petstore_tools.tabular.cells import (
     MalformedLine,
     column_letter,
@@ -13,6 +14,7 @@ from petstore_tools.tabular.cells import (
     unescape_formula,
 )
 from petstore_tools.tabular.text_files import csv_bytes, read_csv, records
+from petstore_tools.tabular.workbooks import open_sheets
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,15 @@ def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
     (tmp_path / name).write_text(text)
 
     assert read_csv(tmp_path / name, None).delimiter == delimiter
+
+
+def test_an_encoding_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    """Also one that Python has for other things than text; the file is not called broken."""
+    (tmp_path / "pets.csv").write_text("name\nRex\n")
+
+    for encoding in ("nope", "hex"):
+        with pytest.raises(ArgumentError, match=f"there is no encoding '{encoding}'"):
+            open_sheets(tmp_path / "pets.csv", encoding=encoding)
 
 
 def test_a_line_that_cannot_be_split_costs_one_row() -> None:
