@@ -160,12 +160,12 @@ def find_doubtful(
         lost = [entry for entry in elsewhere if entry.present]
         if not begun and 2 * len(lost) <= sum(entry.present for entry in rows):
             was_here.append((rows, lost))
+    if not gone:
+        return dict(sorted(doubts.items()))
     names = {entry.content.name: entry for entry in gone}
     for at in open_ - doubts.keys():
         if contents[at].name in names:
             doubts[at] = Doubt("the same name", _sent(names[contents[at].name]))
-    if not any(lost for _, lost in was_here):
-        return dict(sorted(doubts.items()))
     new = {contents[at] for at in open_ if known[at] is None}
     fresh: dict[PetValues, list[int]] = defaultdict(list)
     for at in open_ - equal.keys():

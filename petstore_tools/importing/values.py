@@ -523,7 +523,7 @@ def _decided(
     found = [*map(matcher.decide, FIELDS, fields)]
     name, category, status = found
     content = PetValues(name.value, category.value, status.value)
-    may_be_note = not is_blank(fields[0]) and (is_blank(fields[1]) or fields[0].isdecimal())
+    may_be_note = (is_blank(fields[1]) or fields[0].isdecimal()) and not is_blank(fields[0])
     if not (name.problem or category.problem or status.problem or may_be_note):
         return Row(number, content, cells)
     problems = [
