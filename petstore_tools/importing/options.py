@@ -43,7 +43,7 @@ def open_source(
     sheet: str | None = None,
     encoding: str | None = None,
     *,
-    argument: str = "source",
+    may_be: str = "source: a path or a DataFrame",
 ) -> Sequence[Sheet]:
     """
     Return the sheets of a file that may be meant, or a DataFrame as one.
@@ -59,7 +59,7 @@ def open_source(
     frame = to_pandas(source)
     if frame is None:
         given = type(source).__name__
-        raise SheetError(f"{argument}: a path or a DataFrame can be read, not {given}")
+        raise SheetError(f"{may_be} can be read, not {given}")
     return [FrameSource(frame=frame)]
 
 
@@ -85,7 +85,9 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     if is_table:
         rows = _from_table(source)
     else:
-        rows = _from_sheets(open_source(source, argument="categories"), file)
+        rows = _from_sheets(
+            open_source(source, may_be="categories: a dict, a path or a DataFrame"), file
+        )
     names: dict[int, str] = {}
     for place, typed, name in rows:
         number = _id(typed)

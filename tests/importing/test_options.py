@@ -78,7 +78,7 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(
         ({}, "there is no category in it"),
         ({"Dogs": 3, "Hunde": 3}, "3 is called 'Dogs' and 'Hunde'; give each id one name"),
         ({2**63: "Dogs"}, "neither are"),
-        (7, "categories: a path or a DataFrame can be read, not int"),
+        (7, "categories: a dict, a path or a DataFrame can be read, not int"),
         (pd.DataFrame({"id": [3], "label": ["Dogs"]}), "has no columns id and name"),
         (FRAME.assign(id=[3, None]), "the DataFrame row 1: '' is not an id"),
         ("id,label\n3,Dogs\n", "c.csv has no columns id and name"),
