@@ -17,7 +17,6 @@ from petstore_tools.importing.doubtful import SENT, Doubt, Entry, find_doubtful,
 from petstore_tools.importing.journal import Journal, read_journal
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import Source, read_source
-from petstore_tools.importing.titles import FIELDS
 from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.listing.pages import Inventory
@@ -339,14 +338,10 @@ class ImportPreview(Source):
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield what it says, line by line, with what each is about."""
         rows = len(self.good) + self.bad_rows
-        firsts = [(row.number, zip(FIELDS, row.content, strict=True)) for row in self.good[:1]]
         parts: dict[str, Sequence[object]] = {
             "columns": [self.columns],
             "header": [self.table.header],
-            "first": [
-                f"row {number}: {', '.join(f'{of} {value!r}' for of, value in values)}"
-                for number, values in firsts
-            ],
+            "first": [f"row {row.number}: {row.content}" for row in self.good[:1]],
             "column": [
                 f"{column} {title!r} → {becomes}; {filled:,} of {rows:,} filled: "
                 + first_of([*map(quoted, values)])

@@ -136,6 +136,7 @@ def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, 
     said = "duplicates: rows 2, 4, 6 ('Mia', 4, no status); rows 3, 5 ('Rex', 3, sold)"
     assert preview.notes[-1] == said
     assert said in str(preview)
+    assert "  first     row 2: 'Mia', 4, no status\n" in str(preview)
     assert "duplicates: rows 2, 4, 6" in preview._repr_html_()
     assert (preview.duplicates, preview.to_send) == (3, 3 if drop else 6)
     some = sandbox.store.preview_import(path, first=1, drop_duplicates=drop)
