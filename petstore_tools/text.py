@@ -73,12 +73,6 @@ def zone_text(at: float, zone: tzinfo | None) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S %Z")
 
 
-def local_text(at: float) -> str:
-    """Write Unix seconds by this machine's zone, "" where that is UTC."""
-    shown = zone_text(at, None)
-    return "" if shown.endswith(" UTC") else shown
-
-
 def parse_duration(age: str) -> float | None:
     """
     Read an age such as `90s`, `30min`, `1h`, `7d` or `2w` into seconds; None where it is none.

@@ -23,7 +23,7 @@ from petstore_tools.importing.run import run, settle
 from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.workbooks import FORMATS
-from petstore_tools.text import local_text, pluralize, text_table, utc_text
+from petstore_tools.text import pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
 
 FILE = click.Path(path_type=Path)
@@ -164,7 +164,7 @@ def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool)
         click.echo(f"{rows} may exist already. See which, and why: {show}", err=True)
     if result.stopped is not None and result.stopped.kind != "first rows":
         at = result.stopped.resumes_at
-        when = "" if at is None else f"   # from {local_text(at) or utc_text(at)}"
+        when = "" if at is None else f"   # from {utc_text(at)}"
         command = shlex.join(["petstore-tools", *sys.argv[1:]])
         click.echo(f"Continue with: {command}{when}", err=True)
     return exits.of_result(result)
@@ -185,8 +185,6 @@ def _ask(shown: ImportPreview) -> Doubtful:
 def _is_agreed(shown: ImportPreview, *, yes: bool) -> bool:
     """Show the preview and ask; what is refused is refused by the import itself."""
     click.echo(str(shown), err=True)
-    if shown.to_send and (here := local_text(shown.forecast.ends_at)):
-        click.echo(f"  that is about {here} in your time zone", err=True)
     if not shown.to_send or shown.refusal:
         return True
     where = f"{shown.environment} ({shown.host})"
@@ -238,13 +236,7 @@ def _table(found: list[ImportInfo]) -> str:
 
 @imports_.command("show")
 @ID
-@click.option(
-    "--all",
-    "every",
-    is_flag=True,
-    help=f"Show all of these rows, not only the first {options.SHOWN_ROWS}.",
-)
-def show(import_id: str, *, every: bool) -> None:
+def show(import_id: str) -> None:
     """Show the rows of import ID that were not created, and why."""
     info = journal.find_import(_folder(), import_id)
     click.echo(_table([info]))
@@ -256,9 +248,7 @@ def show(import_id: str, *, every: bool) -> None:
         ]
     if rows:
         titles = ("row", *spec.NEW_PET_FIELDS, "outcome", "may be id", "why")
-        click.echo("\n" + text_table(titles, rows if every else rows[: options.SHOWN_ROWS]))
-    if not every:
-        options.say_more(len(rows), "--all shows them")
+        click.echo("\n" + text_table(titles, rows))
     if info.bad_rows:
         click.echo(
             f"{pluralize(info.bad_rows, 'row')} of {info.target.path.name} had problems; the file "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MINUTE = "%Y-%m-%d %H:%M"
+SHOWN_ROWS = 20
 
 
 @click.command("list")
@@ -50,8 +51,8 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, **query:
     listing = Listing.of(frame)
     write_rows(frame, "animal", names, output, excel=excel)
     if output is None:
-        counts = frame["status"].astype("object").fillna("unset").value_counts(sort=False)
-        parts = [f"{count:,} {status}" for status, count in counts.items()]
+        counts = frames.count(frame).items()
+        parts = [f"{count:,} {status}" for status, count in counts if count]
         click.echo(f"{pluralize(len(frame), 'animal')}: {', '.join(parts) or 'none'}", err=True)
     click.echo(str(listing), err=True)
     if from_snapshot:
@@ -84,8 +85,9 @@ def write_rows(
         frames.write(frame, output, for_excel=excel)
         click.echo(f"{pluralize(len(frame), noun)} in {output}", err=True)
         return
-    shown = frame.head(options.SHOWN_ROWS)
+    shown = frame.head(SHOWN_ROWS)
     minutes = shown.select_dtypes("datetime").apply(lambda at: at.dt.strftime(MINUTE))
     cells = shown.assign(**minutes).astype("object").fillna("").astype(str)
     click.echo(text_table(cells.columns.tolist(), cells.to_numpy().tolist()))
-    options.say_more(len(frame), "-o FILE writes all of them")
+    if len(frame) > SHOWN_ROWS:
+        click.echo(f"... {len(frame) - SHOWN_ROWS:,} more; -o FILE writes all of them", err=True)

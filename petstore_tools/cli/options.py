@@ -14,7 +14,6 @@ from petstore_tools import spec
 from petstore_tools.errors import MissingExtraError, SettingsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-SHOWN_ROWS = 20
 ENVIRONMENTS = click.Choice(("production", "staging"))
 ENVIRONMENT = click.option(
     "--environment", type=ENVIRONMENTS, help="Which service to use.  [default: as the settings say]"
@@ -87,12 +86,6 @@ def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was
     if not agreed:
         click.echo(f"{otherwise}.", err=True)
     return agreed
-
-
-def say_more(rows: int, help: str) -> None:  # noqa: A002
-    """Say how many rows are not shown, where there are more."""
-    if rows > SHOWN_ROWS:
-        click.echo(f"... {rows - SHOWN_ROWS:,} more; {help}", err=True)
 
 
 def pairs(flag: str, form: str, *name: str, help: str) -> Callable[[Command], Command]:  # noqa: A002
