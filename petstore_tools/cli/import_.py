@@ -17,7 +17,7 @@ from petstore_tools.errors import Interrupted, SettingsError
 from petstore_tools.importing import journal
 from petstore_tools.importing.journal import ImportInfo
 from petstore_tools.importing.options import Doubtful, ImportOptions
-from petstore_tools.importing.preview import ImportPreview, preview
+from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
 from petstore_tools.importing.run import run, settle
 from petstore_tools.progress import import_progress
@@ -75,17 +75,16 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
     help="The name of this list, if another one was imported under the same file name.  "
     "[default: the file name]",
 )
-@click.option("--dry-run", is_flag=True, help="Check the file and estimate the cost; send nothing.")
+@options.flag("--dry-run", help="Check the file and estimate the cost; send nothing.")
 @click.option(
     "--first",
     type=click.IntRange(min=1),
     metavar="N",
     help="Send N rows and stop. The same command without it sends the rest.",
 )
-@click.option("--strict", is_flag=True, help="Send nothing while any row has a problem.")
-@click.option(
+@options.flag("--strict", help="Send nothing while any row has a problem.")
+@options.flag(
     "--drop-duplicates",
-    is_flag=True,
     help="Send only one of the rows that have the same three values.",
 )
 @click.option(
@@ -98,7 +97,7 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
 )
 @options.WAIT
 @options.YES
-@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
+@options.flag("--json", "as_json", help="Print the result as one JSON object.")
 @click.option("--no-progress", "progress", flag_value=False, default=None, help="Show no progress.")
 @options.ENVIRONMENT
 def import_(
@@ -127,10 +126,10 @@ def import_(
       petstore-tools import animals.csv --yes --wait --json
     """
     with PetStore(environment=environment, progress=progress) as store:
-        wanted = ImportOptions(file, **chosen).with_categories(store.settings.categories)
         if not dry_run:
+            wanted = ImportOptions(file, **chosen).with_categories(store.settings.categories)
             return _import(store, wanted, yes=yes, as_json=as_json)
-        shown = preview(store.inventory, store.journals, wanted)
+        shown = store.preview_import(file, **chosen)
     click.echo(json.dumps(shown.to_dict()) if as_json else str(shown))
     if shown.refusal:
         return exits.USAGE
@@ -271,9 +270,7 @@ def show(import_id: str) -> None:
 @click.option(
     "--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id."
 )
-@click.option(
-    "--absent", is_flag=True, help="The row was not created: the next run sends it again."
-)
+@options.flag("--absent", help="The row was not created: the next run sends it again.")
 def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bool) -> int:
     """
     Find out what became of the unknown rows of import ID.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,18 +24,14 @@ STATUS = click.option(
     type=click.Choice(spec.STATUSES, case_sensitive=False),
     help="Only animals with this status.",
 )
-WAIT = click.option(
-    "--wait", is_flag=True, help="Wait for the next day's quota instead of stopping."
-)
-EXCEL = click.option(
+flag = partial(click.option, is_flag=True)
+WAIT = flag("--wait", help="Wait for the next day's quota instead of stopping.")
+EXCEL = flag(
     "--excel",
-    is_flag=True,
-    help=(
-        "With -o FILE.csv: write it so that Excel shows all letters and runs no name as a formula. "
-        "Without it, names are written as they are."
-    ),
+    help="With -o FILE.csv: write it so that Excel shows all letters and runs no name as a "
+    "formula. Without it, names are written as they are.",
 )
-YES = click.option("--yes", is_flag=True, help="Go ahead without asking.")
+YES = flag("--yes", help="Go ahead without asking.")
 
 
 def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command]:

@@ -38,9 +38,7 @@ WRITERS = {
     help="Show what changed since the last report that was written with -o, since an age such as "
     "7d, or since a date such as 2026-01-05 or 05.01.2026.",
 )
-@click.option(
-    "--partial", is_flag=True, help="Report on a listing that is not complete, and say so."
-)
+@options.flag("--partial", help="Report on a listing that is not complete, and say so.")
 @click.option("--title", default="Status report", help="The title of the report.")
 @click.option("--note", default="", help="A line of your own below the title.")
 @click.option(

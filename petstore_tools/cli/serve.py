@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from petstore_tools import plans, spec
-from petstore_tools.cli.options import ENVIRONMENTS
+from petstore_tools.cli.options import ENVIRONMENTS, flag
 from petstore_tools.errors import SettingsError
 from petstore_tools.settings import state_folder
 from petstore_tools.text import text_table, utc_text
@@ -91,10 +91,9 @@ def _open(database: str | None, environment: str) -> closing[Any]:
     show_default=True,
     help="How many connections a process may have open; further ones wait.",
 )
-@click.option(
+@flag(
     "--access-log",
     "log_access",
-    is_flag=True,
     help="Write each answer to stderr as JSON, without keys.",
 )
 @click.option(
