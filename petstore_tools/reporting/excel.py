@@ -38,8 +38,6 @@ CHARTS: Final = {
     "breakdown": {"type": "column"},
     "counts": {"type": "area", "subtype": "stacked"},
 }
-_CHART_COLUMNS: Final = 9  # that a chart covers
-_CHART_ROWS: Final = 16
 _MOST_ROWS: Final = 1_048_000  # of a sheet
 _LINE: Final = 80  # characters of a line above a table, so that it is printed whole
 _WIDEST: Final = 550  # pixels of a column; longer texts shrink
@@ -86,16 +84,12 @@ def workbook(report: StatusReport) -> bytes:
             sheet.write_column(0, 0, heading, bold)
             sheet.write_column(len(heading), 0, lines, plain)
             sheet.write_string(top - 1, 0, SHEETS[name], bold)
-            rows = max(len(cells), 1)
             last = len(cells.columns) - 1
             sheet.autofilter(top, 0, top + max(rows_without_total(name, cells), 1), last)
             sheet.freeze_panes(top + 1, 1)
             sheet.repeat_rows(top)
             if name in CHARTS:
                 sheet.insert_chart(top, last + 2, _chart(writer.book, name, cells, top))
-                rows = max(rows, _CHART_ROWS)
-                last = last + 1 + _CHART_COLUMNS
-            sheet.print_area(0, 0, top + rows, max(last, _CHART_COLUMNS))
             sheet.set_landscape()
             sheet.fit_to_pages(1, 0)
     return memory.getvalue()
@@ -103,33 +97,29 @@ def workbook(report: StatusReport) -> bytes:
 
 def _sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
     """
-    Return a table as a sheet can hold it: times in the zone, long texts cut, huge numbers as text.
+    Return a table as a sheet can hold it.
 
     Args:
         table: At most `_MOST_ROWS` of its rows are taken.
         zone: Time zone of the times, None for that of this machine. Excel knows no zones, so the
-            title of a column names its zone. Where it has both summer and winter times, a column
-            `zone` names that of each row: in autumn, an hour comes twice.
+            title of a column names its zone, or both where it has summer and winter times.
     """
-    cells = table.head(_MOST_ROWS).copy()
-    for name in list(cells):
-        column = cells[name]
+    cells: dict[str, Any] = {}
+    for name, column in table.head(_MOST_ROWS).items():
         if isinstance(column.dtype, pd.DatetimeTZDtype):
             local = column.dt.tz_convert(zone or "tzlocal()")
-            zones = local.dt.strftime("%Z")
-            cells[name] = local.dt.tz_localize(None)
-            cells = cells.rename(columns={name: f"{name} ({', '.join(sorted(zones.unique()))})"})
-            if zones.nunique() > 1:
-                cells["zone"] = zones
-        elif pd.api.types.is_integer_dtype(column) and not column.between(-EXACT, EXACT).all():
-            cells[name] = [
-                value if abs(value) <= EXACT else str(value) for value in column.tolist()
-            ]
-        elif not pd.api.types.is_numeric_dtype(column):
-            cells[name] = [
-                value[:LONGEST_CELL] if isinstance(value, str) else value for value in column
-            ]
-    return cells
+            zones = sorted(local.dt.strftime("%Z").unique())
+            cells[f"{name} ({', '.join(zones)})"] = local.dt.tz_localize(None)
+        else:
+            cells[str(name)] = [_cell(value) for value in column.tolist()]
+    return pd.DataFrame(cells)
+
+
+def _cell(value: Any) -> Any:
+    """Return a value as a cell holds it: long texts are cut, huge whole numbers are text."""
+    if isinstance(value, str):
+        return value[:LONGEST_CELL]
+    return str(value) if isinstance(value, int) and abs(value) > EXACT else value
 
 
 def _chart(book: Any, name: str, cells: pd.DataFrame, top: int) -> Any:
