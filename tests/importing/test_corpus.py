@@ -58,6 +58,7 @@ def test_each_file_imports_or_says_what_helps(box: Sandbox, path: Path, case: An
     preview = box.store.preview_import(path, **options)
 
     assert [list(row.content) for row in preview.good] == case["sent"]
+    assert {type(row.content.name) for row in preview.good} <= {str}
     for problem, parts in zip(preview.problems, case.get("problems", []), strict=True):
         assert all(part in str(problem) for part in parts), str(problem)
     for part in case.get("shown", []):
