@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import requests
+from postgres import Postgres
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ApiError, ArgumentError, ProtocolError, TransportError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.sandbox.faults import Fault
 
+pytest_plugins = ["pytester"]
 EXISTS = {"drop_before": 0, "drop_after": 1, "error_before": 0, "error_after": 1, "garbage": 1}
 
 
@@ -72,10 +69,17 @@ def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
 @pytest.mark.parametrize(
     ("ask", "says"),
     [
+        (lambda _: Fault("explode"), "kind must be one of slow, drop_before"),  # type: ignore[arg-type]
         (lambda _: Fault("slow", every=0), "at least 1"),
+        (lambda _: Fault("slow", at=(3, 0)), "each at least 1"),
+        (lambda _: Fault("slow", at=5), "numbers of requests"),  # type: ignore[arg-type]
+        (lambda _: Fault("slow", method="post"), "GET, HEAD, POST, .*, not 'post'"),
         (lambda _: Fault("slow", seconds=-1.0), "must not be negative"),
+        (lambda _: Fault("slow", seconds=float("nan")), "must not be negative"),
         (lambda _: Sandbox(faults="x"), "faults must be a list of Fault, not 'x'"),  # type: ignore[arg-type]
         (lambda _: Sandbox(faults=Fault("garbage")), "must be a list of Fault"),  # type: ignore[arg-type]
+        (lambda _: Sandbox(animals=-1), "0 or more, not -1"),
+        (lambda _: Sandbox(animals="3"), "0 or more, not '3'"),  # type: ignore[arg-type]
         (lambda box: box.advance(days=1e9), "at most to the year 9999"),
         (lambda box: box.advance(hours="x"), "advanced by numbers"),
         (lambda box: box.advance(seconds=-1), "0 or more"),
@@ -89,58 +93,40 @@ def test_what_cannot_be_is_refused(
         ask(sandbox)
 
 
-def pytest_in(folder: Path, *options: str) -> str:
-    """Run the tests of a folder with our plugin alone; return what pytest printed."""
-    command = [sys.executable, "-m", "pytest", "-q", *options, "-p", "petstore_tools"]
-    env = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(
-        [*command, str(folder)], capture_output=True, text=True, cwd=folder, env=env
-    )
-    return done.stdout
-
-
-def test_the_fixtures_serve_the_tests_of_other_projects(tmp_path: Path) -> None:
+def test_the_fixtures_serve_the_tests_of_other_projects(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
-    Installed with the toolkit; the marker's arguments are the sandbox's; each test has its own.
+    Installed with the toolkit; the marker's arguments are the sandbox's; each test has its own. A
+    test that uses none of it loads nothing of the toolkit.
     """
-    (tmp_path / "test_theirs.py").write_text(
-        textwrap.dedent(
-            """
-            import pytest, requests
-            from petstore_tools.sandbox.faults import Fault
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile(
+        """
+        import sys
+        import pytest
 
-            def test_one(petstore_sandbox):
-                headers = {"Authorization": f"Bearer {petstore_sandbox.api_key}"}
-                got = requests.get(petstore_sandbox.base_url + "/pets?limit=5", headers=headers, timeout=5)
-                assert len(got.json()) == 5
+        def test_none():
+            assert not {"pandas", "requests", "granian"} & set(sys.modules)
 
-            @pytest.mark.petstore(animals=3, plan="60/1000", faults=[Fault("garbage", at=(2,))])
-            def test_two(petstore_store, petstore_sandbox):
-                assert petstore_store is petstore_sandbox.store
-                assert len(petstore_store.list_pets()) == 3
-                with pytest.raises(Exception):
-                    petstore_store.list_pets()
-            """
-        )
+        def test_one(petstore_sandbox):
+            assert len(petstore_sandbox.store.list_pets(first=5)) == 5
+
+        @pytest.mark.petstore(animals=3, plan="60/1000")
+        def test_two(petstore_store, petstore_sandbox):
+            assert petstore_store is petstore_sandbox.store
+            assert len(petstore_store.list_pets()) == 3
+        """
     )
-    assert "2 passed" in pytest_in(tmp_path, "--strict-markers", "-W", "error")
+
+    options = ("-p", "petstore_tools", "--strict-markers", "-W", "error")
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=3)
 
 
-def test_an_idle_plugin_loads_nothing_of_the_toolkit(tmp_path: Path) -> None:
-    """Whoever has the toolkit installed pays nothing in tests that do not use it."""
-    (tmp_path / "test_any.py").write_text(
-        "import sys\ndef test_any(): assert not {'pandas', 'requests', 'granian'} & set(sys.modules)\n"
-    )
-    assert "1 passed" in pytest_in(tmp_path)
-
-
-def test_the_sandbox_runs_on_postgresql_too(postgres: object) -> None:
+def test_the_sandbox_runs_on_postgresql_too(postgres: Postgres) -> None:
     """The same service, the same clock that is turned."""
-    with Sandbox(plan="60/5", animals=3, database=postgres.database()) as box:  # type: ignore[attr-defined]
-        assert len(box.store.list_pets()) == 3
+    with Sandbox(plan="60/5", animals=3, database=postgres.database()) as box:
         box.change(1, status="sold")
-        headers = {"Authorization": f"Bearer {box.api_key}"}
-        asked = requests.get(f"{box.base_url}/pets", headers=headers, timeout=5)
-        assert asked.json()[0]["status"] == "sold"
+        assert box.store.list_pets()["status"].iloc[0] == "sold"
         box.advance(days=1)
         assert box.store.quota().day.left == 5

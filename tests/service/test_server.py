@@ -19,7 +19,7 @@ import pytest
 import requests
 from commands import run
 from postgres import Postgres
-from services import free_port, locked, stored, until
+from services import free_port, locked, refuses, stored, until
 from serving import REX, Serving, read_answer, serving
 from tcp_proxy import TcpProxy
 
@@ -36,13 +36,6 @@ def begin_create(served: Serving) -> socket.socket:
     return connection
 
 
-def refuses(port: int) -> bool:
-    with suppress(ConnectionError):
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
-        return False
-    return True
-
-
 @pytest.mark.parametrize(("sign", "end"), [(signal.SIGTERM, b""), (signal.SIGINT, END)])
 def test_a_signal_answers_what_is_under_way_and_ends_with_0(
     tmp_path: Path, sign: signal.Signals, end: bytes
@@ -54,7 +47,7 @@ def test_a_signal_answers_what_is_under_way_and_ends_with_0(
         begin_create(served) as other,
     ):
         served.process.send_signal(sign)
-        until(lambda: refuses(served.port))
+        until(lambda: refuses(served.base_url))
         other.sendall(end)
         connection.sendall(END)
         answer = read_answer(connection)
@@ -74,7 +67,7 @@ def test_a_request_that_the_database_holds_up_is_answered_before_the_service_end
             connection.sendall(served.create())
             time.sleep(0.3)
             served.process.terminate()
-            until(lambda: refuses(served.port))
+            until(lambda: refuses(served.base_url))
             assert served.process.poll() is None
         answer = read_answer(connection)
         served.process.wait(30)
@@ -117,7 +110,7 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Sign
         connection.sendall(END)
         answer = read_answer(connection)
         served.process.wait(30)
-        until(lambda: refuses(served.port))
+        until(lambda: refuses(served.base_url))
 
     assert answer.status == 201
     assert served.process.returncode == (0 if sign == signal.SIGTERM else -sign)

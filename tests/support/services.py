@@ -8,10 +8,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import requests
 
@@ -113,6 +114,15 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
         return port
+
+
+def refuses(base_url: str) -> bool:
+    """Say whether nobody listens there."""
+    parts = urlsplit(base_url)
+    with suppress(ConnectionError):
+        socket.create_connection((str(parts.hostname), parts.port or 0), timeout=5).close()
+        return False
+    return True
 
 
 def stored(where: str) -> set[int]:

@@ -1,0 +1,178 @@
+"""
+A sandbox and its stores: whose budget they spend, and that they leave nothing behind, however they
+end: closed, dropped, half made, or with their process.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+import requests
+from services import refuses, until
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.errors import ArgumentError, SettingsError
+from petstore_tools.sandbox.faults import Fault
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No thread, open file, socket or folder is left by any of these tests."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    Sandbox(animals=0).close()  # what asyncio opens once for good
+    gc.collect()
+    threads = set(threading.enumerate())
+    files = _open_files()
+    yield
+    gc.collect()
+    until(lambda: set(threading.enumerate()) <= threads, 10)
+    until(lambda: _open_files() <= files, 10)
+    assert list(tmp_path.glob("petstore-sandbox-*")) == []
+
+
+def _open_files() -> int:
+    """Count open files and sockets, where the system shows them."""
+    folder = Path("/proc/self/fd")
+    return len(os.listdir(folder)) if folder.exists() else 0
+
+
+def left(store: PetStore) -> tuple[int | None, int | None]:
+    quota = store.quota()
+    return quota.minute.left, quota.day.left
+
+
+def test_a_connected_store_shares_the_budget_and_one_on_another_plan_has_its_own() -> None:
+    """The service knows the key of the other plan and its numbers."""
+    with Sandbox(plan="free", animals=3) as box:
+        same = box.connect()
+        other = box.connect(plan="pro")
+        for store in (same, box.store, *[other] * 61):
+            assert len(store.list_pets()) == 3
+
+        assert left(same) == left(box.store) == (58, 998)
+        assert left(other) == (300 - 61, 10_000 - 61)
+        assert same.settings.api_key == box.store.settings.api_key != other.settings.api_key
+        assert same.client.clock is box.clock
+        assert box.traffic()["status"].eq(200).all()
+
+
+def test_other_settings_are_taken_by_their_names(tmp_path: Path) -> None:
+    """A name that is none is refused, and so is a plan without both numbers."""
+    with Sandbox(animals=0) as box:
+        settings = box.connect(state_dir=tmp_path / "elsewhere", pagination="skip").settings
+        with pytest.raises(TypeError, match="state_folder"):
+            box.connect(state_folder=tmp_path)
+        with pytest.raises(SettingsError, match="unknown plan 'enterprise'"):
+            box.connect(plan="enterprise")
+
+    assert (settings.state_dir, settings.pagination) == (tmp_path / "elsewhere", "skip")
+
+
+def test_animals_are_added_outside_the_interface() -> None:
+    """They are listed as they are; no request is sent for them, and none is counted."""
+    with Sandbox(animals=1) as box:
+        ids = box.add([("Rex", 3, "sold"), ("Mia", 2, None)])
+        assert box.add([]) == []
+        assert box.traffic().empty
+
+        frame = box.store.list_pets().tail(2).astype(object)
+        rows = frame.where(frame.notna(), None).itertuples(index=False, name=None)
+        assert list(rows) == [(ids[0], "Rex", 3, "sold"), (ids[1], "Mia", 2, None)]
+
+
+def test_connected_stores_end_with_the_sandbox_and_may_be_closed_before() -> None:
+    """In any order; then no further store can be connected."""
+    files = _open_files()
+    box = Sandbox(animals=3)
+    closed = box.connect()
+    kept = box.connect(plan="pro")
+    for store in (closed, kept):
+        store.list_pets()
+    closed.close()
+
+    box.close()
+
+    assert _open_files() == files  # while both stores are still there
+    assert refuses(box.base_url)
+    for call in (box.connect, partial(box.connect, plan="pro"), kept.list_pets, box.store.quota):
+        with pytest.raises(ArgumentError, match="this sandbox is closed"):
+            call()
+
+
+@pytest.mark.case("P73")
+@pytest.mark.parametrize("store_of", [lambda box: box.store, lambda box: box.connect(plan="pro")])
+def test_a_store_keeps_its_sandbox_and_so_does_a_listing_under_way(
+    store_of: Callable[[Sandbox], PetStore],
+) -> None:
+    """`Sandbox().store` and `store.pages()` of it go on; dropped with them, the sandbox ends."""
+    store: PetStore | None = store_of(Sandbox(animals=250))
+    gc.collect()
+    assert store is not None
+    assert len(store.list_pets()) == 250
+    base_url = store.settings.base_url
+    pages = iter(store.pages())
+    next(pages)
+    store = None
+    gc.collect()
+    assert sum(map(len, pages)) == 150
+
+    del pages
+    gc.collect()
+
+    assert refuses(base_url)
+
+
+@dataclass(frozen=True)
+class Collecting(Fault):
+    """Collects garbage in the thread that serves."""
+
+    def hits(self, number: int) -> bool:
+        gc.collect()
+        return False
+
+
+@pytest.mark.case("P73")
+def test_a_sandbox_that_is_collected_in_its_own_thread_ends_too() -> None:
+    """Garbage is collected wherever it comes to mind; a thread cannot wait for its own end."""
+    gc.disable()
+    try:
+        box = Sandbox(animals=0, faults=[Collecting("slow")])
+        base_url = box.base_url
+        del box
+        requests.get(f"{base_url}/health", timeout=10)
+        until(lambda: refuses(base_url), 10)
+    finally:
+        gc.enable()
+
+
+@pytest.mark.case("P73")
+@pytest.mark.parametrize("end", ["", "raise SystemExit(0)", "1 / 0"], ids=["end", "exit", "error"])
+def test_a_sandbox_ends_with_its_process(tmp_path: Path, end: str) -> None:
+    """Without a word, within seconds, and without a folder left."""
+    program = f"from petstore_tools import Sandbox\nbox = Sandbox(animals=3)\nbox.store.list_pets()\n{end}\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert done.stdout == ""
+    assert done.stderr == "" or "ZeroDivisionError" in done.stderr
+
+
+def test_what_fails_on_the_way_up_leaves_nothing() -> None:
+    """A database that cannot be reached."""
+    with pytest.raises(SettingsError, match="PostgreSQL"):
+        Sandbox(database="postgresql://nobody@127.0.0.1:9/nothing")
