@@ -11,22 +11,15 @@ import postgres as postgres_
 import pytest
 from isolation import isolate
 
-from petstore_tools import Sandbox, spec
-from petstore_tools.clock import SystemClock
-from petstore_tools.plans import Plan, Window
-from petstore_tools.service.app import Service
-from petstore_tools.service.database import Database
-from petstore_tools.service.server import ThreadedServer
+from petstore_tools import Sandbox
+from petstore_tools.plans import Plan
 
-AMPLE = 1_000_000_000  # requests
 CASES = Path(__file__).with_name("cases.txt")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--case", metavar="P1", help="run only the tests that hold this case")
-    parser.addoption(
-        "--cases", action="store_true", help="print case -> tests; fail where a case has none"
-    )
+    help_ = "print case -> tests; fail where a case has none"
+    parser.addoption("--cases", action="store_true", help=help_)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,10 +27,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if wanted := config.getoption("--case"):
-        items[:] = [
-            item for item in items if any(wanted in mark.args for mark in item.iter_markers("case"))
-        ]
     if not config.getoption("--cases"):
         return
     held: dict[str, set[str]] = defaultdict(set)
@@ -47,10 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 held[case].add(item.nodeid.partition("[")[0])
     listed = CASES.read_text().split()
     for case in sorted(set(listed) | set(held), key=lambda c: (int(c[1:].rstrip("a")), c)):
-        print(
-            case,
-            *(f"\n    {test}" for test in sorted(held[case])) if held[case] else "\n    NO TEST",
-        )
+        print(case, *sorted(held[case]) or ["NO TEST"], sep="\n    ")
     without = [case for case in listed if not held[case]]
     pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
 
@@ -107,15 +93,3 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "service.db")
     server: postgres_.Postgres = request.getfixturevalue("postgres")
     return server.database()
-
-
-@pytest.fixture
-def ample_service(tmp_path: Path) -> Iterator[tuple[str, str]]:
-    """The service with quotas nobody reaches, without a key too: its address and a key."""
-    ample = (Window(AMPLE, spec.MINUTE_S), Window(AMPLE, spec.DAY_S))
-    database = Database(tmp_path / "service.db", durability="OFF")
-    _, key = database.create_key(Plan(AMPLE, AMPLE), label="", now=0.0)
-    server = ThreadedServer(Service(database, SystemClock(), without_key=ample)).start()
-    yield server.base_url, key
-    server.stop()
-    database.close()

@@ -1,24 +1,28 @@
-"""The service's quotas and its ban."""
+"""The service's quotas and its ban, also under a clock that is set forward and back."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from petstore_tools.plans import Window
-from petstore_tools.service.limiter import Decision, Usage, consume
+from petstore_tools.service.limiter import BAN_S, Decision, Usage, consume
 
 MINUTE = Window(3, 60)
 DAY = Window(5, 86_400)
 T0 = 1_800_000_000.0
+UNUSED = Usage()
 
 
-def send(times: Sequence[float], usage: Usage | None = None) -> tuple[Usage, list[Decision]]:
-    usage = usage or Usage()
+def send(times: Sequence[float], usage: Usage = UNUSED) -> list[Decision]:
     decisions = []
     for at in times:
         usage, decision = consume(usage, MINUTE, DAY, at)
         decisions.append(decision)
-    return usage, decisions
+    return decisions
 
 
 DAY_USED_UP = [0, 1, 60, 61, 62, 63, *[66] * 10]
@@ -46,7 +50,7 @@ def test_whole_minutes_days_and_bans(case: str) -> None:
     """A plan of three a minute and five a day."""
     times, wanted = CASES[case]
 
-    _, decisions = send([T0 + at for at in times])
+    decisions = send([T0 + at for at in times])
 
     shown = ("!" if d.banned else "+" if d.allowed else "-" for d in decisions)
     assert "".join(shown) == wanted
@@ -55,20 +59,70 @@ def test_whole_minutes_days_and_bans(case: str) -> None:
 @pytest.mark.case("P59")
 def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later() -> None:
     """Minute first; when both have two left, the day, which resets later."""
-    _, decisions = send([T0, T0 + 60])
+    (first,) = send([T0])
+    (tied,) = send([T0 + 60], Usage(day_start=DAY.start(T0), day_used=2))
 
-    assert (decisions[0].limit, decisions[0].reset) == (3, T0 + 60)
-    day_end = DAY.end(T0)
-    _, later = send([T0 + 60], Usage(T0, 0, DAY.start(T0), 2))
-    assert (later[0].limit, later[0].remaining, later[0].reset) == (5, 2, day_end)
+    assert (first.limit, first.remaining, first.reset) == (3, 2, T0 + 60)
+    assert (tied.limit, tied.remaining, tied.reset) == (5, 2, DAY.end(T0))
 
 
 def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_has_ended() -> None:
     """They are whole minutes again once nobody came in one of them."""
     begun = []
-    usage = Usage()
+    usage = UNUSED
     for at in (61, 59, 119.5, 180):
-        usage, _ = send([T0 + at], usage)
+        usage, _ = consume(usage, MINUTE, DAY, T0 + at)
         begun.append(usage.minute_start - T0)
 
     assert begun == [60, 59, 119, 180]
+
+
+MONTH = 30 * 86_400.0
+passed = st.sampled_from([0.0, 0.0, 0.0, 0.0, 0.5, 2.0, 30.0, 59.99, 60.0, 86_400.0])
+set_back = st.sampled_from([0.0, 0.0, 0.0, 0.0, 0.0, 0.01, 2.0, 31.0, 60.0, 100_000.0])
+set_either_way = st.one_of(set_back, st.sampled_from([-2.0, -60.0, -100_000.0, -MONTH, MONTH]))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(passed, set_back), max_size=60))
+def test_whatever_is_set_back_no_stretch_shorter_than_a_window_has_more_than_two(
+    steps: list[tuple[float, float]],
+) -> None:
+    """Two, since a border may lie in it; of real seconds, not of those that the clock showed."""
+    usage = Usage()
+    real = 0.0
+    clock = T0
+    accepted: list[float] = []
+    for waited, back in steps:
+        real = real + waited
+        clock = clock + waited - back
+        usage, decision = consume(usage, MINUTE, DAY, clock)
+        accepted += [real] * decision.allowed
+
+    for window in (MINUTE, DAY):
+        for n, at in enumerate(accepted[2 * window.limit :]):
+            assert at - accepted[n] > window.period_s - 1e-6
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(passed, set_either_way, st.sampled_from([1, 4, 15])), max_size=20))
+def test_no_wait_is_longer_than_its_window_and_who_waits_as_told_is_served(
+    bursts: list[tuple[float, float, int]],
+) -> None:
+    """
+    Also right after the clock was set; and the headers' reset is where the wait leads, or before
+    it.
+    """
+    usage = Usage()
+    clock = T0
+    for waited, back in (
+        step for w, b, count in bursts for step in [(w, b)] + [(0.3, 0.0)] * (count - 1)
+    ):
+        clock += waited - back
+        usage, decision = consume(usage, MINUTE, DAY, clock)
+        assert decision.reset - clock <= 86_400
+        if not decision.allowed:
+            day_is_used_up = usage.day_used >= DAY.limit
+            longest_s = max(86_400 if day_is_used_up else 60, BAN_S if decision.banned else 0)
+            assert 0 < decision.retry_after_s <= longest_s
+            assert consume(usage, MINUTE, DAY, clock + decision.retry_after_s)[1].allowed

@@ -23,7 +23,7 @@ from petstore_tools.service.database import Database
 from petstore_tools.service.server import ThreadedServer
 
 NOON: Final = 1_800_000_000.0
-WIDE: Final = Plan(1_000_000, 100_000_000)
+WIDE: Final = Plan(1_000_000_000, 1_000_000_000)
 WORKER: Final = Path(__file__).with_name("service_worker.py")
 
 

@@ -20,14 +20,12 @@ from http.client import HTTPResponse
 from pathlib import Path
 from typing import Any
 
-from services import Caller, free_port, until
+from services import WIDE, Caller, free_port, until
 
-from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
 REX = b'{"name":"Rex","categoryId":1}'
 KIND = "Content-Type: application/json"
-AMPLE = Plan(1_000_000_000, 1_000_000_000)
 
 
 @dataclass
@@ -148,7 +146,7 @@ def read_answer(connection: socket.socket) -> Answer:
 def serving(where: str | Path, *options: str) -> Iterator[Serving]:
     """Run `petstore-tools serve` on a database until the block ends; nothing is left of it."""
     database = Database(where)
-    _, key = database.create_key(AMPLE, label="", now=time.time())
+    _, key = database.create_key(WIDE, label="", now=time.time())
     database.close()
     port = free_port()
     command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port), *options]
