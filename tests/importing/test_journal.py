@@ -6,6 +6,9 @@ import os
 import shutil
 import sqlite3
 import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -60,6 +63,12 @@ def show(
     return journal.reconcile(began=began, after_s=60.0)
 
 
+def refused(folder: Path, why: str) -> None:
+    """Try to open the journal of an import."""
+    with pytest.raises(JournalError, match=why), open_journal(folder, target()):
+        pass
+
+
 @pytest.mark.case("P42")
 def test_an_animal_belongs_to_one_row_of_one_import(tmp_path: Path) -> None:
     """An answer that names another row's animal, or one that existed before, gives no id."""
@@ -82,8 +91,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
     with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
         answer(a, add(a, REX)[0], Outcome("created", 7))
         for entry in add(b, REX, MIA):
-            journal_entry = Entry(**{**_fields(entry), "answered": True})
-            answer(b, journal_entry, Outcome("unknown"))
+            answer(b, replace(entry, answered=True), Outcome("unknown"))
 
         with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
             b.decide(2, 7)
@@ -93,10 +101,6 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
         b.decide(3, None)
 
         assert [(e.state, e.pet_id) for e in b.entries()] == [("created", 8), ("unsent", None)]
-
-
-def _fields(entry: Entry) -> dict[str, object]:
-    return {name: getattr(entry, name) for name in Entry.__slots__}
 
 
 def test_a_row_is_not_sent_that_another_import_sent_since(tmp_path: Path) -> None:
@@ -116,11 +120,7 @@ def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
     """Others of the place go on beside it, and a reader at any time."""
     with open_journal(tmp_path, target()) as journal:
         add(journal, REX)
-        with (
-            pytest.raises(JournalError, match="this import is running already"),
-            open_journal(tmp_path, target()),
-        ):
-            pass
+        refused(tmp_path, "this import is running already")
         with open_journal(tmp_path, target("b.csv")), read_journal(tmp_path, target()) as read:
             assert len(read.entries()) == 1
     with open_journal(tmp_path, target()):
@@ -215,24 +215,11 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
     assert list_imports(tmp_path) == ([], [])
 
 
-def _foreign(path: Path) -> None:
-    path.unlink()
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE pet (id INTEGER)")
-    db.close()
-
-
-def _newer(path: Path) -> None:
-    db = sqlite3.connect(path)
-    db.execute("PRAGMA user_version = 99")
-    db.close()
-
-
-def _elsewhere(path: Path) -> None:
-    db = sqlite3.connect(path)
-    db.execute("UPDATE import SET base_url = 'https://other.example/v1'")
-    db.commit()
-    db.close()
+def changed(path: Path, statement: str) -> None:
+    """Change a database, or make a new one."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(statement)
+        db.commit()
 
 
 @pytest.mark.case("P37", "P71")
@@ -242,30 +229,29 @@ def _elsewhere(path: Path) -> None:
         (lambda path: path.write_bytes(b""), "it is empty"),
         (lambda path: path.write_bytes(b"no database at all" * 300), "not a database"),
         (lambda path: path.write_bytes(path.read_bytes()[:8_192]), "malformed|damaged"),
-        (_foreign, "not a journal"),
+        (
+            lambda path: [path.unlink(), changed(path, "CREATE TABLE pet (id INTEGER)")],
+            "not a journal",
+        ),
         (lambda path: [path.unlink(), path.mkdir()], "it is a folder.*so it is not known which"),
-        (_newer, "another version"),
-        (_elsewhere, "another place"),
+        (lambda path: changed(path, "PRAGMA user_version = 99"), "another version"),
+        (
+            lambda path: changed(path, "UPDATE import SET base_url = 'https://other.example/v1'"),
+            "another place",
+        ),
     ],
     ids=["empty", "garbage", "truncated", "foreign", "a folder", "newer", "of another place"],
 )
 def test_a_database_that_cannot_be_trusted_is_refused(
-    tmp_path: Path, harm: object, why: str
+    tmp_path: Path, harm: Callable[[Path], object], why: str
 ) -> None:
     """With its name, and what to do."""
     with open_journal(tmp_path, target()) as journal:
         add(journal, *(REX._replace(name=f"Rex {n}") for n in range(500)))
     path = tmp_path / f"{target().place}.db"
-    assert callable(harm)
     harm(path)
 
-    with (
-        pytest.raises(JournalError, match=f"{path.name} .*({why}).*move it away") as caught,
-        open_journal(tmp_path, target()),
-    ):
-        pass
-
-    assert "every file counts as new" in str(caught.value)
+    refused(tmp_path, f"{path.name} .*({why}).*move it away.*every file counts as new")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of files as POSIX has them")
@@ -278,11 +264,7 @@ def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
         if user == 0:
             os.seteuid(65534)
         try:
-            with (
-                pytest.raises(JournalError, match="can only be read"),
-                open_journal(folder, target()),
-            ):
-                pass
+            refused(folder, "can only be read")
         finally:
             os.seteuid(user)
             folder.chmod(0o700)
@@ -295,11 +277,7 @@ def test_a_full_disk_is_said_as_that(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     try:
-        with (
-            pytest.raises(JournalError, match="make room on its disk"),
-            open_journal(tmp_path, target()),
-        ):
-            pass
+        refused(tmp_path, "make room on its disk")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
