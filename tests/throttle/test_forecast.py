@@ -3,6 +3,8 @@
 from dataclasses import replace
 from math import inf
 
+import pytest
+
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.quota import connections, forecast
 from petstore_tools.throttle.throttle import WindowState
@@ -19,25 +21,21 @@ def rooms(minute_left: float, day_left: float) -> dict[str, WindowState]:
     }
 
 
-def test_one_minute_is_enough_for_what_is_left_of_it() -> None:
-    """50 requests with 60 left take no wait."""
-    expected = forecast(50, FREE, **rooms(60, 1_000), now=NINE)
+@pytest.mark.parametrize(
+    ("requests", "left", "days", "ends_at"),
+    [
+        (50, (60, 1_000), 1, NINE),  # no wait is needed
+        (2_000, (60, 1_000), 3, MIDNIGHT + 86_400),  # 980, 980 and 40: 20 a day are left
+        (54, (60, 5), 1, MIDNIGHT),  # nothing is left today
+    ],
+)
+def test_days_are_counted_with_what_each_leaves_for_others(
+    requests: int, left: tuple[int, int], days: int, ends_at: float
+) -> None:
+    """By what is left of this minute and of this day."""
+    expected = forecast(requests, FREE, **rooms(*left), now=NINE)
 
-    assert (expected.days, expected.ends_at) == (1, NINE)
-
-
-def test_days_are_counted_with_what_each_leaves_for_others() -> None:
-    """2,000 on Free with 20 a day left: 980, 980 and 40 on the third day."""
-    expected = forecast(2_000, FREE, **rooms(60, 1_000), now=NINE)
-
-    assert (expected.days, expected.ends_at) == (3, MIDNIGHT + 86_400)
-
-
-def test_a_day_that_is_used_up_starts_tomorrow() -> None:
-    """Nothing left today: the first request goes at midnight."""
-    expected = forecast(54, FREE, **rooms(60, 5), now=NINE)
-
-    assert (expected.days, expected.ends_at) == (1, MIDNIGHT)
+    assert (expected.days, expected.ends_at) == (days, ends_at)
 
 
 def test_a_day_ends_where_the_headers_say_so() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.rate_headers import Answer, read
-from petstore_tools.throttle.throttle import Decision, Go, Stop, Throttle, Wait, reserved
+from petstore_tools.throttle.throttle import Decision, Go, Throttle, Wait, reserved
 
 T0 = 1_800_000_000.0
 FREE = Plan(60, 1_000, "free")
@@ -13,6 +13,13 @@ FREE = Plan(60, 1_000, "free")
 def minute(remaining: int, *, at: float = T0, status: int = 200, **more: float) -> Answer:
     """Return an answer that speaks of the whole minute that holds `at`."""
     return Answer(status, 60, remaining, at // 60 * 60 + 60, date=float(int(at)), **more)  # type: ignore[arg-type]
+
+
+def absurd(limit: str, remaining: str) -> Answer:
+    """Return an answer with headers that no plan has."""
+    names = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
+    said = zip(names, (limit, remaining, f"{T0 + 60:.0f}"), strict=True)
+    return read(200, dict(said), now=T0)
 
 
 def go(decision: Decision) -> int:
@@ -41,50 +48,84 @@ def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
     return throttle
 
 
-def test_one_probe_goes_first_and_the_others_wait_for_its_answer() -> None:
-    """Nothing is known at the start, so exactly one request goes."""
-    throttle = Throttle(FREE)
-
-    token = go(throttle.ask(T0))
-    assert isinstance(throttle.ask(T0), Wait)
-
-    throttle.answered(token, T0 + 0.2, minute(59))
-    assert isinstance(throttle.ask(T0 + 0.2), Go)
-
-
 @pytest.mark.parametrize(("took_s", "lost_after_s"), [(0.2, 4), (4, 12)])
-def test_a_probe_is_lost_after_seconds(took_s: float, lost_after_s: float) -> None:
+def test_a_probe_goes_alone_and_is_lost_after_seconds(took_s: float, lost_after_s: float) -> None:
     """Where answers take long, after three times as long: it may still be under way."""
     throttle = Throttle(FREE)
-    throttle.answered(go(throttle.ask(T0)), T0 + took_s, minute(0))
+    first = go(throttle.ask(T0))
+    assert isinstance(throttle.ask(T0), Wait)
+    throttle.answered(first, T0 + took_s, minute(0))
     assert go(throttle.ask(T0 + 70))
 
     assert isinstance(throttle.ask(T0 + 70 + lost_after_s - 0.5), Wait)
     assert isinstance(throttle.ask(T0 + 70 + lost_after_s), Go)
 
 
-def test_requests_in_flight_are_spent() -> None:
-    """Remaining 3 with 3 in flight is nothing left; without a header our own count tells."""
-    throttle = warm(remaining=3)
-    for _ in range(3):
-        go(throttle.ask(T0))
+UNBELIEVABLE = {
+    "past": T0 - 10_000,
+    "milliseconds": T0 * 1_000,
+    "relative": 30.0,
+    "years ahead": T0 + 10 * 365 * 86_400,
+    "none": None,
+}
+GRANTED = {  # plan, answers by the second at which they came, and how many may go at which second
+    "in flight is spent": (FREE, [(0, minute(3))], {0: 3}),
+    "another program used the key": (FREE, [(0, minute(59)), (0, minute(1))], {0: 1}),
+    "nothing left on a 200": (FREE, [(0, minute(0))], {1: 0, 60.9: 0, 61: 1}),
+    "a minute above the plan": (Plan(5, 1_000), [(0, Answer(200, 300, 299, T0 + 60))], {0: 4}),
+    "a day above the plan": (Plan(60, 5), [(0, Answer(200, 100, 99, T0 + 36_000))], {0: 4}),
+    "neither window's limit": (FREE, [(0, Answer(200, 50, 3, T0 + 30))], {0: 3}),
+    "of a caller without a key": (FREE, [(0, minute(50)), (0, minute(0, status=401))], {0: 49}),
+    "after a 429 one probe": (
+        FREE,
+        [(0, minute(59)), (0, minute(0, status=429, retry_after_s=30))],
+        {0: 0, 29.9: 0, 61.5: 1},
+    ),
+    **{
+        f"a reset that is {name}": (FREE, [(0, Answer(200, 60, 0, reset, T0))], {30: 0, 61: 1})
+        for name, reset in UNBELIEVABLE.items()
+    },
+    "no reset never raises our count": (
+        FREE,
+        [(0, Answer(200, 60, 2)), (1, Answer(200, 60, 30))],
+        {2: 1, 62: 1},
+    ),
+    "a reset that comes later": (
+        FREE,
+        [(0, Answer(200, 60, 50)), (0, Answer(200, 60, 0, T0 + 30))],
+        {1: 0, 30.9: 0, 31: 1},
+    ),
+    **{
+        f"{limit} and {left} are absurd, {plan}": (
+            plan,
+            [(0, absurd(limit, left))],
+            {0: 59, 200: 1},
+        )
+        for limit, left in (("0", "0"), ("-1", "-1"), ("9" * 20, "5"), ("60", "10000"), ("0", "59"))
+        for plan in (FREE, None)
+    },
+}
 
-    assert isinstance(throttle.ask(T0), Wait)
-    states = throttle.state("minute", T0), Throttle(FREE).state("minute", T0)
-    assert [(state.left, state.by_headers) for state in states] == [(0, True), (60, False)]
+
+@pytest.mark.case("P14", "P16", "P18", "P19", "P82")
+@pytest.mark.parametrize(("plan", "answers", "expected"), GRANTED.values(), ids=GRANTED)
+def test_so_many_requests_may_go_at_once(
+    plan: Plan | None, answers: list[tuple[float, Answer]], expected: dict[float, int]
+) -> None:
+    """Headers only lower what our own count of the plan allows; after a reset one probe goes."""
+    throttle = Throttle(plan)
+    for at_s, answer in answers:
+        hear(throttle, answer, T0 + at_s)
+
+    assert {at_s: granted(throttle, T0 + at_s) for at_s in expected} == expected
+    assert throttle.plan == (plan or FREE)
 
 
-@pytest.mark.case("P19")
-def test_remaining_zero_on_a_200_holds_the_next_request_until_the_reset() -> None:
-    """The header may only lower: nothing goes before the reset and its guard, then one probe."""
-    throttle = warm(remaining=0)
+def test_a_wait_says_why() -> None:
+    """With the numbers of the window."""
+    decision = warm(remaining=0).ask(T0 + 1)
 
-    decision = throttle.ask(T0 + 1)
-
-    assert isinstance(decision, Wait)
-    assert decision.until == T0 + 61
-    assert decision.why == "all 60 requests of this minute are used"
-    assert isinstance(throttle.ask(T0 + 61), Go)
+    assert decision == Wait(T0 + 61, "all 60 requests of this minute are used")
 
 
 def test_answers_that_come_in_another_order_cost_nothing() -> None:
@@ -96,20 +137,6 @@ def test_answers_that_come_in_another_order_cost_nothing() -> None:
     throttle.answered(first, T0, minute(9))
 
     assert throttle.state("minute", T0).left == 8
-
-
-@pytest.mark.case("P19")
-@pytest.mark.parametrize(
-    ("plan", "limit", "ahead_s"), [((5, 1_000), 300, 60), ((60, 5), 100, 36_000)]
-)
-def test_a_remaining_above_the_plan_does_not_raise_the_rate(
-    plan: tuple[int, int], limit: int, ahead_s: float
-) -> None:
-    """A named plan is a ceiling in each window, whatever the service says is left."""
-    throttle = Throttle(Plan(*plan))
-    hear(throttle, Answer(200, limit, limit - 1, T0 + ahead_s, date=T0))
-
-    assert granted(throttle) == 4
 
 
 @pytest.mark.parametrize("in_flight", [1, 3])
@@ -129,31 +156,6 @@ def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
     assert decision.until == again + 20.5
 
 
-def test_a_lower_remaining_is_believed_at_once() -> None:
-    """Another program on the same key shows as a lower Remaining."""
-    throttle = warm(remaining=59)
-
-    hear(throttle, minute(1))
-
-    go(throttle.ask(T0))
-    assert isinstance(throttle.ask(T0), Wait)
-
-
-@pytest.mark.case("P14")
-def test_after_a_429_nothing_goes_before_retry_after_and_then_one_probe() -> None:
-    """The gate is shared by all who ask this budget."""
-    throttle = warm()
-    token = go(throttle.ask(T0))
-    throttle.answered(token, T0, minute(0, status=429, retry_after_s=30))
-
-    for at in (T0, T0 + 15, T0 + 29.9):
-        decision = throttle.ask(at)
-        assert isinstance(decision, Wait)
-        assert decision.until >= T0 + 30
-    go(throttle.ask(T0 + 61.5))
-    assert isinstance(throttle.ask(T0 + 61.5), Wait)
-
-
 @pytest.mark.case("P26")
 def test_a_429_costs_the_day_nothing() -> None:
     """Requests that were refused or never sent are not taken off the day."""
@@ -165,113 +167,28 @@ def test_a_429_costs_the_day_nothing() -> None:
     assert throttle.state("day", T0).left == before
 
 
-@pytest.mark.case("P29")
-def test_a_ban_stops_with_its_time() -> None:
-    """A banned key is told when to come back, and is not asked to wait."""
-    throttle = warm()
-    hear(throttle, Answer(429, retry_after_s=900, banned=True))
-
-    decision = throttle.ask(T0 + 899)
-
-    assert isinstance(decision, Stop)
-    assert decision.resumes_at == T0 + 900.5
-    assert "banned" in decision.why
-    assert isinstance(throttle.ask(T0 + 901), Go)
-
-
-@pytest.mark.case("P16")
-@pytest.mark.parametrize("reset", [T0 - 10_000, T0 * 1_000, 30.0, T0 + 10 * 365 * 86_400, None])
-def test_a_reset_that_cannot_be_believed_still_holds_a_remaining_of_zero(
-    reset: float | None,
-) -> None:
-    """Past, milliseconds, relative, years ahead, none: held for a minute, then one goes."""
-    throttle = Throttle(FREE)
-    hear(throttle, Answer(200, 60, 0, reset, date=T0))
-
-    assert isinstance(throttle.ask(T0 + 30), Wait)
-    assert isinstance(throttle.ask(T0 + 61), Go)
-
-
-@pytest.mark.case("P16")
-def test_a_remaining_without_a_reset_is_kept_to_and_never_raises_our_own_count() -> None:
-    """
-    2 of 60 are left by the service's word; a minute later one request goes, and no second one.
-    """
-    throttle = Throttle(FREE)
-    hear(throttle, Answer(200, 60, 2))
-    hear(throttle, Answer(200, 60, 30), T0 + 1)
-
-    go(throttle.ask(T0 + 2))
-    assert isinstance(throttle.ask(T0 + 2), Wait)
-    go(throttle.ask(T0 + 62))
-    assert isinstance(throttle.ask(T0 + 62), Wait)
-
-
-@pytest.mark.case("P16")
-def test_a_reset_that_comes_later_replaces_the_minute_that_was_assumed() -> None:
-    """First there is none; then one ends earlier, and says that less is left."""
-    throttle = Throttle(FREE)
-    hear(throttle, Answer(200, 60, 50))
-    hear(throttle, Answer(200, 60, 0, T0 + 30))
-
-    decision = throttle.ask(T0 + 1)
-
-    assert isinstance(decision, Wait)
-    assert decision.until == T0 + 31
-
-
-@pytest.mark.case("P18")
-def test_a_limit_that_neither_window_has_holds_both() -> None:
-    """
-    500 is neither number of the plan: 3 left until the reset are 3 for the minute and the day.
-    """
-    throttle = Throttle(FREE)
-    hear(throttle, Answer(200, 50, 3, T0 + 30, date=T0))
-
-    assert granted(throttle) == 3
-    assert throttle.state("day", T0).left == 1_000 - 1 - 3
-
-
 @pytest.mark.case("P18", "P28")
-def test_without_a_plan_the_strictest_reading_that_fits_holds_first() -> None:
-    """
-    1,000 within a minute is Free's day or Business's minute: Free, until a later minute agrees.
-    """
+@pytest.mark.parametrize(
+    ("first", "then", "names"),
+    [
+        (Answer(200, 1_000, 999, T0 + 60), Answer(200, 1_000, 999, T0 + 120), ["free", "business"]),
+        (Answer(200, 300, 299, T0 + 60), minute(50, at=T0 + 70), ["pro", "free"]),
+    ],
+)
+def test_a_plan_is_learnt_from_the_headers(first: Answer, then: Answer, names: list[str]) -> None:
+    """The strictest that fits, until a later minute agrees with another; a lower one at once."""
     throttle = Throttle(None)
-    hear(throttle, Answer(200, 1_000, 999, T0 + 60, date=T0))
-    assert throttle.plan.name == "free"
+    learnt = []
+    for at, answer in ((T0, first), (T0 + 70, then)):
+        hear(throttle, answer, at)
+        learnt.append(throttle.plan.name)
 
-    later = T0 + 70
-    hear(throttle, Answer(200, 1_000, 999, T0 + 120, date=later), later)
-
-    assert throttle.plan.name == "business"
-
-
-@pytest.mark.case("P28")
-def test_a_lower_limit_teaches_the_plan_at_once() -> None:
-    """The key was moved from Pro to Free: the next answer says so."""
-    throttle = Throttle(None)
-    hear(throttle, Answer(200, 300, 299, T0 + 60, date=T0))
-    assert throttle.plan.name == "pro"
-
-    hear(throttle, minute(50))
-
-    assert throttle.plan.name == "free"
-
-
-def test_an_answer_of_401_teaches_nothing_of_this_keys_windows() -> None:
-    """Its headers are those of a caller without a key."""
-    throttle = warm(remaining=50)
-
-    hear(throttle, Answer(401, 60, 0, T0 + 60, date=T0))
-
-    assert isinstance(throttle.ask(T0), Go)
+    assert learnt == names
 
 
 def test_what_never_left_is_given_back() -> None:
     """A refused connection costs nothing."""
     throttle = warm(remaining=1)
-
     decision = throttle.ask(T0)
     assert isinstance(decision, Go)
 
@@ -293,49 +210,6 @@ def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
 
     assert throttle.state("day", T0 + 62).left == before
     assert throttle.state("minute", T0 + 62).left == 7
-
-
-@pytest.mark.case("P82")
-@pytest.mark.parametrize(
-    ("limit", "remaining"),
-    [("0", "0"), ("-1", "-1"), ("10000000000000000000", "5"), ("60", "10000"), ("0", "59")],
-)
-@pytest.mark.parametrize("plan", [FREE, None])
-def test_absurd_headers_are_no_plan(plan: Plan | None, limit: str, remaining: str) -> None:
-    """No error, no wait for ever, and never more than the plan."""
-    throttle = Throttle(plan)
-    said = {
-        "X-RateLimit-Limit": limit,
-        "X-RateLimit-Remaining": remaining,
-        "X-RateLimit-Reset": f"{T0 + 60:.0f}",
-    }
-    hear(throttle, read(200, said, now=T0))
-
-    assert granted(throttle) == 59
-    assert isinstance(throttle.ask(T0 + 200), Go)
-    assert throttle.plan.per_minute == 60
-
-
-@pytest.mark.case("P82")
-def test_a_remaining_that_never_falls_does_not_raise_the_rate() -> None:
-    """Each answer says 59 of 60, with a reset that is always near: 60 go in each minute."""
-    throttle = Throttle(FREE)
-    sent = []
-    now = T0
-    while now < T0 + 300:
-        decision = throttle.ask(now)
-        if isinstance(decision, Go):
-            sent.append(now)
-            throttle.answered(
-                decision.token, now, Answer(200, 60, 59, T0 + 60 * (now // 60 - T0 // 60 + 1))
-            )
-        else:
-            assert isinstance(decision, Wait)
-            now = decision.until
-
-    whole = [sum(T0 + n * 60 <= at < T0 + n * 60 + 60 for at in sent) for n in range(5)]
-    assert max(whole) <= 60
-    assert sum(whole) >= 240
 
 
 @pytest.mark.case("P82")
