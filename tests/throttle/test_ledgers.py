@@ -1,5 +1,5 @@
 """
-One behaviour over every ledger: in memory, in a file, in a real PostgreSQL, behind a real
+One behaviour over every ledger that processes share: in a file, in a real PostgreSQL, behind a real
 PgBouncer.
 """
 
@@ -13,13 +13,14 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import product
 from multiprocessing.queues import Queue
 from pathlib import Path
 from threading import Event
 
 import pytest
-from postgres import Bouncer, Postgres, absent, running
+from postgres import Postgres, absent, running
 from pydantic import SecretStr
 
 from petstore_tools import PetStore, Sandbox
@@ -28,7 +29,7 @@ from petstore_tools.errors import LedgerError, SettingsError
 from petstore_tools.plans import Plan
 from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import Gate
-from petstore_tools.throttle.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
+from petstore_tools.throttle.ledger import Ledger, PostgresLedger, SqliteLedger
 from petstore_tools.throttle.quota import read_quota
 from petstore_tools.throttle.throttle import Go, Throttle, Wait
 
@@ -42,30 +43,20 @@ def opened(where: str) -> Ledger:
     return SqliteLedger(Path(where), "shared")
 
 
-def place(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return the path or the URL of a fresh ledger."""
-    if kind == "sqlite":
+@pytest.fixture(params=["sqlite", "postgresql", "pgbouncer"])
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The path or the URL of a ledger that processes share."""
+    if request.param == "sqlite":
         return str(tmp_path / "budget.db")
     server: Postgres = request.getfixturevalue("postgres")
     url = server.database()
-    return url if kind == "postgresql" else request.getfixturevalue("pgbouncer").url(url)
+    return url if request.param == "postgresql" else request.getfixturevalue("pgbouncer").url(url)
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "pgbouncer"])
-def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A ledger that processes share."""
-    return place(request.param, request, tmp_path)
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgresql", "pgbouncer"])
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
-    kept = (
-        MemoryLedger()
-        if request.param == "memory"
-        else opened(place(request.param, request, tmp_path))
-    )
-    yield kept
-    kept.close()
+@pytest.fixture
+def ledger(where: str) -> Iterator[Ledger]:
+    with closing(opened(where)) as kept:
+        yield kept
 
 
 def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40) -> object:
@@ -76,18 +67,8 @@ def ask(ledger: Ledger, now: float = T0, *, per_minute: int = 40) -> object:
     return ledger.update(asked)
 
 
-def test_what_one_change_leaves_the_next_one_finds(ledger: Ledger) -> None:
-    """The result comes back, the budget is kept."""
-    assert ledger.update(lambda budget: budget.granted) == 0
-
-    ledger.update(lambda budget: setattr(budget, "granted", 7))
-
-    assert ledger.update(lambda budget: budget.granted) == 7
-
-
-def test_a_change_that_fails_leaves_nothing(where: str) -> None:
+def test_a_change_that_fails_leaves_nothing(ledger: Ledger) -> None:
     """Half a change is no change, also for the copy that is held decoded."""
-    ledger = opened(where)
     ledger.update(lambda budget: setattr(budget, "granted", 7))
 
     def half(budget: object) -> None:
@@ -98,7 +79,6 @@ def test_a_change_that_fails_leaves_nothing(where: str) -> None:
         ledger.update(half)
 
     assert ledger.update(lambda budget: budget.granted) == 7
-    ledger.close()
 
 
 def _grab(where: str, barrier: object, results: object) -> None:
@@ -165,50 +145,44 @@ def _stay(where: str, held: str, holding: Event) -> None:
 
 
 @contextmanager
-def staying(where: str, held: str) -> Iterator[multiprocessing.process.BaseProcess]:
-    """Run a process that spends one request and then holds the budget, or nothing but a lease."""
+def staying(where: str, held: str, signal_: signal.Signals) -> Iterator[None]:
+    """
+    Run a process that spends one request and then holds the budget, or nothing but a lease; kill or
+    stop it there.
+    """
     context = multiprocessing.get_context("spawn")
     holding = context.Event()
     process = context.Process(target=_stay, args=(where, held, holding))
     process.start()
     assert holding.wait(60)
-    yield process
+    assert process.pid is not None
+    os.kill(process.pid, signal_)
+    yield
     process.kill()
     process.join(60)
 
 
+STOPPED = [
+    *product(
+        ("sqlite", "postgresql", "pgbouncer"),
+        [("lock", signal.SIGKILL), ("lease", signal.SIGKILL), ("lease", signal.SIGSTOP)],
+    ),
+    # a machine that vanishes: the database ends its session after 5 s
+    ("pgbouncer", ("lock", signal.SIGSTOP)),
+]
+
+
 @pytest.mark.case("P22", "P92")
-@pytest.mark.parametrize(
-    ("held", "signal_"), [("lock", "SIGKILL"), ("lease", "SIGKILL"), ("lease", "SIGSTOP")]
-)
+@pytest.mark.parametrize(("where", "how"), STOPPED, indirect=["where"])
 def test_a_process_that_is_killed_or_stopped_stops_nobody(
-    where: str, held: str, signal_: str
+    where: str, ledger: Ledger, how: tuple[str, signal.Signals]
 ) -> None:
     """Others go on at once, or when the probe's lease ends; what it spent stays spent."""
-    with staying(where, held) as process:
-        assert process.pid is not None
-        os.kill(process.pid, getattr(signal, signal_))
-        ledger = opened(where)
-
+    with staying(where, *how):
         assert isinstance(ask(ledger, T0 + 3.9, per_minute=60), Wait)
         assert isinstance(ask(ledger, T0 + 4.0, per_minute=60), Go)
         left = ledger.update(lambda throttle: throttle.state("day", T0 + 4))
         assert left.left == 99_998
-        ledger.close()
-
-
-def test_a_machine_that_vanishes_inside_a_transaction_stops_the_others_for_seconds(
-    postgres: Postgres, pgbouncer: Bouncer
-) -> None:
-    """It holds the row and never comes back: the database ends its session after 5 s."""
-    where = pgbouncer.url(postgres.database())
-    with staying(where, "lock") as process:
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGSTOP)
-        ledger = opened(where)
-
-        assert isinstance(ask(ledger), Wait)
-        ledger.close()
 
 
 def settings(box: Sandbox, url: str) -> Settings:
@@ -293,19 +267,18 @@ def test_an_address_that_is_none_of_postgresql_is_named_without_its_password() -
 
 @pytest.mark.soak  # it takes the 10 s after which others give up
 @pytest.mark.case("P24", "P92")
-def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["sqlite"], indirect=True)
+def test_a_budget_file_that_a_stopped_process_holds_is_a_clear_error(
+    where: str, ledger: Ledger
+) -> None:
     """After the wait an error says so; nothing is let go, and what was spent stays spent."""
-    where = str(tmp_path / "budget.db")
-    ledger = opened(where)
-    with staying(where, "lock") as process:
-        assert process.pid is not None
-        os.kill(process.pid, signal.SIGSTOP)
-
-        with pytest.raises(LedgerError, match="database is locked"):
-            ask(ledger)
+    with (
+        staying(where, "lock", signal.SIGSTOP),
+        pytest.raises(LedgerError, match="database is locked"),
+    ):
+        ask(ledger)
 
     assert isinstance(ask(ledger), Wait)  # the probe is still in flight
-    ledger.close()
 
 
 def _fill(path: Path, told: Queue[tuple[int, str]]) -> None:
@@ -360,9 +333,8 @@ def test_a_budget_file_that_is_removed_during_a_run_is_no_second_budget(tmp_path
 
 
 @pytest.mark.case("P92")
-def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(where: str) -> None:
+def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(ledger: Ledger) -> None:
     """The thread is not in the child, so nothing waits for it there."""
-    ledger = opened(where)
     held = threading.Event()
     done = threading.Event()
 
@@ -383,4 +355,3 @@ def test_a_child_forked_while_another_thread_holds_the_budget_goes_on(where: str
 
     assert child.exitcode == 0
     assert ledger.update(lambda budget: budget.granted) == 1
-    ledger.close()
