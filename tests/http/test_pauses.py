@@ -1,0 +1,108 @@
+"""A 503 that names a time: all who share the budget keep it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+import responses
+from requests import PreparedRequest
+from wires import BASE, KEY, PET, T0
+
+from petstore_tools import PetStore
+from petstore_tools.errors import ApiError, QuotaError
+
+
+def date(at: float) -> str:
+    return format_datetime(datetime.fromtimestamp(at, UTC), usegmt=True)
+
+
+@pytest.mark.case("P72")
+@pytest.mark.parametrize(
+    ("said", "least_s", "most_s"),
+    [
+        ("20", 20, 22),
+        ("1.5", 1.5, 4),
+        (date(T0 + 40), 40, 42),
+        ("0", 0, 2),
+        ("1000000000", 300, 302),
+        (date(4_102_444_800), 300, 302),
+        ("soon", 0, 2),
+        ("-5", 0, 2),
+    ],
+)
+def test_a_503_is_asked_again_when_it_said(
+    wire: responses.RequestsMock, store: PetStore, said: str, least_s: float, most_s: float
+) -> None:
+    """
+    Seconds, a date, or at most five minutes; nonsense is a failure like any other, under backoff.
+    """
+    wire.get(f"{BASE}/pets", status=503, headers={"Retry-After": said, "Date": date(T0)})
+    wire.get(f"{BASE}/pets", json=[])
+
+    assert len(store.list_pets(wait=True)) == 0
+
+    assert least_s <= store.client.clock.now() - T0 <= most_s
+
+
+@pytest.mark.case("P72")
+def test_a_service_that_pauses_every_time_costs_five_requests_over_minutes(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """Not five of the day within seconds: each waits for the time that was named."""
+    for _ in range(5):
+        wire.get(f"{BASE}/pets", status=503, headers={"Retry-After": "60"})
+
+    with pytest.raises(ApiError, match="503"):
+        store.list_pets(wait=True)
+
+    assert store.client.clock.now() >= T0 + 240
+
+
+@pytest.mark.case("P72")
+def test_whoever_shares_the_budget_keeps_the_pause(
+    wire: responses.RequestsMock, store: PetStore
+) -> None:
+    """A create of one process is answered 503: a listing of another waits, and says until when."""
+    wire.post(f"{BASE}/pets", status=503, headers={"Retry-After": "200"})
+    wire.get(f"{BASE}/pets", json=[])
+    with pytest.raises(ApiError, match="503"):
+        store.create_pet("Rex", category_id=3)
+
+    with PetStore.from_settings(store.settings, clock=store.client.clock) as other:
+        why = r"the service asked for a pause \(503\)\. Run the same call"
+        with pytest.raises(QuotaError, match=why) as caught:
+            other.list_pets()
+        assert caught.value.resumes_at == pytest.approx(T0 + 200, abs=1)
+        assert other.quota().blocked_until == caught.value.resumes_at
+        assert len(other.list_pets(wait=True)) == 0
+
+    assert store.client.clock.now() >= T0 + 200
+
+
+@pytest.mark.case("P17")
+def test_a_clock_set_back_while_a_request_is_blocked_makes_the_wait_no_longer(
+    wire: responses.RequestsMock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an hour: a Retry-After of 1 s is over in under three by a stopwatch."""
+    real = time.time
+    back_s = [0.0]
+    monkeypatch.setattr(time, "time", lambda: real() - back_s[0])
+
+    def refuse(_: PreparedRequest) -> tuple[int, dict[str, str], str]:
+        threading.Timer(0.5, lambda: back_s.__setitem__(0, 3_600.0)).start()
+        return 429, {"Retry-After": "1"}, ""
+
+    wire.add_callback("GET", f"{BASE}/pets/17", callback=refuse)
+    wire.get(f"{BASE}/pets/17", json=PET)
+    with PetStore(base_url=BASE, api_key=KEY, plan="pro", state_dir=tmp_path) as store:
+        began_at = time.monotonic()
+        assert store.client.get(17).id == 17
+        took_s = time.monotonic() - began_at
+
+    assert back_s == [3_600.0]
+    assert 1.5 <= took_s < 3
