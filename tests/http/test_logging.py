@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,7 +19,7 @@ import pytest
 import responses
 from inventories import ROWS, through
 from proxy import FaultProxy, reply
-from wires import BASE, KEY, T0
+from wires import BASE, KEY, PET, T0
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import KeyBannedError, PetstoreError, UnauthorizedError
@@ -66,71 +67,60 @@ def test_threads_that_wait_for_the_same_moment_log_one_line(log: pytest.LogCaptu
         )
 
 
-def test_a_429_is_logged_with_the_wait_that_follows(
-    wire: responses.RequestsMock, client: Client, log: pytest.LogCaptureFixture
-) -> None:
-    """The refusal is a warning, the wait a line of information; nothing leaves before its end."""
-    wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "30"})
-    wire.get(f"{BASE}/pets", json=[])
-
-    client.call("GET", f"{BASE}/pets")
-
-    refused, waits = log.records
-    assert (
-        refused.getMessage() == "The service refused a request (429): there were too many requests."
-    )
-    assert refused.levelno == logging.WARNING
-    assert client.clock.now() >= T0 + 30
-    assert re.fullmatch(rf"Waiting until {TIME}: .*429.*\.", waits.getMessage())
-    assert waits.levelno == logging.INFO
+def refusal(status: int, code: str) -> dict[str, object]:
+    body = {"code": code, "message": f"no, {KEY}", "status": status}
+    return {"status": status, "json": body, "headers": {"Retry-After": "30"}}
 
 
-@pytest.mark.case("P39")
-@pytest.mark.parametrize(
-    ("status", "code", "line"),
-    [
-        (401, "unauthorized", "The service refused a request (401): it does not know the key."),
-        (429, "key_banned", "The service refused a request (429): it has banned the key."),
-    ],
-)
-def test_a_refused_key_is_logged_once(
+REFUSED = r"WARNING The service refused a request \(429\): "
+WAITING = rf"INFO Waiting until {TIME}: .*429.*\."
+RETRY = r"INFO GET /v1/pets/1: {} Attempt {} of 5 follows in {} s\."
+LOGGED = {  # what is answered, what is logged, and the seconds that pass
+    "429": (
+        [refusal(429, "rate_limited"), {"json": PET}],
+        [REFUSED + r"there were too many requests\.", WAITING],
+        30,
+    ),
+    "ban": ([refusal(429, "key_banned")], [REFUSED + r"it has banned the key\."], 0),
+    "401": (
+        [refusal(401, "unauthorized")],
+        [r"WARNING The service refused a request \(401\): it does not know the key\."],
+        0,
+    ),
+    "retries": (
+        [{"status": 500}, {"body": ConnectionError("broken")}, {"json": PET}],
+        [
+            RETRY.format(r"the service answered 500\.", 2, r"0\.\d"),
+            RETRY.format(r"the connection broke .*\.", 3, ".*"),
+        ],
+        0.75,
+    ),
+}
+
+
+@pytest.mark.case("P6", "P39")
+@pytest.mark.parametrize(("answers", "lines", "least_s"), LOGGED.values(), ids=LOGGED)
+def test_refusals_waits_and_retries_are_logged_once(
     wire: responses.RequestsMock,
     client: Client,
     log: pytest.LogCaptureFixture,
-    status: int,
-    code: str,
-    line: str,
+    answers: list[dict[str, object]],
+    lines: list[str],
+    least_s: float,
 ) -> None:
-    """A call after a ban sends nothing, and logs nothing."""
-    error = {"code": code, "message": f"no, {KEY}", "status": status}
-    wire.get(f"{BASE}/pets/1", status=status, json=error, headers={"Retry-After": "900"})
+    """A refusal is a warning, a wait a line of information; a call after a ban logs nothing."""
+    for answer in answers:
+        wire.get(f"{BASE}/pets/1", **answer)  # type: ignore[arg-type]
 
-    with pytest.raises((UnauthorizedError, KeyBannedError)):
+    with suppress(UnauthorizedError, KeyBannedError):
         client.get(1)
-    if code == "key_banned":
+    if "banned" in lines[0]:
         with pytest.raises(KeyBannedError):
             client.get(1)
 
-    assert log.messages == [line]
-
-
-def test_each_retry_is_logged_with_its_reason(
-    wire: responses.RequestsMock, client: Client, log: pytest.LogCaptureFixture
-) -> None:
-    """A 500 and a broken connection are two retries; the answer in the end is no line."""
-    wire.get(f"{BASE}/pets", status=500)
-    wire.get(f"{BASE}/pets", body=ConnectionError("broken"))
-    wire.get(f"{BASE}/pets", json=[])
-
-    client.call("GET", f"{BASE}/pets?limit=1")
-
-    first, second = log.messages
-    assert re.fullmatch(
-        r"GET /v1/pets: the service answered 500\. Attempt 2 of 5 follows in 0\.\d s\.", first
-    )
-    assert re.fullmatch(
-        r"GET /v1/pets: the connection broke .*\. Attempt 3 of 5 follows in .* s\.", second
-    )
+    assert least_s <= client.clock.now() - T0 <= 1.5 * least_s + 1
+    for record, line in zip(log.records, lines, strict=True):
+        assert re.fullmatch(line, f"{record.levelname} {record.getMessage()}")
 
 
 @pytest.mark.case("P8")
