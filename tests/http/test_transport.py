@@ -242,4 +242,5 @@ def test_a_failed_handshake_proves_that_nothing_left(
             store.client.transport.send("POST", f"{base_url}/pets", b"{}")
 
     assert not raised.value.may_have_left
+    assert isinstance(raised.value.__cause__, OSError)  # the root is still named
     assert ("certificate is not trusted" in str(raised.value)) is (fault == "nobody vouches")
