@@ -23,7 +23,7 @@ SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
 
 
 class SystemClock:
-    """The machine's clock; no sleep lasts longer than half a second (§8.4 waits are re-asked)."""
+    """The machine's clock; no sleep lasts longer than half a second, then the caller asks again."""
 
     def now(self) -> float:
         """Return Unix seconds."""
@@ -38,12 +38,12 @@ class SystemClock:
         time.sleep(max(0.0, min(SLICE_S, at - self.now())))
 
     def poke(self) -> None:
-        """Do nothing: who waits for an answer of another thread asks again soon."""
+        """Do nothing: a thread that waits for the answer of another one asks again soon."""
 
     def machine_time(self) -> tuple[str, float]:
         """
-        Return the name of the machine since its start, and seconds of a clock that nobody sets; on
-        Linux and macOS it also counts while the machine sleeps.
+        Return a name that the machine has until it restarts, and seconds of a clock that nobody
+        sets; on Linux and macOS it also counts while the machine sleeps.
         """
         kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
         return _MACHINE, time.monotonic() if kind is None else time.clock_gettime(kind)
@@ -99,7 +99,7 @@ class ManualClock:
                 self._sleeping.pop(me, None)
 
     def machine_time(self) -> tuple[str, float]:
-        """Return a name of its own, and the same: it is advanced, never set."""
+        """Return a name of its own, and its time: it is advanced, never set."""
         return f"manual {id(self)}", self.now()
 
     def poke(self) -> None:
@@ -118,7 +118,7 @@ class ManualClock:
             yield
         finally:
             with self._changed:
-                self._working -= Counter([me])  # and forget a thread that ended
+                self._working -= Counter([me])  # this drops a thread whose count is 0
                 self._advance_if_all_wait()
 
     def _advance_if_all_wait(self) -> None:

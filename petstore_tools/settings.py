@@ -51,11 +51,7 @@ class SettingsFile(BaseModel):
     environment: Literal["production", "staging"] | None = None
     state_dir: Path | None = None
     ledger_url: SecretStr | None = None
-    reconcile_after_s: float = Field(
-        RECONCILE_AFTER_S,
-        ge=0,
-        strict=True,
-    )
+    reconcile_after_s: float = Field(RECONCILE_AFTER_S, ge=0, strict=True)
     pagination: str | None = None
     categories: Path | None = None
 
@@ -89,7 +85,7 @@ class Settings:
 
     @property
     def place(self) -> str:
-        """The address by which all is kept: the names of this machine are one, `localhost`."""
+        """The address under which all is kept; each name of this machine counts as `localhost`."""
         return _THIS_MACHINE.sub("localhost", self.base_url)
 
 
@@ -191,19 +187,19 @@ def category_file() -> Path | None:
 
 
 def _missing(entry: str) -> SettingsError:
-    staging = entry == "staging_base_url"
-    what, example = (
-        ("API key", "YOUR KEY") if entry == "api_key" else ("base address", "https://HOST/v1")
-    )
-    what += " for staging" if staging else ""
-    argument = 'environment="staging", base_url' if staging else entry
-    configure = (
-        ""
-        if staging
-        else "  command    petstore-tools configure   (asks for it once and keeps it)\n"
-    )
+    missing = "base address"
+    example = "https://HOST/v1"
+    argument = entry
+    configure = "  command    petstore-tools configure   (asks for it once and keeps it)\n"
+    if entry == "api_key":
+        missing = "API key"
+        example = "YOUR KEY"
+    elif entry == "staging_base_url":
+        missing = "base address for staging"
+        argument = 'environment="staging", base_url'
+        configure = ""
     return SettingsError(
-        f"no {what}. Give it in one of these ways:\n{configure}"
+        f"no {missing}. Give it in one of these ways:\n{configure}"
         f"  argument   PetStore({argument}=...)\n"
         f"  variable   PETSTORE_{entry.upper()}=...\n"
         f'  file       {config_path()}: {entry} = "{example}"\n'
@@ -264,7 +260,8 @@ def check_base_url(address: str) -> str:
         raise SettingsError("the base address must look like https://HOST/v1")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise SettingsError(
-            f"the base address must hold no user name, password or query: use {parts.scheme}://{host}{spec.PATH_PREFIX}"
+            "the base address must hold no user name, password or query: use "
+            f"{parts.scheme}://{host}{spec.PATH_PREFIX}"
         )
     if not parts.path.endswith(spec.PATH_PREFIX):
         root = _A_VERSION.split(text, maxsplit=1)[0]
@@ -272,7 +269,7 @@ def check_base_url(address: str) -> str:
             f"the base address must end in {spec.PATH_PREFIX}; did you mean "
             f"{root}{spec.PATH_PREFIX} ?"
         )
-    if parts.scheme == "http" and not _is_here(host):
+    if parts.scheme == "http" and not _is_this_machine(host):
         warnings.warn(
             f"the key is sent unencrypted to {host}: use https", UserWarning, stacklevel=4
         )
@@ -283,7 +280,7 @@ def check_base_url(address: str) -> str:
     )
 
 
-def _is_here(host: str) -> bool:
+def _is_this_machine(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -161,7 +161,8 @@ def _execute_when_free(
     Execute a statement that others may hold up, for so long.
 
     SQLite's own waiting sleeps longer each time, up to a tenth of a second: whoever has waited long
-    meets the lock ever more rarely, and starves beside seven others. Here all try equally often.
+    asks for the lock ever more rarely, and never gets it beside seven others. Here all try equally
+    often.
     """
     end = time.monotonic() + wait_s
     while True:

@@ -145,7 +145,7 @@ class Transport:
         self._session = session or requests.Session()
         self.timeout_s = TIMEOUT_S
         self.fastest_s: float | None = None  # from a request's first byte to its answer's last
-        self._mounted = self._of_the_caller(base_url)
+        self._mounted = self._callers_adapter(base_url)
         self._adapter = sqlite.PerProcess(_Adapter)
         self._settings = self._session.merge_environment_settings(base_url, {}, False, None, None)
 
@@ -177,8 +177,7 @@ class Transport:
         try:
             request = requests.Request(method, url, headers, data=sent, auth=self._auth)
             adapter = self._mounted or self._adapter.get()
-            # an adapter follows no redirect, and an auth object is never replaced from a .netrc
-            # file
+            # an adapter follows no redirect, and no .netrc file replaces an auth object
             response = adapter.send(
                 self._session.prepare_request(request),
                 timeout=self.timeout_s,
@@ -198,7 +197,7 @@ class Transport:
         """Close the connections that are ours."""
         self._adapter.close()
 
-    def _of_the_caller(self, url: str) -> BaseAdapter | None:
+    def _callers_adapter(self, url: str) -> BaseAdapter | None:
         """Return the adapter that the caller mounted, None where it does no more than ours."""
         mounted = self._session.get_adapter(url)
         if isinstance(mounted, HTTPAdapter) and mounted.max_retries.total:
@@ -222,7 +221,7 @@ _HANDSHAKE: Final = {"WRONG_VERSION_NUMBER", "UNSUPPORTED_PROTOCOL", "NO_PROTOCO
 
 def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) -> TransportError:
     """
-    Say what happened; where no answer ever came (`first`), also what of the address may be wrong.
+    Say what happened; where no answer ever came (`first`), also what may be wrong in the address.
     """
     causes = list(_causes(error))
 
@@ -235,8 +234,7 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
     tunnel = any(
         isinstance(cause, TunnelError) and "unnel" in str(cause.original_error) for cause in causes
     )
-    # an OSError and none of its classes: there is no certificate bundle; a socket's faults have
-    # classes
+    # a plain OSError: there is no certificate bundle; the faults of a socket are classes of it
     never_left = type(error) is OSError or met(*_BEFORE_A_BYTE) or plain_http or tunnel
     if met(ssl.SSLCertVerificationError):
         what = "the service's certificate is not trusted"

@@ -49,7 +49,7 @@ class Listing:
     Attributes:
         completeness: `complete`: every page was read; `cut`: animals are known to be missing;
             `unproven`: nothing shows whether more pages exist, or the inventory changed while it
-                was read.
+            was read.
         reason: Why, in words.
         status: The filter asked for, None for all.
         rows: Animals in the frame.
@@ -63,8 +63,7 @@ class Listing:
         environment: `production`, `staging` or `sandbox`.
         notes: What else was seen: unknown fields, unknown statuses.
 
-    Spec: §4.1 does not show how further pages are reached; the README.md beside this file says how
-        they are.
+    Spec: §4.1 does not show how further pages are reached; the README.md beside this file does.
     """
 
     completeness: Completeness
@@ -115,8 +114,7 @@ class Listing:
         if not isinstance(carried, dict):
             raise FrameError(
                 "this frame does not say what it is a listing of: pass a frame of list_pets(). "
-                "A merge drops "
-                "that: keep it with merged.attrs = df.attrs"
+                "A merge drops that: keep it with merged.attrs = df.attrs"
             )
         try:
             return cls.from_dict(carried)

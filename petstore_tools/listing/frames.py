@@ -127,8 +127,7 @@ def check(frame: pd.DataFrame) -> None:
         if kind is int and (not pd.api.types.is_integer_dtype(frame[name]) or frame[name].hasnans):
             raise FrameError(
                 f"column {name} has dtype {frame[name].dtype}, not int64: a missing value or a "
-                "merge "
-                "turns whole numbers into floats"
+                "merge turns whole numbers into floats"
             )
     values = frame["status"].dropna().unique()
     if not all(isinstance(value, str) for value in values):
@@ -209,13 +208,10 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
             note = str(Listing.of(frame)) if "listing" in frame.attrs else ""
             replace_file(path, rejects_bytes(titles, rows, note=note))
         case ".json":
-            replace_file(
-                path,
-                (
-                    frame.to_json(orient="records", force_ascii=False, indent=1, date_format="iso")
-                    + "\n"
-                ).encode(),
+            records = frame.to_json(
+                orient="records", force_ascii=False, indent=1, date_format="iso"
             )
+            replace_file(path, f"{records}\n".encode())
         case ".parquet":
             replace_file(path, frame.to_parquet())
         case _:

@@ -23,8 +23,7 @@ from petstore_tools.listing.completeness import Completeness
 from petstore_tools.models import whole
 from petstore_tools.text import suggest
 
-# requests' own parser loses `rel` behind a parameter without a value, and splits at a `, <` inside
-# quotes
+# requests' parser loses `rel` behind a parameter without a value, and splits at a quoted `, <`
 _PARAMETER = r";\s*([^\s=;,<>\"]+)\s*(?:=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;,\"]*))?\s*"
 _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 _EACH = re.compile(_PARAMETER)
@@ -88,7 +87,8 @@ def links(header: str | None) -> dict[str, str]:
 
 def with_query(url: str, query: Mapping[str, object]) -> str:
     """
-    Return an address with further parameters, or other values of those that it has; None is none.
+    Return an address with further parameters, or other values of those that it has; a value of
+    None takes the parameter off.
     """
     parts = urlsplit(url)
     values = {**dict(parse_qsl(parts.query)), **query}
@@ -98,8 +98,8 @@ def with_query(url: str, query: Mapping[str, object]) -> str:
 
 def follow(asked: str, target: str) -> str | End:
     """
-    Return the address that a page names as the next one, if the key may go there: to no other
-        service.
+    Return the address that a page names as the next one; an End where it is another service,
+    which must not get the key.
 
     Args:
         asked: The address of the page.

@@ -54,7 +54,7 @@ class Proven:
     sizes: dict[str, int] = field(default_factory=dict)
 
 
-class Moved(Exception):  # noqa: N818 - no fault: the inventory changed while it was looked at
+class Moved(Exception):  # noqa: N818 - no fault: the inventory changed while it was read
     """The page in hand has changed while the way to page was learnt."""
 
 
@@ -88,8 +88,14 @@ class Received:
         self.ids: dict[int, None] = {}
         self.new: list[int] = []
         self.last: tuple[int, ...] = ()
-        self.full = self.pages = self.empty = self.doubles = 0
-        self.moved = self.may_have_hole = self.says_more = self.unfiltered = False
+        self.full = 0
+        self.pages = 0
+        self.empty = 0
+        self.doubles = 0
+        self.moved = False
+        self.may_have_hole = False
+        self.says_more = False
+        self.unfiltered = False
         self.totals: set[int | None] = set()
 
     def take(self, response: Response, overlap: int = 0) -> None:

@@ -285,11 +285,11 @@ class PageIterator:
             self._ended_at = self._client.clock.now()
             end = self._pager.feed(response)
             if isinstance(end, End):
-                self._finish(end)
+                self._remember(end)
             yield Page(self._pager.pages, tuple(self._kept(rows, others)))
 
-    def _finish(self, end: End) -> None:
-        """Remember what the listing has learnt."""
+    def _remember(self, end: End) -> None:
+        """Keep how the listing ended, and what it has learnt of the service."""
         if end.completeness != "complete" and self._query.first is None:
             _log.warning("A listing is %s: %s.", end.completeness, end.reason)
         self._end = end

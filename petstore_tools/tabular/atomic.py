@@ -30,8 +30,7 @@ def as_on_disk(path: Path) -> Path:
 
 def check_writable(path: Path) -> None:
     """
-    Try to write in the folder of a file, and leave nothing there: to be called before anything is
-        paid for.
+    Try to write in the folder of a file, and leave nothing there; before a request is spent on it.
 
     Raises:
         OutputError: The folder is missing or cannot be written, or the path is a folder.

@@ -29,9 +29,7 @@ class NonTextCell(str):
     kind: str
 
     def __new__(cls, text: str, kind: str = "") -> Self:
-        """
-        Keep what it was; without that it is read back from a pickle, which sets it afterwards.
-        """
+        """Keep what it was; a pickle makes the cell without it, and sets it afterwards."""
         made = super().__new__(cls, text)
         made.kind = kind
         return made
@@ -48,7 +46,7 @@ class FrameRow(int):
     label: Hashable
 
     def __new__(cls, number: int, label: Hashable = None) -> Self:
-        """Keep the label; without one it is read back from a pickle, which sets it afterwards."""
+        """Keep the label; a pickle makes the number without it, and sets it afterwards."""
         made = super().__new__(cls, number)
         made.label = label
         return made
@@ -68,7 +66,7 @@ class MalformedLine(list[str]):
 
     Attributes:
         line: As it stands in the file.
-        why: It cannot be split.
+        why: The reason, as the rest of a sentence about the line.
     """
 
     def __init__(self, line: str, why: str) -> None:

@@ -37,7 +37,7 @@ def template_bytes(categories: Mapping[int, str] | None = None) -> bytes:
     """
     titles = spec.NEW_PET_FIELDS
     return rejects_bytes(
-        titles, [], fields={of: at for at, of in enumerate(titles)}, categories=categories
+        titles, [], fields={field: at for at, field in enumerate(titles)}, categories=categories
     )
 
 

@@ -41,8 +41,16 @@ from petstore_tools.tabular.text_files import read_csv
 from petstore_tools.text import option, printable, quoted
 
 _BROKEN: Final = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, IndexError, RuntimeError, ValueError),
-    *(ElementTree.ParseError, CalamineError, StopIteration),
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    IndexError,
+    RuntimeError,
+    ValueError,
+    ElementTree.ParseError,
+    CalamineError,
+    StopIteration,
 )
 _MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
 _MOST_CELLS: Final = 8_000_000  # of a sheet that calamine reads, from A1 to the last one
@@ -116,7 +124,7 @@ class Worksheet(Sheet):
     unescape = escape
 
     def finished(self, names: tuple[str, ...]) -> Worksheet:
-        """Return it with the cells named that merged ones cover."""
+        """Return the sheet, in which each cell that a merged one covers says so."""
         width = max(map(len, self.rows.values()), default=0)
         for top, left, bottom, right in self.merged:
             first = self.rows.get(top + 1, [])[left : left + 1]

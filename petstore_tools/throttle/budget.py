@@ -157,7 +157,7 @@ class Budget:
     The shared state of a throttle; times are the ledger's Unix seconds unless said otherwise.
 
     Attributes:
-        named: The plan that the program has named which asks now, a ceiling; None to learn it.
+        named: The plan named by the program that asks now, a ceiling; None to learn it.
         windows: Minute and day.
         in_flight: Requests allowed and not answered, by token: the number of the grant.
         needs_probe: Nothing is known of the windows now, so one request goes first.

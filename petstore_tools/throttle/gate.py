@@ -89,7 +89,7 @@ class Gate:
         self._plan = plan
         self._clock = clock
         self._max_wait_s = max_wait_s
-        self._ahead_s = 0.0  # of the ledger's time to this machine's
+        self._ahead_s = 0.0  # how far the ledger's time is ahead of this machine's
         self._logged_until = 0.0
         self._unrecorded: deque[Callable[[Throttle], None]] = deque()
 

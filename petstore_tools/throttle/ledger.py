@@ -35,7 +35,7 @@ _TABLE: Final = (
     " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
 )
 
-# the second: how long the database waits for a machine that vanished inside a transaction
+# the second time: how long the database waits for a machine that vanished inside a transaction
 _BEGIN: Final = (
     "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '5s'"
 )
@@ -55,7 +55,7 @@ def open_ledger(
         url: Database that the processes of many machines share, in place of the file.
 
     Raises:
-        SettingsError: The URL is none of a PostgreSQL database, or there is no such kind.
+        SettingsError: The URL is not that of a PostgreSQL database, or there is no such kind.
     """
     if kind not in get_args(Kind):
         raise SettingsError(f"ledger is 'shared' or 'memory', not {kind!r:.80}")
@@ -67,9 +67,9 @@ def open_ledger(
 
 def subject(base_url: str, key: str) -> str:
     """
-    Return the name of a budget: a digest of base address and key, which neither can be read from.
+    Return the name of a budget: a digest of base address and key, neither of which it shows.
     """
-    # never an error, which would show the key
+    # a text that cannot be encoded would be an error, which shows the key
     named = f"{base_url}\n{key}".encode(errors="surrogatepass")
     return hashlib.sha256(named).hexdigest()[:32]
 
@@ -149,8 +149,7 @@ class DatabaseLedger(ABC):
     @abstractmethod
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
         """
-        Replace the budget by what `changed` makes of it, in one transaction; nobody else can have
-        it.
+        Replace the budget by what `changed` makes of it, in one transaction; all others wait.
         """
 
     @abstractmethod
@@ -230,7 +229,7 @@ class PostgresLedger(DatabaseLedger):
         wall: This machine's clock.
 
     Raises:
-        SettingsError: The URL is none of PostgreSQL.
+        SettingsError: The URL is not that of a PostgreSQL database.
         MissingExtraError: The extra `postgres` is not installed.
         LedgerError: On use, where the database cannot be used. That request was not sent.
     """

@@ -49,8 +49,7 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
         status: HTTP status code.
         headers: Case-insensitive mapping.
         now: The service's Unix seconds as far as they are known, for a Retry-After that is a date
-            when no
-            `Date` came.
+            when no `Date` came.
         banned: The body's code names a ban.
 
     Spec: §8.3, §8.4.

@@ -113,14 +113,16 @@ class Throttle(Budget):
         return self.lowered or self.named or self.learned or DOCUMENTED[0]
 
     def ask(self, now: float, *, bulk: bool = False) -> Decision:
-        """May a request go at `now`? A Go is spent at once."""
+        """Say whether a request may go at `now`; one that may is counted at once."""
         self.settle(now)
         if now < self.blocked_until:
-            return (Stop if self.banned else Wait)(self.blocked_until, self.reason)
+            decision = Stop if self.banned else Wait
+            return decision(self.blocked_until, self.reason)
         # where answers take long, a probe that is under way is not lost yet
         if self.needs_probe and now < self.probe_at + max(PROBE_LEASE_S, 3 * self.slowest_s):
             return Wait(now + POLL_S, "the first request that shows what is left")
-        waits = [wait for name in PERIODS if (wait := self._check(name, now, bulk=bulk))]
+        checks = [self._check(name, now, bulk=bulk) for name in PERIODS]
+        waits = [wait for wait in checks if wait is not None]
         if waits:
             return max(waits, key=lambda wait: wait.until)
         self.granted += 1
@@ -229,9 +231,9 @@ class Throttle(Budget):
         Note that the service's window may begin anew: never twice in a period.
 
         Args:
-            window: Which.
+            window: The minute or the day.
             at: The latest that our clock can show then.
-            proven: It is sure.
+            proven: It did for sure.
         """
         ends_at = window.opened_at + window.period_s
         if not window.proven or at >= ends_at - GUARD_S:
@@ -310,7 +312,10 @@ class Throttle(Budget):
             # the window that refused it ends when the wait does
             name: WindowName = "minute" if wait_s <= spec.MINUTE_S + GUARD_S else "day"
             window = self.windows[name]
-            granted = max(1, window.since(now + wait_s - window.period_s) - (name == "minute"))
+            granted = window.since(now + wait_s - window.period_s)
+            if name == "minute":
+                granted -= 1  # the refused request, which is counted in the minute alone
+            granted = max(1, granted)
             if granted < (self.plan.limit(name) or inf):
                 self.lowered = replace(self.plan, **{f"per_{name}": granted})  # type: ignore[arg-type]
         self.doubted_until = now + spec.DAY_S - self.service_time(now) % spec.DAY_S
