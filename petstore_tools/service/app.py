@@ -30,7 +30,7 @@ OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
-HEALTH_WAIT_S: Final = 1.0  # from when it may have been sent at the earliest
+HEALTH_WAIT_S: Final = 1.0  # counted from the earliest moment at which it may have been sent
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 CONNECTION_S: Final = 5.0  # what is sent ahead on an older connection is not read
 MAX_REMEMBERED: Final = 10_000  # keys that were valid, and connections
@@ -83,9 +83,9 @@ class Service:
         if request.path in (OPENAPI_PATH, HEALTH_PATH):
             request.patience_s = HEALTH_WAIT_S
             if request.method != "GET":
-                return self._finish(messages.wrong_method("GET"))
+                return self._add_headers(messages.wrong_method("GET"))
             if request.path == OPENAPI_PATH:
-                return self._finish(Response(200, OPENAPI))
+                return self._add_headers(Response(200, OPENAPI))
         if request.body is None:
             if request.key not in self._valid_keys:  # the key comes first
                 response = await self._batches.respond(request)
@@ -93,7 +93,7 @@ class Service:
                     return response
             body = await messages.read_body(receive)
             if isinstance(body, Response):
-                return self._finish(body.add("Connection", "close"))
+                return self._add_headers(body.add("Connection", "close"))
             request.body = body
         response = await self._batches.respond(request)
         assert response is not None
@@ -113,13 +113,13 @@ class Service:
             del self._connections[connection]
             response.add("Connection", "close")
 
-    def _answer_batch(self, batch: Batch, here: bool) -> Sequence[Response | None] | None:
+    def _answer_batch(self, batch: Batch, in_loop: bool) -> Sequence[Response | None] | None:
         """
         Count requests and answer them; all that they change is committed together.
 
-        With `here` it does not wait for other programs, and returns None where it would have to.
+        With `in_loop` it does not wait for other programs: it returns None where it would have to.
         """
-        if here and not self._database.local:
+        if in_loop and not self._database.local:
             return None
         requests = batch.requests
         asked = [(digest_of(one.key), subject_of(one.caller)) for one in requests]
@@ -127,12 +127,12 @@ class Service:
             with self._database.transaction(
                 asked,
                 durable=any(request.body for request in requests),
-                within_s=0.0 if here else DATABASE_S,
+                within_s=0.0 if in_loop else DATABASE_S,
             ) as standing:
                 now = self.clock.now() if standing.time is None else standing.time
                 self._operations.begin(standing.changes)
                 responses = [
-                    self._count(request, standing.callers[pair], standing.usages, now)
+                    self._count_request(request, standing.callers[pair], standing.usages, now)
                     for request, pair in zip(requests, asked, strict=True)
                 ]
                 self._operations.store(standing.usages)
@@ -141,12 +141,12 @@ class Service:
                     raise UnavailableError(SILENT)  # their callers may have gone
         except Exception as failed:
             self._operations.begin(-1)  # they may hold what was not committed
-            if here and isinstance(failed, UnavailableError) and failed.reason == LOCKED:
+            if in_loop and isinstance(failed, UnavailableError) and failed.reason == LOCKED:
                 return None
             return [self._fail(request, failed) for request in requests]
         return responses
 
-    def _count(
+    def _count_request(
         self, request: Request, caller: tuple[Any, ...], usages: dict[str, Usage], now: float
     ) -> Response | None:
         """
@@ -158,7 +158,7 @@ class Service:
         """
         if request.path == HEALTH_PATH:  # counters can be written, as at the end of each batch
             response = Response(200, b'{"status":"ok","database":"ok"}')
-            return self._finish(response, now)
+            return self._add_headers(response, now)
         subject, key_id, *plan = caller
         allowed = windows(*plan) if key_id else self._without_key
         usage, decision = consume(usages[subject], *allowed, now)
@@ -186,7 +186,7 @@ class Service:
             response = self._operations.respond(request, now)
             request.creates = response.status == 201
         usages[subject] = usage
-        return self._finish(response, now, decision)
+        return self._add_headers(response, now, decision)
 
     def _fail(self, request: Request, why: Exception) -> Response:
         """
@@ -206,7 +206,7 @@ class Service:
             text = f"nothing was changed; wait {RETRY_AFTER_S} s and try again"
             response = messages.error(503, "unavailable", f"the database {why.reason}; {text}")
             response.add(spec.HEADER_RETRY_AFTER, RETRY_AFTER_S)
-        return self._finish(response)
+        return self._add_headers(response)
 
     def _report(self, request: Request, why: Exception) -> None:
         """
@@ -220,7 +220,7 @@ class Service:
         exc_info = None if isinstance(why, UnavailableError) else why
         _log.error("%s %s failed: %s", request.method, path, why, exc_info=exc_info)
 
-    def _finish(
+    def _add_headers(
         self, response: Response, now: float | None = None, decision: Decision | None = None
     ) -> Response:
         """Add the headers of every response; `now` is the database's time, where it was read."""

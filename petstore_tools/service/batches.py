@@ -122,8 +122,8 @@ class Batches:
         self._loop.call_later(TICK_S, self._tick)
         self._ticks = self._ticks[1], elapsed()
         for request in (*self._batch.requests, *self._pending):
-            late = self._ticks[1] - request.since > request.patience_s
-            if late and not request.response.done():
+            is_late = self._ticks[1] - request.since > request.patience_s
+            if is_late and not request.response.done():
                 unknown = bool(request.body) and not (
                     request in self._pending or self._batch.decide("given up")
                 )

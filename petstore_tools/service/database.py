@@ -36,7 +36,7 @@ _CALLERS: Final = (
     " ON revoked_at IS NULL AND key.digest = asked.digest) "
 )
 _FIND: Final = f"{_CALLERS}SELECT * FROM caller"
-_HOLD: Final = (  # all in one order: nobody waits in a ring
+_HOLD: Final = (  # always in the same order, so that no two wait for each other
     f"{_CALLERS}SELECT subject, {', '.join(USAGE_COLUMNS)} FROM usage"
     " WHERE subject IN (SELECT subject FROM caller) ORDER BY subject"
 )
@@ -232,8 +232,10 @@ class Database:
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""
-        where, values = ("status = ? AND ", (status,)) if status is not None else ("", ())
-        return self._rows(f"{_PET}{where}id > ? ORDER BY id LIMIT ?", *values, after, limit)
+        end = "id > ? ORDER BY id LIMIT ?"
+        if status is None:
+            return self._rows(f"{_PET}{end}", after, limit)
+        return self._rows(f"{_PET}status = ? AND {end}", status, after, limit)
 
     def pet(self, pet_id: int) -> StoredPet | None:
         """Return one animal."""

@@ -117,7 +117,8 @@ def wrong_method(allowed: str) -> Response:
 def read_head(scope: Scope) -> Request:
     """Read a request without its body, which only a create needs."""
     credentials = [value for name, value in scope["headers"] if name == b"authorization"]
-    scheme, _, token = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
+    credential = credentials[0] if len(credentials) == 1 else b""
+    scheme, _, token = credential.partition(b" ")
     request = Request(
         method=scope["method"],
         path=scope["path"],

@@ -34,7 +34,7 @@ class Operations:
         self._pages: dict[bytes, Response] = {}  # full ones: what is created comes behind them
         self._large = WeakSet[Response]()
         self._changes = -1  # of the database, when the pages were read
-        # not added yet: all of a transaction are, in one go
+        # not added yet: those of a transaction are added together
         self._new: list[tuple[NewPet, Response]] = []
 
     def begin(self, changes: int) -> None:
@@ -89,7 +89,7 @@ class Operations:
         after = messages.read_cursor(query.get("cursor"), status)
         self.store({})
         busy = sum(len(unread.body) for unread in self._large) > MAX_UNREAD_BYTES
-        # a look at one animal: to read a long page before it is refused would hold all others up
+        # one animal first: to read a long page before it is refused would hold all others up
         for pet in self._database.page(after=after, limit=1 if busy else 0, status=status):
             if len(pet[1]) * limit > messages.PART_BYTES:
                 return _busy()

@@ -67,7 +67,8 @@ LOGS: Final = {
 
 class _Replaced(dict[int, float]):
     """
-    When each worker was replaced, for granian, which gives up one that dies soon again: long ago.
+    When each worker was replaced last: always long ago, since granian gives up one that dies again
+    soon.
     """
 
     def get(self, *_: object) -> float:
