@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from petstore_tools.reporting.report import StatusReport
 
 _XLSX: Final = "vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-_BREAKS: Final = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of one, line ends
+_BREAKS: Final = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of a character, line ends
 
 
 def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
     """
-    Return a mail that `sendmail -t` sends, and that a mail program opens as a draft; both add who
-    sends it.
+    Return a mail that `sendmail -t` sends, and that a mail program opens as a draft; both add the
+    sender.
 
     Args:
         report: Its tables stand in the body; its page and its workbook are attached.
@@ -54,7 +54,7 @@ def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
     return message.as_bytes()
 
 
-def one_line(text: str, what: str) -> str:
+def one_line(text: str, name: str) -> str:
     """
     Return a text that has no line break, which would add a header to a mail.
 
@@ -62,7 +62,7 @@ def one_line(text: str, what: str) -> str:
         ArgumentError: It has one, or another control character.
     """
     if not isinstance(text, str) or any(unicodedata.category(c) in _BREAKS for c in text):
-        raise ArgumentError(f"{what} {text!r} must be one line without control characters")
+        raise ArgumentError(f"{name} {text!r} must be one line without control characters")
     return text
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def page(template: str, report: StatusReport, *left_out: str) -> str:
     """
-    Fill a template: `report.html`, or `mail.html`, whose styles are inline: mail programs drop
-    sheets.
+    Fill a template: `report.html`, or `mail.html`, whose styles are inline, since mail programs
+    drop style sheets.
 
     Args:
         template: Its name.

@@ -98,7 +98,7 @@ class StatusReport:
 
     @property
     def headline(self) -> str:
-        """What this is a report on."""
+        """Whether the listing is complete, how many animals it has, and of what it is."""
         listing = self.listing
         start = "Complete" if listing.complete else f"Not complete ({listing.completeness})"
         return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.of_what}"
@@ -127,7 +127,8 @@ class StatusReport:
 
     def to_excel(self, path: str | Path) -> None:
         """
-        Write a workbook: a front sheet with charts, a sheet for each table, and all animals.
+        Write a workbook: a sheet for each table, some with a chart, one for all animals, and one
+        for how it was made.
 
         Raises:
             ArgumentError: The file does not end in .xlsx.
@@ -185,7 +186,7 @@ class StatusReport:
 
     def figure(self) -> Figure:
         """
-        Draw the shares, and the counts over time where there are any.
+        Draw the counts by status, and over time where two listings or more are kept.
 
         Raises:
             MissingExtraError: The extra `plot` is not installed.
@@ -337,8 +338,8 @@ def compared(report: StatusReport, since: pd.DataFrame, newest: pd.DataFrame) ->
     Args:
         report: On the newer listing.
         since: The older one.
-        newest: The complete listing before the newer one: who is there, and missing from the newer
-            one alone, is not seen, where that may have a hole.
+        newest: The last complete listing before the newer one. An animal that is in it and missing
+            from the newer one counts as not seen, where the newer one may have a hole.
     """
     if not isinstance(since, pd.DataFrame):
         raise ArgumentError(

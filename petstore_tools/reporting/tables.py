@@ -73,7 +73,7 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
         between = {f"became {status} or new": came, f"no longer {status} or gone": went}
     if (unseen := moved["to"] == UNSEEN).any():
         between[UNSEEN] = unseen
-    counts = {what: int(those.sum()) for what, those in between.items()}
+    counts = {change: int(animals.sum()) for change, animals in between.items()}
     counts = {"animals before": before, **counts, "animals now": now}
     table = pd.DataFrame(counts.items(), columns=["what", "animals"])
     return table.assign(share=table["animals"] / before if before else 0.0)
