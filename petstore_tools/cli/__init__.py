@@ -121,7 +121,7 @@ cli.params.append(VERBOSE)
 
 
 class _Messages:
-    """stderr, whose lost lines end nothing: its disk may be full, or nobody reads it any more."""
+    """The stream stderr; a line that is lost ends no command (a full disk, a closed pipe)."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -145,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with suppress(ValueError):  # only the main thread may say what a signal does
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed; the lowest free number is that of its file
+        if getattr(sys, name) is None:  # it was closed: the next file opened takes its number
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -166,7 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = exits.of_error(error)
         exits.say(error)
         if "--json" in (sys.argv if arguments is None else arguments):
-            with suppress(OSError):  # of a full disk, too
+            with suppress(OSError):  # stdout may be on a disk that is full
                 click.echo(json.dumps(exits.facts_of(error)))
     sys.exit(code if isinstance(code, int) else exits.DONE)
 

@@ -76,7 +76,7 @@ def configure_() -> None:
 
 def _ask(name: str, question: str, kept: object) -> str | SecretStr:
     """
-    Ask; Enter gives what is kept, and of a key only that there is one is shown.
+    Ask a question; Enter keeps the answer that is kept already, of which a key is masked.
 
     Raises:
         UsageError: The input ended, and there is no terminal to ask in.

@@ -320,8 +320,9 @@ def forget(import_id: str, *, yes: bool) -> None:
     """
     info = journal.find_import(_folder(), import_id)
     rows = pluralize(sum(info.states.values()), "row")
-    what = f"what became of {rows} of {info.target.path.name}, {info.states['created']:,} of them"
-    if options.confirmed(f"Forget {what} created?", yes=yes, otherwise="Nothing was forgotten"):
+    created = f"{info.states['created']:,} of them created"
+    question = f"Forget what became of {rows} of {info.target.path.name}, {created}?"
+    if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with journal.open_journal(_folder(), info.target) as opened:
             opened.forget()
         click.echo(f"import {info.id} is forgotten")

@@ -74,7 +74,7 @@ def write_rows(
     Args:
         frame: With the columns `id`, `name`, `categoryId` in front.
         noun: What a row is.
-        names: Of the categories, which then have a column behind the third.
+        names: Name by category id: then a column `category` is added behind the third.
         output: The file, None for the screen.
         excel: Write a CSV so that Excel reads it well.
     """

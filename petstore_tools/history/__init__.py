@@ -242,8 +242,8 @@ class History:
         with self._open() as database:
             found = database.execute(query, given).fetchall()
         kept = list[Snapshot]()
-        for number, of, counts in found:
-            listing = Listing.from_dict(json.loads(of))
+        for number, facts, counts in found:
+            listing = Listing.from_dict(json.loads(facts))
             counted = json.loads(counts)
             if status is not None:
                 counted = {status: counted.get(status, 0)}
@@ -255,10 +255,10 @@ class History:
         """Return the animals that a query finds in a listing, as `list_pets` gives them."""
         import pandas as pd
 
-        of = {"number": snapshot.number, **snapshot.listing.to_dict()}
+        facts = {"number": snapshot.number, **snapshot.listing.to_dict()}
         with self._open() as database:
             shown = f"SELECT * FROM ({query}) WHERE :status IS NULL OR status = :status ORDER BY id"
-            rows = database.execute(shown, of).fetchall()
+            rows = database.execute(shown, facts).fetchall()
         frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
         return Columns.of(frame).to_frame(snapshot.listing)
 
@@ -345,10 +345,12 @@ class History:
         """
         is_last = isinstance(given, str) and given.strip().casefold() == "last"
         if is_last:
-            until, query = now, _LAST_REPORTED
+            until = now
+            query = _LAST_REPORTED
             note = "no such report was written to a file before, so the newest snapshot is compared"
         else:
-            until, query = instant(given, now), _OLD_ENOUGH
+            until = instant(given, now)
+            query = _OLD_ENOUGH
             note = f"no snapshot is as old as {given}, so the oldest one is compared"
         times = {"now": round(now, 6), "until": until, "status": status or ""}
         try:
@@ -380,6 +382,7 @@ class History:
 
         with self._open() as database:
             found = database.execute(_STAYS.format(which=which, order=order), given)
+            # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
                 pd.DataFrame(rows, columns=[*spec.PET_FIELDS, *_TIMES]).astype(_DTYPES)
                 for rows in (*iter(lambda: found.fetchmany(_CHUNK), []), [])

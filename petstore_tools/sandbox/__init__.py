@@ -97,7 +97,7 @@ class Sandbox:
             if not served.page(after=spec.INT64_MIN, limit=1, status=None):
                 served.add_many(samples.inventory(animals))
             _, self.api_key = served.create_key(numbers, label="sandbox", now=self.clock.now())
-            # nothing that the server holds leads to this object: dropped, it is collected and ends
+            # the server holds nothing that leads to this object: when nobody keeps it, it ends
             service = FaultyService(faults, self._seen, served, self.clock)
             self.faults = service.faults
             server = ThreadedServer(service).start()
@@ -109,7 +109,7 @@ class Sandbox:
             )
             self.store = self._wire(settings, made)
             self._made = made.pop_all()
-        self._finish = weakref.finalize(self, _close, server, self._made)
+        self._finalizer = weakref.finalize(self, _close, server, self._made)
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
@@ -155,7 +155,7 @@ class Sandbox:
             ArgumentError: The sandbox is closed.
             TypeError: There is no setting of that name.
         """
-        if not self._finish.alive:
+        if not self._finalizer.alive:
             raise ArgumentError(CLOSED)
         changed = replace(self.store.settings, **settings)
         numbers = plans.parse(plan)
@@ -176,8 +176,7 @@ class Sandbox:
 
     def add(self, animals: Iterable[tuple[str, int, spec.Status | None]]) -> list[int]:
         """
-        Add animals outside the interface: no request, no quota (for what other people add
-            meanwhile).
+        Add animals outside the interface, as other people would meanwhile: no request, no quota.
 
             sandbox.add([("Rex", 3, "sold"), ("Mia", 2, None)])
 
@@ -226,7 +225,7 @@ class Sandbox:
 
     def close(self) -> None:
         """Stop the service and delete its files."""
-        self._finish()
+        self._finalizer()
 
     def __enter__(self) -> Self:
         return self
@@ -249,9 +248,8 @@ class _Closed:
 
 
 def _close(server: ThreadedServer, made: ExitStack) -> None:
-    if (
-        server.is_current()
-    ):  # garbage is collected in any thread: a server cannot wait for its own end
+    # garbage is collected in any thread, and a server cannot wait for its own end
+    if server.is_current():
         threading.Thread(target=made.close, name="end of a sandbox").start()
     else:
         made.close()
