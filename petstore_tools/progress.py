@@ -20,9 +20,8 @@ LINES: Final = {  # of tqdm: the first line after a minute, so that short runs w
     "miniters": 0,
     "bar_format": "{l_bar}{bar}{r_bar}\n",
 }
-WAITING: Final = (
-    "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"  # no speed, so that the bar stays long
-)
+# no speed, so that the bar stays long
+WAITING: Final = "{l_bar}{bar}| {n_fmt}/{total_fmt}{postfix}"
 
 
 def show_text(shown: object) -> None:

@@ -10,9 +10,8 @@ from typing import Final
 
 Rows = Sequence[Sequence[object]]
 
-_CELL_STYLE: Final = (
-    "padding:.25em .75em;border-bottom:1px solid #8886;text-align"  # readable in any theme
-)
+# readable in any theme
+_CELL_STYLE: Final = "padding:.25em .75em;border-bottom:1px solid #8886;text-align"
 
 
 def option(python: str, flag: str = "") -> str:

@@ -1,5 +1,5 @@
 """
-Pure: who is a row of a file, and which rows could make an animal a second time.
+Pure: which row of a file is which row of the journal, and which could make an animal twice.
 
 A row is its three values: of equal rows, as many were sent as the journal has. A row that was not
 sent yet is doubtful for one of three reasons:
@@ -45,7 +45,7 @@ class Entry:
 
     Attributes:
         key: In the table of the journal.
-        import_id: Whose row it is.
+        import_id: The import that has the row.
         content: Its three values.
         number: Its place in the sheet when the file last had it.
         present: Whether the file of the last run had it.
@@ -120,7 +120,10 @@ def match(
     waiting: dict[PetValues, list[Entry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda e: (_RANKS.index(e.state), e.number), reverse=True):
         waiting[entry.content].append(entry)
-    known = [found.pop() if (found := waiting.get(content)) else None for content in contents]
+    known: list[Entry | None] = []
+    for content in contents:
+        equal = waiting.get(content)
+        known.append(equal.pop() if equal else None)
     return known, [entry for rest in waiting.values() for entry in rest]
 
 

@@ -209,7 +209,7 @@ class Journal:
 
     def lost_s(self, *, with_equal: bool = False) -> list[float]:
         """
-        Return for how many seconds rows of this import are lost that a listing can settle.
+        Return the seconds since each row of this import was lost that a listing can settle.
 
         Args:
             with_equal: Also rows of other imports that may equal rows of the file.
@@ -249,7 +249,7 @@ class Journal:
     def find_equal(self) -> dict[int, Doubt]:
         """
         Say what exists with the values of a row of the file, by its place: an animal of the last
-        listing that is no row's of this import, or a row that another import sent.
+        listing that belongs to no row of this import, or a row that another import sent.
         """
         animals = (
             "SELECT f.place, min(o.id) FROM temp.file f JOIN temp.animal o"
@@ -311,8 +311,16 @@ class Journal:
                 answered = send or not doubt.is_open
                 why = str(doubt)
             rows.append((key, self.id, *content, number, state, answered, compared, why, now))
-        of = self.target
-        facts = (of.id, of.environment, of.base_url, str(of.path), of.sheet, bad_rows, now)
+        target = self.target
+        facts = (
+            target.id,
+            target.environment,
+            target.base_url,
+            str(target.path),
+            target.sheet,
+            bad_rows,
+            now,
+        )
         with self._transaction() as db:
             db.execute(
                 "INSERT INTO import VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
@@ -717,11 +725,11 @@ def _infos(db: sqlite3.Connection) -> list[ImportInfo]:
 
 def find_import(folder: Path, import_id: str) -> ImportInfo:
     """
-    Return the import whose name begins so.
+    Return the import whose name begins with `import_id`.
 
     Raises:
-        SettingsError: No import begins so, or several do.
-        JournalError: None does, and a journal cannot be read.
+        SettingsError: No name begins so, or several do.
+        JournalError: No name does, and a journal cannot be read.
     """
     found, errors = list_imports(folder)
     infos = [info for info in found if info.id.startswith(import_id)]
@@ -729,5 +737,5 @@ def find_import(folder: Path, import_id: str) -> ImportInfo:
         return infos[0]
     if errors and not infos:
         raise errors[0]
-    what = "several imports begin" if len(infos) > 1 else "no import begins"
-    raise SettingsError(f"{what} with {import_id!r}: petstore-tools imports lists them")
+    begin = "several imports begin" if len(infos) > 1 else "no import begins"
+    raise SettingsError(f"{begin} with {import_id!r}: petstore-tools imports lists them")

@@ -116,7 +116,8 @@ def _id(text: str) -> int | None:
 def _from_table(source: Any) -> Iterator[tuple[str, str, str]]:
     """Yield place, id and name of each pair of a dict or a Series."""
     pairs = [(str(key), str(value)) for key, value in source.items()]
-    keys, values = (all(_id(pair[at]) is not None for pair in pairs) for at in (0, 1))
+    keys = all(_id(key) is not None for key, _ in pairs)
+    values = all(_id(value) is not None for _, value in pairs)
     if pairs and keys == values:
         raise ArgumentError(
             "categories: either all keys or all values must be ids (whole numbers); "
@@ -138,8 +139,8 @@ def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str,
                     line = getattr(cells, "line", "")  # one that cannot be split
                     padded = [*cells, *[line] * len(titles)]
                     if any(map(str.strip, padded)):
-                        id_, name = (padded[titles.index(title)] for title in ("id", "name"))
-                        yield f"{file} row {number}", id_, name
+                        id_ = padded[titles.index("id")]
+                        yield f"{file} row {number}", id_, padded[titles.index("name")]
                 return
     raise ArgumentError(
         f"categories: {file} has no columns id and name; give a dict, a Series, or a DataFrame or "

@@ -152,7 +152,8 @@ class ImportPreview(Source):
         blank: Empty rows, skipped.
         notes: What was found and should be known.
         forecast: Requests, days, finishing time.
-        is_affordable: Whether a listing puts the end off by no day that nobody agreed to.
+        is_affordable: False where the listing makes the import end a day later, and `wait` is not
+            set.
         refusal: Why nothing is sent as asked, and what to choose; "" where it can go.
         journal: Name of the import in the journal.
     """
@@ -333,7 +334,7 @@ class ImportPreview(Source):
             (self.blank, "blank, skipped"),
         )
         first = f"{self.rows:,}: {self.to_send:,} to send, {self.bad_rows:,} with problems"
-        return [first, *(f"{count:,} {what}" for count, what in counts if count)]
+        return [first, *(f"{count:,} {meaning}" for count, meaning in counts if count)]
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield what it says, line by line, with what each is about."""
@@ -364,22 +365,26 @@ def _frame(kind: type, things: Sequence[Any]) -> pd.DataFrame:
     """Return dataclasses as a frame, with the number or the label of the row of each."""
     import pandas as pd
 
-    kinds = {of.name: "int64" if of.type == "int" else text_dtype() for of in fields(kind)}
+    kinds = {
+        column.name: "int64" if column.type == "int" else text_dtype() for column in fields(kind)
+    }
     frame = pd.DataFrame([*map(asdict, things)], columns=[*kinds]).astype(kinds)
     return frame.assign(row=labels([thing.row for thing in things]))
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
-    """Name the rows whose names hold what nobody sees, in one sentence; nothing for none."""
+    """Name the rows whose names hold what nobody sees, in one sentence; no sentence for none."""
     found = [
         f"row {row.number} {quoted(row.content.name)}"
         for row in rows
         if not row.content.name.isprintable()
         and not _JOINER.sub("", row.content.name).isprintable()
     ]
+    if not found:
+        return []
     names = pluralize(len(found), "name")
-    what = "with a line break, a tab or an invisible character, sent as typed"
-    return [f"{names} {what}: {first_of(found, _FEW)}"] if found else []
+    signs = "with a line break, a tab or an invisible character, sent as typed"
+    return [f"{names} {signs}: {first_of(found, _FEW)}"]
 
 
 def find_duplicates(rows: Sequence[Row]) -> tuple[set[int], list[str]]:
@@ -419,7 +424,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     duplicates, said = find_duplicates(good)
     if options.drop_duplicates:
         known, _ = match(entries, [row.content for row in good])
-        dropped = {at for at in duplicates if (entry := known[at]) is None or entry.waits}
+        dropped = {at for at in duplicates if _is_unsent(known[at])}
         good = tuple(row for at, row in enumerate(good) if at not in dropped)
     contents = [row.content for row in good]
     journal.show_file(contents)
@@ -432,13 +437,13 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         equal=journal.find_equal(),
         others=journal.sharing(),
     )
-    waiting = [at for at, entry in enumerate(known) if entry is None or entry.waits]
+    waiting = [at for at, entry in enumerate(known) if _is_unsent(entry)]
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)
     states = Counter(entry.state for entry in known if entry is not None and not entry.waits)
-    lists = any((entry := known[at]) is None or not entry.compared for at in waiting) or any(
-        entry.state == "unknown" for entry in entries
-    )
+    compared = {at for at, entry in enumerate(known) if entry is not None and entry.compared}
+    has_unknown = any(entry.state == "unknown" for entry in entries)
+    lists = has_unknown or not compared.issuperset(waiting)
     requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
     alone = _estimate(inventory.client, to_send, baseline=0)
@@ -461,6 +466,11 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, alone.days),
     )
+
+
+def _is_unsent(entry: Entry | None) -> bool:
+    """Say whether a row is new to the journal, or was neither sent nor left out for good."""
+    return entry is None or entry.waits
 
 
 def _estimate(client: Client, creates: int, *, baseline: int) -> Forecast:

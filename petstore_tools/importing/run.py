@@ -256,13 +256,13 @@ class _Run:
 
     def _await_answers(self, lost_s: Sequence[float]) -> Stopped | None:
         """
-        Wait until a listing settles lost rows: what was under way has arrived.
+        Wait until a listing can settle lost rows: until then they may still arrive.
 
         Args:
-            lost_s: For how long each is lost.
+            lost_s: Seconds since each was lost.
 
         Returns:
-            From when on it does, where that is too long to wait.
+            None, or where that is too long to wait, a stop that says when a listing can.
         """
         clock = self._client.clock
         after_s = self._client.reconcile_after_s

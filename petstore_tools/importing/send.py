@@ -33,7 +33,7 @@ from petstore_tools.throttle.quota import connections
 from petstore_tools.throttle.throttle import Wait
 
 MAX_UNKNOWN_IN_A_ROW: Final = 3
-LAST_ANSWERS_S: Final = 0.8  # what answers under way are given after Ctrl-C
+LAST_ANSWERS_S: Final = 0.8  # how long answers under way are awaited after Ctrl-C
 TICK_S: Final = 0.1
 
 StopKind = Literal[
@@ -184,7 +184,8 @@ class Sender:
         with self._changed:
             self._counts[outcome.state] += 1
             self._counts["unsent"] -= 1
-            self.usable += outcome.state in ("created", "rejected")
+            if outcome.state in ("created", "rejected"):
+                self.usable += 1
             is_unknown = outcome.state == "unknown"
             self._unknown_in_a_row = self._unknown_in_a_row + 1 if is_unknown else 0
             if self._unknown_in_a_row >= MAX_UNKNOWN_IN_A_ROW:
@@ -193,7 +194,7 @@ class Sender:
                 self._keep_back()
             if self._connections is None and latency_s is not None:
                 self._connections = connections(self.client.plan.per_minute, latency_s)
-                self._changed.notify_all()  # of other rows the next tick tells
+                self._changed.notify_all()  # other changes are shown at the next tick
 
     def end(self) -> None:
         """Count a connection as ended."""
@@ -225,9 +226,10 @@ class Sender:
             wait = self.wait
         created, rejected, unknown = (counts[s] for s in ("created", "rejected", "unknown"))
         done = created + rejected + unknown
-        until, why = (wait.until, wait.why) if wait else (None, "")
-        total = done + counts["unsent"]
-        self._progress(Progress(done, total, created, rejected, unknown, until, why))
+        progress = Progress(done, done + counts["unsent"], created, rejected, unknown)
+        if wait is not None:
+            progress = replace(progress, waits_until=wait.until, waits_for=wait.why)
+        self._progress(progress)
 
 
 def _thread_name(journal: Journal) -> str:

@@ -137,7 +137,7 @@ class Table:
 
     @property
     def likeness(self) -> tuple[int, int]:
-        """How many fields its header may name, and how many cells it has: the most is a header."""
+        """How many fields a row may name, and how many cells it has; the header has the most."""
         fields = len(self.columns.columns) + len(self.columns.proposals)
         filled = [cell for cell in self.columns.header if not is_blank(cell)]
         return fields, len(filled)
@@ -161,7 +161,7 @@ class Table:
         return f"{said}. To read it: {table.questions()}"
 
     def values(self) -> dict[str, list[int]]:
-        """Return where the cells of the header are such as an animal has, by field."""
+        """Return the positions of header cells that could be values of an animal, by field."""
         found: dict[str, list[int]] = {of: [] for of in FIELDS}
         for at, cell in enumerate(self.columns.header):
             values = {of: self.matcher.decide(of, cell).value for of in ("categoryId", "status")}
@@ -305,7 +305,7 @@ class Source:
     Attributes:
         options: What is imported, and how.
         table: The sheet.
-        target: What its import is for.
+        target: The name of its import, and the place it goes to.
         good: Rows that can be sent, in the sheet's order.
         bad: Rows that cannot.
         left_out: Rows that are not empty and not imported, each with the reason.

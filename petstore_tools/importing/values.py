@@ -96,9 +96,8 @@ STATUS_WORDS: Final = {
 }
 How = Literal["as typed", "matched name", "matched word", "default", "corrected number", "trimmed"]
 
-_COMPARISONS: Final = (
-    100_000  # with known words, to find suggestions: difflib takes about 10 µs for each
-)
+# with known words, to find suggestions: difflib takes about 10 µs for each
+_COMPARISONS: Final = 100_000
 # words for a total or a mean in many languages, folded and without the signs around them
 _TOTALS: Final = frozenset(
     "total|totals|grand total|subtotal|subtotals|sub total|sub-total|sum|total sum|average|"
@@ -115,7 +114,7 @@ _TOTALS: Final = frozenset(
     "\u03c3|∑|jumlah|合計|小計|総計|总计|合计|小计|總計|합계|총계".split("|")
 )
 _AROUND: Final = " \t\xa0:=.()-_*#/0123456789"  # signs and numbers beside a word for a total
-# what a line without a category is about the table, not an animal: a total, a page, a signature
+# how a line begins that is about the table, not about an animal: a total, a page, a signature
 _A_NOTE: Final = re.compile(
     rf".*:|(?:{'|'.join(_TOTALS)}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date"
     r"|datum|data|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis"
