@@ -37,10 +37,6 @@ class Window:
         """Return the Unix second at which the whole window that holds `now` began."""
         return floor(now / self.period_s) * self.period_s
 
-    def end(self, now: float) -> int:
-        """Return the Unix second at which the whole window that holds `now` ends."""
-        return self.start(now) + self.period_s
-
 
 @dataclass(frozen=True)
 class Plan:

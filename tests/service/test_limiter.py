@@ -63,7 +63,8 @@ def test_headers_speak_of_the_window_with_fewer_left_and_on_a_tie_of_the_later()
     (tied,) = send([T0 + 60], Usage(day_start=DAY.start(T0), day_used=2))
 
     assert (first.limit, first.remaining, first.reset) == (3, 2, T0 + 60)
-    assert (tied.limit, tied.remaining, tied.reset) == (5, 2, DAY.end(T0))
+    day_ends_at = DAY.start(T0) + DAY.period_s
+    assert (tied.limit, tied.remaining, tied.reset) == (5, 2, day_ends_at)
 
 
 def test_after_a_clock_was_set_back_no_minute_begins_before_the_last_one_has_ended() -> None:
