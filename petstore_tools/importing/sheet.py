@@ -162,10 +162,12 @@ class Table:
 
     def values(self) -> dict[str, list[int]]:
         """Return the positions of header cells that could be values of an animal, by field."""
-        found: dict[str, list[int]] = {of: [] for of in FIELDS}
+        found: dict[str, list[int]] = {field: [] for field in FIELDS}
         for at, cell in enumerate(self.columns.header):
-            values = {of: self.matcher.decide(of, cell).value for of in ("categoryId", "status")}
-            meant = [of for of, value in values.items() if value is not None]
+            values = {
+                field: self.matcher.decide(field, cell).value for field in ("categoryId", "status")
+            }
+            meant = [field for field, value in values.items() if value is not None]
             if not is_blank(cell):
                 found[meant[0] if meant else "name"].append(at)
         return found
@@ -175,7 +177,7 @@ class Table:
         places = self.values()
         if not (places["name"] and places["categoryId"]):
             return self
-        proposals = {column_letter(at[0]): of for of, at in places.items() if at}
+        proposals = {column_letter(at[0]): field for field, at in places.items() if at}
         return replace(self, columns=replace(self.columns, proposals=proposals))
 
     def questions(self) -> str:
@@ -202,12 +204,12 @@ class Table:
 
     def _unread(self) -> dict[str, list[str]]:
         """Return the distinct cells of each field that wait for their meaning."""
-        found: dict[str, dict[str, str]] = {of: {} for of in FIELDS}
+        found: dict[str, dict[str, str]] = {field: {} for field in FIELDS}
         for row in self.rows():
             for problem in row.problems if isinstance(row, BadRow) else ():
                 if problem.rule in ASKED:
                     found[problem.field].setdefault(fold(problem.value), problem.value.strip())
-        return {of: [*words.values()][:MOST_WORDS] for of, words in found.items()}
+        return {field: [*words.values()][:MOST_WORDS] for field, words in found.items()}
 
 
 def read_table(options: ImportOptions) -> Table:
@@ -289,7 +291,7 @@ def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions
     if not options.by_letter or is_counted:
         return table
     found = table.values()
-    is_data = any(titles.columns.get(of) in found[of] for of in ("categoryId", "status"))
+    is_data = any(titles.columns.get(field) in found[field] for field in ("categoryId", "status"))
     if options.header and not is_data:
         return table
     letters = [column_letter(at) for at in range(len(header))]
@@ -333,7 +335,7 @@ class Source:
     @property
     def filled(self) -> list[dict[str, Any]]:
         """For each column of the file: how often it is filled, and what becomes of it."""
-        used = {at: of for of, at in self.table.columns.columns.items()}
+        used = {at: field for field, at in self.table.columns.columns.items()}
         rows = [row.cells for row in self.good] + [row.cells for row in self.bad]
         found = []
         for at, title in enumerate(self.table.columns.header[:COLUMNS]):

@@ -233,7 +233,7 @@ class Matcher:
 
     def __init__(self, rules: ValueRules) -> None:
         self.rules = rules
-        self.decided: dict[str, dict[str, Decided]] = {of: {} for of in FIELDS}
+        self.decided: dict[str, dict[str, Decided]] = {field_: {} for field_ in FIELDS}
         self._words = rules.words()
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
         self._titles: dict[str, str] = {}  # names as their table has them
@@ -243,25 +243,26 @@ class Matcher:
                 self._titles.setdefault(fold(name), name.strip())
         self._comparisons = _COMPARISONS
         self._defaults: dict[str, Decided] = {}
-        for of, value in rules.defaults.items():
-            found = self._category(str(value)) if of == "categoryId" else self._status(str(value))
+        for field_, value in rules.defaults.items():
+            text = str(value)
+            found = self._category(text) if field_ == "categoryId" else self._status(text)
             if found.problem or found.value is None:
                 why = found.problem.rule if found.problem else "is empty"
-                raise ArgumentError(f"defaults: {value!r} for {of} {why}")
-            self._defaults[of] = Decided(found.value, "default")
+                raise ArgumentError(f"defaults: {value!r} for {field_} {why}")
+            self._defaults[field_] = Decided(found.value, "default")
 
-    def decide(self, of: str, cell: str) -> Decided:
+    def decide(self, field_: str, cell: str) -> Decided:
         """Read a cell of a field; of a missing column the cell is ""."""
-        decided = self.decided[of]
+        decided = self.decided[field_]
         if type(cell) is str and cell in decided:
             return decided[cell]
         kind = _kind(cell)
-        if kind not in ("", "a number") and not (of == "status" and fold(cell) in self._words):
+        if kind not in ("", "a number") and not (field_ == "status" and fold(cell) in self._words):
             return self._no_text(kind)
-        if of == "name":  # nearly all are distinct
+        if field_ == "name":  # nearly all are distinct
             return self._name(cell, is_number=bool(kind))
         if cell not in decided:  # a number is read as the text that it shows
-            decided[cell] = self._category(cell) if of == "categoryId" else self._status(cell)
+            decided[cell] = self._category(cell) if field_ == "categoryId" else self._status(cell)
         return decided[cell]
 
     def _name(self, cell: str, *, is_number: bool) -> Decided:
@@ -526,8 +527,8 @@ def _decided(
     if not (name.problem or category.problem or status.problem or may_be_note):
         return Row(number, content, cells)
     problems = [
-        RowProblem(number, "" if at is None else column_letter(at), of, cell, *decided.problem)
-        for of, at, cell, decided in zip(FIELDS, places, fields, found, strict=True)
+        RowProblem(number, "" if at is None else column_letter(at), field_, cell, *decided.problem)
+        for field_, at, cell, decided in zip(FIELDS, places, fields, found, strict=True)
         if decided.problem
     ]
     if name.problem == _IS_TOTAL:
@@ -559,12 +560,12 @@ def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
 def count_matches(rows: Sequence[Row], titles: Titles, matcher: Matcher) -> list[Match]:
     """Count each distinct cell of rows that was not read as typed, the most frequent first."""
     found = []
-    for of, at in zip(FIELDS, titles.places, strict=True):
+    for field_, at in zip(FIELDS, titles.places, strict=True):
         cells: Iterable[str] = ("" if at is None else row.cells[at] for row in rows)
-        if of == "name":  # nearly all are distinct
+        if field_ == "name":  # nearly all are distinct
             cells = (cell for cell in cells if type(cell) is not str or cell != cell.strip())
         for cell, count in Counter(cells).items():
-            decided = matcher.decide(of, cell)
+            decided = matcher.decide(field_, cell)
             if decided.how != "as typed":
-                found.append(Match(of, str(cell), decided.value, decided.how, count))
+                found.append(Match(field_, str(cell), decided.value, decided.how, count))
     return sorted(found, key=lambda match: -match.count)
