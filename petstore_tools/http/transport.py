@@ -237,24 +237,24 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
     # a plain OSError: there is no certificate bundle; the faults of a socket are classes of it
     never_left = type(error) is OSError or met(*_BEFORE_A_BYTE) or plain_http or tunnel
     if met(ssl.SSLCertVerificationError):
-        what = "the service's certificate is not trusted"
+        fault = "the service's certificate is not trusted"
     elif met(NameResolutionError):
-        what = "the host name is not known"
+        fault = "the host name is not known"
     elif isinstance(error, requests.exceptions.ProxyError):
-        what = "the proxy refused the request"
+        fault = "the proxy refused the request"
     elif plain_http:
-        what = (
+        fault = (
             f"{url.netloc} does not use https; if it uses http, write http:// in the base address"
         )
     elif never_left:
-        what = f"no service answers at {url.netloc}; is the service running?"
+        fault = f"no service answers at {url.netloc}; is the service running?"
     elif met(requests.Timeout, ReadTimeoutError):
-        what = f"the service was silent for {TIMEOUT_S[1]:g} s"
+        fault = f"the service was silent for {TIMEOUT_S[1]:g} s"
     else:
-        what = "the connection broke before the answer was complete"
+        fault = "the connection broke before the answer was complete"
         if first and url.scheme == "http":
-            what += "; if the service uses https, write https:// in the base address"
-    failure = TransportError(f"{method} {url.path}: {what}", may_have_left=not never_left)
+            fault += "; if the service uses https, write https:// in the base address"
+    failure = TransportError(f"{method} {url.path}: {fault}", may_have_left=not never_left)
     # the root alone: what lies between holds the request, and so the key
     kinds = (OSError, HTTPException)
     roots = [

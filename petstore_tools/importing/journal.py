@@ -572,15 +572,16 @@ def _open(path: Path | None, target: Target | None) -> sqlite3.Connection:
 
 def _check(db: sqlite3.Connection, target: Target | None) -> None:
     """Raise ValueError where a database cannot be trusted."""
-    marks = ("application_id", "user_version", "integrity_check(1)")
-    application, version, health = (db.execute(f"PRAGMA {mark}").fetchone()[0] for mark in marks)
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if application != _APPLICATION:
         raise ValueError("it is not a journal of imports")
     if version != _FORMAT:
         raise ValueError("another version of the toolkit wrote it")
     if health != "ok":
         db.execute("REINDEX")  # of a commit that was cut short, the tables may be ahead of these
-        health = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if health != "ok":
         raise ValueError(f"it is damaged: {health}")
     places = db.execute("SELECT DISTINCT environment, base_url FROM import").fetchall()

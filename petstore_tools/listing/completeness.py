@@ -148,8 +148,8 @@ class Listing:
     @property
     def of_what(self) -> str:
         """The inventory that was asked for, in words."""
-        what = "the inventory of" if self.status is None else f"status {self.status} in"
-        return f"{what} {self.environment}"
+        animals = "the inventory of" if self.status is None else f"status {self.status} in"
+        return f"{animals} {self.environment}"
 
     @property
     def shortfall(self) -> str:

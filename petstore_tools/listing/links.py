@@ -106,18 +106,18 @@ def follow(asked: str, target: str) -> str | End:
         target: What it names, relative or absolute; capitals and the default port make no other
             service.
     """
-    here = urlsplit(asked)
+    asked_parts = urlsplit(asked)
     try:
-        there = urlsplit(urljoin(asked, target))
-        same = _origin(here) == _origin(there)
+        parts = urlsplit(urljoin(asked, target))
+        same = _origin(asked_parts) == _origin(parts)
     except ValueError:
         return End("cut", "the service gave an address of the next page that is not valid")
     if not same:
-        place = f"{there.scheme}://{there.netloc.rpartition('@')[2]}"
+        place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         return End(
             "cut", f"the service says that the next page is at {place}; the key is not sent there"
         )
-    return urlunsplit(there._replace(scheme=here.scheme, netloc=here.netloc))
+    return urlunsplit(parts._replace(scheme=asked_parts.scheme, netloc=asked_parts.netloc))
 
 
 def holds_id(url: str, last_id: int, *, rows: int) -> bool:

@@ -354,7 +354,8 @@ class Prefetcher:
         """
         for address in predicted:
             if address not in self._fetched:
-                future = self._fetched[address] = Future[Reply]()
+                future = Future[Reply]()
+                self._fetched[address] = future
                 threading.Thread(
                     target=self._fetch, args=(address, future), name="page", daemon=True
                 ).start()

@@ -431,8 +431,8 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
         return found
     found["counts"] = tables.counts_over_time(kept)
     if listing.status in (None, "available"):
-        there = f"status = 'available' AND {OPEN_SINCE}"
-        longest = history.stays(there, f"first, id LIMIT {presentation.TOP}", since=inf)
+        available = f"status = 'available' AND {OPEN_SINCE}"
+        longest = history.stays(available, f"first, id LIMIT {presentation.TOP}", since=inf)
         found["longest_available"] = tables.longest(longest, newest.listing.ended_at)
     if listing.status is None:
         stays = history.stays(ENDED_SINCE, "NULL", since=listing.ended_at - WINDOW_S)

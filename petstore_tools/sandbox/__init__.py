@@ -92,7 +92,8 @@ class Sandbox:
             )
             folder = Path(made.enter_context(temporary))
             where = database or folder / "service.db"
-            served = self._database = Database(where, durability="OFF", own_time=clock == "system")
+            served = Database(where, durability="OFF", own_time=clock == "system")
+            self._database = served
             made.callback(served.close)
             if not served.page(after=spec.INT64_MIN, limit=1, status=None):
                 served.add_many(samples.inventory(animals))

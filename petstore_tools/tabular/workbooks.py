@@ -359,7 +359,9 @@ def _open_ole(path: Path) -> _Other:
 
 def _size(table: bytes) -> tuple[int, int]:
     """Return the last row and the last column of a table of .ods that hold something."""
-    height = number = width = 0
+    height = 0
+    width = 0
+    number = 0
     for row in table.split(b"<table:table-row")[1:]:
         number += _repeated(row.partition(b">")[0])
         cells = row.rpartition(b"office:value-type")[0]
@@ -379,9 +381,9 @@ def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Workshe
     names = [name for name in every if name == sheet or (sheet is None and book.sheets[name])]
     if not names:
         listed = ", ".join(map(repr, every))
-        what = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
+        lack = "no visible sheet" if sheet is None else f"no sheet {sheet!r}"
         which = option('sheet="…"')
-        raise SheetError(f"{path.name} has {what}; it has {listed}: name one ({which})")
+        raise SheetError(f"{path.name} has {lack}; it has {listed}: name one ({which})")
     return [book.read(name).finished(every) for name in names]
 
 
