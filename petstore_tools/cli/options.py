@@ -24,7 +24,7 @@ STATUS = click.option(
     type=click.Choice(spec.STATUSES, case_sensitive=False),
     help="Only animals with this status.",
 )
-flag = partial(click.option, is_flag=True)
+flag = partial(click.option, is_flag=True)  # an option without a value
 WAIT = flag("--wait", help="Wait for the next day's quota instead of stopping.")
 EXCEL = flag(
     "--excel",

@@ -127,7 +127,8 @@ def history_(
     Show what became of the animals: when each was seen in which status, and when that ended.
 
     It is read from the listings that `report` and `list --max-age` keep on this machine; no request
-    is sent. A change happened between two listings: behind ended_after, before ended_before.
+    is sent. A change happened between two listings: after the time in ended_after, and before the
+    time in ended_before.
 
     \b
     Examples:
@@ -163,7 +164,7 @@ def history_(
 @options.YES
 @click.pass_obj
 def forget(environment: str | None, before: str, *, yes: bool) -> None:
-    """Delete the listings that ended before a date; what later listings show is kept."""
+    """Delete the listings that ended before a date. What later listings show is kept."""
     question = f"Forget the listings that ended before {before}?"
     if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:

@@ -58,7 +58,9 @@ def _open(database: str | None, environment: str) -> closing[Any]:
 
 
 @click.command("serve")
-@click.option("--port", type=PORT, metavar="N", help="Default: 8765, for staging 8766.")
+@click.option(
+    "--port", type=PORT, metavar="N", help="Port to listen on.  [default: 8765; for staging: 8766]"
+)
 @click.option(
     "--host",
     default="127.0.0.1",

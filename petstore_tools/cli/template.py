@@ -25,8 +25,7 @@ def template_(file: Path, categories: Path | None) -> None:
     """
     Write an empty workbook for the animals of an import.
 
-    Its cells have hints with examples, and drop-downs. A file that exists is not
-    replaced.
+    Its cells have hints with examples, and drop-downs. A file that exists is not replaced.
 
     \b
     Examples:
