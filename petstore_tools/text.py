@@ -95,7 +95,7 @@ def cell_text(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text that moves no cursor and rings no bell: what is not printable is spelt out."""
+    """Return text as a terminal can show it: characters that are not printable are spelt out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
