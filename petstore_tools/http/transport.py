@@ -1,6 +1,4 @@
-"""
-Requests on the wire: `requests` with the key and fresh connections, and nothing else.
-"""
+"""Requests on the wire: `requests` with the key and fresh connections, and nothing else."""
 
 from __future__ import annotations
 

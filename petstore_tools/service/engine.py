@@ -215,9 +215,7 @@ class Engine(ABC):
 
     @contextmanager
     def _starting(self, name: str, advice: str = "") -> Iterator[None]:
-        """
-        Turn a failure at the start into a SettingsError, and close the connection.
-        """
+        """Turn a failure at the start into a SettingsError, and close the connection."""
         try:
             yield
         except Exception as error:

@@ -1,6 +1,4 @@
-"""
-The service on a socket: in a thread for notebooks and tests, or in processes for `serve`.
-"""
+"""The service on a socket: in a thread for notebooks and tests, or in processes for `serve`."""
 
 from __future__ import annotations
 

@@ -197,9 +197,7 @@ class Gate:
         return self._update(copied)
 
     def pause(self, seconds: float, call_options: CallOptions = ALONE) -> None:
-        """
-        Sleep, unless the call is withdrawn; a clock that is set makes it no longer.
-        """
+        """Sleep, unless the call is withdrawn; a clock that is set makes it no longer."""
         ends_at = self._clock.steady() + seconds
         while (left_s := ends_at - self._clock.steady()) > 0:
             if call_options.cancelled():

@@ -66,9 +66,7 @@ def open_ledger(
 
 
 def subject(base_url: str, key: str) -> str:
-    """
-    Return the name of a budget: a digest of base address and key, neither of which it shows.
-    """
+    """Return the name of a budget: a digest of base address and key, neither of which it shows."""
     # a text that cannot be encoded would be an error, which shows the key
     named = f"{base_url}\n{key}".encode(errors="surrogatepass")
     return hashlib.sha256(named).hexdigest()[:32]
@@ -148,9 +146,7 @@ class DatabaseLedger(ABC):
 
     @abstractmethod
     def _transact(self, changed: Callable[[bytes], bytes]) -> None:
-        """
-        Replace the budget by what `changed` makes of it, in one transaction; all others wait.
-        """
+        """Replace the budget by what `changed` makes of it, in one transaction; all others wait."""
 
     @abstractmethod
     def _message(self, error: BaseException) -> str:
