@@ -38,7 +38,10 @@ def _give_settings() -> None:
     box = _OPEN.enter_context(Sandbox(plan="pro", clock="system", animals=120))
     entries = {"base_url": box.base_url, "api_key": box.api_key, "plan": "pro"}
     config = Path(os.environ["PETSTORE_CONFIG"])
-    config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items()))
+    config.write_text(
+        "".join(f"{name} = {json.dumps(value)}\n" for name, value in entries.items()),
+        encoding="utf-8",
+    )
     with PetStore() as store:
         store.status_report().to_html(config.with_name("yesterday.html"))
     for pet_id in (2, 3):

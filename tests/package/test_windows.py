@@ -1,8 +1,7 @@
-"""What Windows and macOS do otherwise, made on Linux: files in use, spellings, missing modules."""
+"""What Windows and macOS do otherwise, made on Linux: files in use, spellings."""
 
 from __future__ import annotations
 
-import ast
 import io
 import os
 import sys
@@ -16,8 +15,6 @@ from petstore_tools import Sandbox
 from petstore_tools.plans import Plan
 from petstore_tools.tabular.atomic import replace_file
 
-PACKAGE = Path(__file__).parents[2] / "petstore_tools"
-POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 PETS = "name,categoryId\nRex,3\nMia,cats\n"
 
 
@@ -143,23 +140,3 @@ def test_two_spellings_of_one_file_are_one_import(box: Sandbox, tmp_path: Path) 
     second = box.store.import_pets(tmp_path / "animals.CSV", progress=False)
 
     assert (second.created, second.created_now) == (1, 0)
-
-
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
-def test_a_module_needs_nothing_of_posix_and_names_its_encodings(path: Path) -> None:
-    """No import at module level; Windows reads and writes cp1252 where no encoding is named."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    imported = {
-        alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
-    }
-    loose = []
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-        given = {keyword.arg for keyword in call.keywords}
-        modes = [each.value for each in call.args if isinstance(each, ast.Constant)]
-        in_text = name == "open" and modes and not any("b" in str(mode) for mode in modes)
-        read = name == "read_text" and not call.args
-        if (in_text or read or name == "write_text") and not given:
-            loose.append(call.lineno)
-
-    assert (imported & POSIX_ONLY, loose) == (set(), [])
