@@ -161,7 +161,8 @@ def told(report: StatusReport) -> dict[str, Tables]:
 
 
 def check_counts(tables: dict[str, pd.DataFrame], before: pd.DataFrame, now: pd.DataFrame) -> None:
-    """Count the animals of two listings again, one by one."""
+    """Count the animals of two listings again, one by one; all shares are one animal's, or none."""
+    assert tables["breakdown"]["share"].sum() == pytest.approx(min(len(now), 1))
     both = {"before": before, "now": now}
     for name, column, sides in (
         ("breakdown", "status", {"count": now}),
