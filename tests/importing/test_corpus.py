@@ -24,7 +24,7 @@ from petstore_tools.tabular.cells import MalformedLine, NonTextCell, is_blank
 from petstore_tools.tabular.workbooks import open_sheets
 
 CORPUS = Path(__file__).parent / "corpus"
-TABLES = {"categories.csv", "kategorien.csv"}
+TABLES = {"categories.csv", "categories.xlsx", "kategorien.csv"}
 FILES = sorted(path for path in CORPUS.iterdir() if path.suffix != ".json")
 CASES = [
     pytest.param(path, case, id=f"{path.name} {' '.join(case.get('options', ()))}")

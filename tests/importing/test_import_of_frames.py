@@ -51,14 +51,17 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
     assert (again.created_now, again.created, again.frame["row"].tolist()) == (0, 3, labels)
 
 
-def test_an_edited_row_of_a_frame_is_doubtful_by_its_label(sandbox: Sandbox) -> None:
-    """The line says where it is in the frame."""
-    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]}, index=["a", "b"])
-    sandbox.store.import_pets(frame, name="spring", progress=False)
-    frame.loc["b", "categoryId"] = 5
+@pytest.mark.case("P64", "P69")
+def test_a_frame_goes_on_under_its_name(sandbox: Sandbox) -> None:
+    """Sorted, with another index; an edited row is doubtful by its label."""
+    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4]})
+    first = sandbox.store.import_pets(frame, name="spring", progress=False)
+    sorted_ = frame.iloc[::-1].set_index(pd.Index(["a", "b"]))
 
-    preview = sandbox.store.preview_import(frame, name="spring")
+    again = sandbox.store.import_pets(sorted_, name="spring", progress=False)
+    preview = sandbox.store.preview_import(sorted_.assign(categoryId=[4, 5]), name="spring")
 
+    assert (first.created, again.created_now, first.files) == (2, 0, ())
     assert preview.doubtful["row"].tolist() == ["b"]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-import xlsxwriter
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import ArgumentError, SheetError
@@ -70,7 +69,6 @@ def test_what_cannot_be_meant_is_refused_in_a_sentence(
         (FRAME.assign(more=1), ""),
         (pd.DataFrame({"ID": [3.0, 4.0], "Name": ["Dogs", "Cats"]}), ""),
         ("\ufeffOur categories;;\n\nName;x;ID\nDogs;;3\n;;\nCats;;4\n", ""),
-        ([("id", "name"), (3, "Dogs"), (4, "Cats")], ""),
         ({"Dogs": "Cats"}, "either all keys or all values must be ids.*neither are"),
         ({3: 4}, "both are"),
         ({True: "Dogs"}, "neither are"),
@@ -96,13 +94,6 @@ def test_categories_come_from_whatever_people_keep_them_in(
     if isinstance(source, str):
         given = tmp_path / "c.csv"
         given.write_text(source, encoding="utf-8")
-    elif isinstance(source, list):
-        given = tmp_path / "c.xlsx"
-        with xlsxwriter.Workbook(given) as book:
-            book.add_worksheet("notes").write_row(0, 0, ["name", "phone"])
-            sheet = book.add_worksheet("categories")
-            for number, row in enumerate(source):
-                sheet.write_row(number, 0, row)
 
     if why:
         with pytest.raises((ArgumentError, SheetError), match=why):

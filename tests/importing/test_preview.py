@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from inventories import write
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
@@ -46,8 +47,7 @@ def test_problems_with_one_fix_are_one_line() -> None:
 
 def test_each_bad_row_counts_under_its_first_problem(sandbox: Sandbox, tmp_path: Path) -> None:
     """So the counts add up to the bad rows; a group is a row of a table."""
-    path = tmp_path / "pets\n.csv"
-    path.write_text("name,categoryId,status\nRex,Dogs,x\nMia,Cats,sold\nTom,Dogs,sold\n")
+    path = write(tmp_path / "pets\n.csv", "Rex,Dogs,x", "Mia,Cats,sold", "Tom,Dogs,sold")
 
     preview = sandbox.store.preview_import(path)
 
@@ -74,8 +74,7 @@ def test_ten_thousand_bad_rows_print_at_most_sixteen_lines(
     letters = "abcdefghijklmnopqrst"
     categories = {at: letter * 9 for at, letter in enumerate(letters)}
     cells = [letter * 8 for letter in letters] * 500
-    path = tmp_path / "pets.csv"
-    path.write_text("\n".join(["name,categoryId", *(f"Rex,{cell}" for cell in cells)]))
+    path = write(tmp_path / "pets.csv", *(f"Rex,{cell},sold" for cell in cells))
 
     preview = sandbox.store.preview_import(path, categories=categories)
 
@@ -87,8 +86,7 @@ def test_ten_thousand_bad_rows_print_at_most_sixteen_lines(
 
 def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
     """70 rows fit into what is left of today, and with a listing of 11 requests they do not."""
-    path = tmp_path / "pets.csv"
-    path.write_text("\n".join(["name,categoryId", *(f"Rex {n},3" for n in range(70))]))
+    path = write(tmp_path / "pets.csv", *(f"Rex {n},3,sold" for n in range(70)))
     with Sandbox(plan=Plan(100, 100), animals=1_100) as box:
         box.store.list_pets()
 
@@ -126,10 +124,8 @@ def test_names_with_something_that_nobody_sees_are_named(name: str, is_said: boo
 @pytest.mark.parametrize("drop", [False, True])
 def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, drop: bool) -> None:
     """Whether they are sent or dropped; also in the notebook."""
-    path = tmp_path / "pets.csv"
-    path.write_text(
-        "name,categoryId,status\nMia,4,\nRex,3,sold\nMia,4,\nRex,3,sold\nMia ,4,\nTom,5,\n"
-    )
+    rows = ["Mia,4,", "Rex,3,sold", "Mia,4,", "Rex,3,sold", "Mia ,4,", "Tom,5,"]
+    path = write(tmp_path / "pets.csv", *rows)
 
     preview = sandbox.store.preview_import(path, drop_duplicates=drop)
 

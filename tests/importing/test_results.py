@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from inventories import existing, through
+from inventories import existing, through, write
 from office import LIBREOFFICE, libreoffice
 from proxy import FaultProxy, reply
 
@@ -20,12 +20,6 @@ from petstore_tools.importing.results import ImportResult
 from petstore_tools.tabular.template import rejects_bytes
 
 HEADER = "name,categoryId,status,note"
-
-
-def write(path: Path, *rows: str, header: str = HEADER) -> Path:
-    """Write a file as it stands."""
-    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
-    return path
 
 
 def run(box: Sandbox, path: Path, **options: object) -> ImportResult:
@@ -43,7 +37,7 @@ def read(path: Path) -> list[list[str]]:
 def test_the_created_file_keeps_every_cell_and_adds_the_id(fast: Sandbox, tmp_path: Path) -> None:
     """Line breaks, quotes and tabs included; of a row that is gone, its values."""
     odd = '"Rex ""the\u2028dog""",3,sold,"two\nlines\tand a tab"'
-    path = write(tmp_path / "pets.csv", odd, "Mia,4,,b")
+    path = write(tmp_path / "pets.csv", odd, "Mia,4,,b", header=HEADER)
     run(fast, path)
     write(path, "x,Tom,5,", header="new,name,categoryId,status")
 
@@ -115,7 +109,7 @@ def test_a_rejects_file_saved_by_libreoffice_is_read(fast: Sandbox, tmp_path: Pa
 @pytest.mark.case("P70")
 def test_a_file_that_a_person_changed_is_never_replaced(fast: Sandbox, tmp_path: Path) -> None:
     """Nor the input, nor a file of another import; the new one gets a number."""
-    path = write(tmp_path / "pets.csv", "Rex,3,sold,a", "Mia,x,,")
+    path = write(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,")
     run(fast, path)
     for name in ("created", "rejected"):
         file = tmp_path / f"pets.sandbox.{name}.csv"
@@ -135,7 +129,8 @@ def test_a_file_that_a_person_changed_is_never_replaced(fast: Sandbox, tmp_path:
 @pytest.mark.case("P70")
 def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> None:
     """Nothing is raised after the sending; the same call writes it later. A reason may be long."""
-    path = write(tmp_path / "pets.csv", *(f"Rex {n},3,sold,{'x' * 4_000}" for n in range(200)))
+    rows = [f"Rex {n},3,sold,{'x' * 4_000}" for n in range(200)]
+    path = write(tmp_path / "pets.csv", *rows, header=HEADER)
     done = subprocess.run(
         [sys.executable, "-m", "petstore_tools", "import", str(path), "--yes"],
         env={
@@ -153,7 +148,7 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
         fast.base_url, lambda method, _: reply(400, b"x" * 40_000) if method == "POST" else "pass"
     ) as proxy:
         long = through(fast, proxy).import_pets(
-            write(tmp_path / "b.csv", "Tom,3,sold,"), progress=False
+            write(tmp_path / "b.csv", "Tom,3,sold"), progress=False
         )
 
     assert existing(fast).total() == 200
@@ -163,7 +158,7 @@ def test_a_result_file_on_a_full_disk_is_said(fast: Sandbox, tmp_path: Path) -> 
 
 def test_every_row_stands_in_the_frame_with_its_outcome(fast: Sandbox, tmp_path: Path) -> None:
     """What the answers showed as notes, and the problem of a row that could not be read."""
-    path = write(tmp_path / "pets.csv", "Rex,3,sold,", "Mia,x,,", "Rex,3,sold,")
+    path = write(tmp_path / "pets.csv", "Rex,3,sold", "Mia,x,", "Rex,3,sold")
 
     result = run(fast, path, drop_duplicates=True)
 

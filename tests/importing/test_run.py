@@ -14,9 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from unicodedata import normalize
 
-import pandas as pd
 import pytest
-from inventories import existing, expected, on_plan, through
+from inventories import existing, expected, on_plan, through, write
 from proxy import Ask, Fate, FaultProxy, body_of, reply, with_body
 
 from petstore_tools import PetStore, Sandbox
@@ -34,12 +33,6 @@ from petstore_tools.plans import Plan
 
 AMPLE = Plan(100_000, 1_000_000)
 SLOW = Plan(300, 100_000)  # one connection is enough, so rows go in order
-
-
-def write(path: Path, *rows: str) -> Path:
-    """Write a file: one animal a row, such as `Rex,3,sold`."""
-    path.write_text("\n".join(["name,categoryId,status", *rows, ""]), encoding="utf-8")
-    return path
 
 
 def outcomes(result: ImportResult) -> str:
@@ -440,21 +433,6 @@ def test_an_edited_row_that_is_unknown_is_doubtful(fast: Sandbox, tmp_path: Path
 
         with pytest.raises(DoubtfulRowsError, match="1 row of"):
             run(store, path)
-
-
-@pytest.mark.case("P64", "P69")
-def test_a_frame_goes_on_under_its_name(fast: Sandbox, tmp_path: Path) -> None:
-    """From another folder, sorted, with another index; an edited status is doubtful."""
-    frame = pd.DataFrame({"name": ["Rex", "Mia"], "categoryId": [3, 4], "status": ["sold", None]})
-    store = fast.store
-    first = store.import_pets(frame, name="spring", progress=False)
-    again = store.import_pets(
-        frame.iloc[::-1].set_index(pd.Index([7, 9])), name="spring", progress=False
-    )
-
-    assert (first.created, again.created_now, first.files) == (2, 0, ())
-    with pytest.raises(DoubtfulRowsError):
-        store.import_pets(frame.assign(status="pending"), name="spring", progress=False)
 
 
 def test_the_first_rows_go_and_then_the_others(fast: Sandbox, file: Path) -> None:

@@ -1,6 +1,6 @@
 """
-What really exists in a sandbox, what should, listings of animals that a test names, and stores that
-reach it through a proxy or on a plan.
+Files to import, what really exists in a sandbox, what should, listings of animals that a test
+names, and stores that reach it through a proxy or on a plan.
 """
 
 from __future__ import annotations
@@ -32,6 +32,12 @@ def existing(box: Sandbox) -> Animals:
     found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
     db.close()
     return found
+
+
+def write(path: Path, *rows: str, header: str = "name,categoryId,status") -> Path:
+    """Write a file as it stands: one animal a row, such as `Rex,3,sold`."""
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    return path
 
 
 def framed(rows: Iterable[tuple[Any, ...]], at: float = 1.0, **more: Any) -> pd.DataFrame:
