@@ -96,7 +96,7 @@ STATUS_WORDS: Final = {
 }
 How = Literal["as typed", "matched name", "matched word", "default", "corrected number", "trimmed"]
 
-# with known words, to find suggestions: difflib takes about 10 us for each
+# with known words, to find suggestions: difflib takes about 10 microseconds for each
 _COMPARISONS: Final = 100_000
 # words for a total or a mean in many languages, folded and without the signs around them
 _TOTALS: Final = frozenset(

@@ -29,6 +29,21 @@ NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
 
+def chromium(page: Path, folder: Path, *options: str) -> str:
+    """Open a page without a window; return what the browser wrote to its log."""
+    plain = "--headless --no-sandbox --disable-gpu --no-first-run --hide-scrollbars"
+    plain += " --disable-background-networking --disable-component-update --enable-logging=stderr"
+    profile = f"--user-data-dir={folder / 'profile'}"
+    done = subprocess.run(
+        [str(CHROMIUM), *plain.split(), profile, *options, page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return done.stderr
+
+
 def look(
     page: Path, folder: Path, *, dark: bool, width: int = 900
 ) -> tuple[Image.Image, str, list[str]]:
@@ -38,26 +53,15 @@ def look(
     """
     shot = folder / f"{dark}.png"
     net = folder / "net.json"
-    done = subprocess.run(
-        [
-            *(str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-            *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
-            *(
-                "--enable-logging=stderr",
-                f"--log-net-log={net}",
-                f"--user-data-dir={folder / 'profile'}",
-            ),
-            *(
-                f"--blink-settings=preferredColorScheme={0 if dark else 1}",
-                f"--window-size={width},1600",
-            ),
-            *(f"--screenshot={shot}", page.as_uri()),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
+    log = chromium(
+        page,
+        folder,
+        f"--log-net-log={net}",
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        f"--window-size={width},1600",
+        f"--screenshot={shot}",
     )
-    console = "\n".join(line for line in done.stderr.splitlines() if "CONSOLE" in line)
+    console = "\n".join(line for line in log.splitlines() if "CONSOLE" in line)
     text = net.read_text(errors="replace").rstrip().rstrip(",")
     events = json.loads(text if text.endswith("}") else text + "]}")["events"]
     urls = {event.get("params", {}).get("url", "") for event in events}
@@ -98,20 +102,7 @@ def test_the_report_is_drawn_by_day_and_by_night_without_a_word_or_a_request(
 def test_paper_keeps_every_colour_and_every_table(report: Path, tmp_path: Path) -> None:
     """Swatches, bar, legend and areas of each status; and no table that must be opened first."""
     made = tmp_path / "report.pdf"
-    options = (
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--no-first-run",
-        "--no-pdf-header-footer",
-    )
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    subprocess.run(
-        [str(CHROMIUM), *options, profile, f"--print-to-pdf={made}", report.as_uri()],
-        capture_output=True,
-        timeout=60,
-        check=True,
-    )
+    chromium(report, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={made}")
 
     drawn = b""
     for part in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", made.read_bytes(), re.DOTALL):

@@ -8,16 +8,14 @@ import zipfile
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import pandas as pd
 import pytest
 import python_calamine
 from inventories import framed
-from paging_server import PagingService, pets, rendered
-from requests.structures import CaseInsensitiveDict
+from paging_server import PagingService, pets
 
-from petstore_tools import Sandbox, status_report
+from petstore_tools import PetStore, Sandbox, status_report
 from petstore_tools.errors import (
     ArgumentError,
     FrameError,
@@ -25,10 +23,10 @@ from petstore_tools.errors import (
     OutputError,
     SheetError,
 )
-from petstore_tools.http.transport import Reply
 from petstore_tools.reporting.presentation import TITLES, cells
 from petstore_tools.reporting.tables import moved
 from petstore_tools.sandbox import samples
+from petstore_tools.service.server import ThreadedServer
 from petstore_tools.text import cell_text
 
 
@@ -367,35 +365,18 @@ def test_a_title_takes_any_printable_text_and_a_frame_no_column_twice() -> None:
         status_report(pets).to_excel("r.xls")
 
 
-class SilentPages:
-    """A transport to a service that shows no paging."""
-
-    fastest_s = None
-
-    def __init__(self, service: PagingService) -> None:
-        self._service = service
-
-    def send(self, method: str, url: str, body: bytes | None = None) -> Reply:
-        _, headers, page = self._service.answer(dict(parse_qsl(urlsplit(url).query)))
-        return Reply(200, CaseInsensitiveDict(headers), rendered(tuple(page)))
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
 @pytest.mark.case("P53")
 def test_a_listing_that_is_not_whole_is_reported_on_only_when_asked() -> None:
     """And then the headline says it, and nothing is kept."""
-    with Sandbox(animals=250) as box:
-        server = PagingService(pets(250), "nothing")
-        box.store.client.transport, real = SilentPages(server), box.store.client.transport
+    server = ThreadedServer(PagingService(pets(250), "nothing")).start()
+    with PetStore(base_url=server.base_url, api_key="k", plan="business") as store:
         with pytest.raises(IncompleteListingError):
-            box.store.status_report()
+            store.status_report()
         with pytest.warns(UserWarning, match="incomplete"):
-            report = box.store.status_report(partial=True, since="last")
-        box.store.client.transport = real
+            report = store.status_report(partial=True, since="last")
+        assert len(store.snapshots()) == 0
+    server.stop()
 
-        assert len(box.store.snapshots()) == 0
     assert report.headline.startswith("Not complete (unproven): 100 animals")
     note = "this listing is not complete, so it is not compared with an earlier one"
     assert (report.notes, report.changes) == ((note,), None)
