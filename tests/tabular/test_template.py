@@ -4,9 +4,7 @@ Workbooks that help people to fill them in; LibreOffice opens and saves them whe
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -116,31 +114,6 @@ def test_a_cell_that_excel_cannot_keep_is_refused() -> None:
     """It would be cut."""
     with pytest.raises(SheetError, match="32,768 characters is too long for a workbook"):
         rejects_bytes(["name"], [["x" * (LONGEST_CELL + 1)]])
-
-
-def test_a_template_filled_by_a_script_reads_back(tmp_path: Path) -> None:
-    """A program writes cells below the header, and leaves the rest of the file as it is."""
-    cells = ("007", "Dogs", "sold")
-    texts = (
-        f'<c r="{column}2" t="inlineStr"><is><t>{cell}</t></is></c>'
-        for column, cell in zip("ABC", cells, strict=True)
-    )
-    name = "xl/worksheets/sheet1.xml"
-    with (
-        zipfile.ZipFile(io.BytesIO(template_bytes(CATEGORIES))) as empty,
-        zipfile.ZipFile(tmp_path / "filled.xlsx", "w") as filled,
-    ):
-        for entry in empty.namelist():
-            content = empty.read(entry)
-            if entry == name:
-                row = f'</row><row r="2">{"".join(texts)}</row></sheetData>'
-                content = content.replace(b"</row></sheetData>", row.encode())
-            filled.writestr(entry, content)
-
-    sheets = open_sheets(tmp_path / "filled.xlsx")
-
-    rows = [cells for _, cells in sheets[0].records()]
-    assert rows == [["name", "categoryId", "status"], ["007", "Dogs", "sold"]]
 
 
 @needs_libreoffice
