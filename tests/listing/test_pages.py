@@ -5,10 +5,8 @@ retries.
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
-import sys
-import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import ApiError, IncompleteListingError, Interrupted, ProtocolError
 from petstore_tools.listing.completeness import Listing
-from petstore_tools.listing.links import ListQuery
 from petstore_tools.plans import parse
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.service.server import ThreadedServer
@@ -219,25 +216,6 @@ def test_a_service_that_ignores_the_filter_is_read_and_told(tmp_path: Path) -> N
     assert Listing.of(frame).rows == len(wanted)
 
 
-@pytest.mark.case("P10")
-def test_an_interrupted_listing_keeps_what_came(tmp_path: Path) -> None:
-    """Ctrl-C at the fourth page: the three before, labelled; the next call begins anew."""
-    service = PagingService(pets(680), "link")
-
-    def interrupt(animals: int, expected: int | None) -> None:
-        if len(service.asked) == 3:
-            raise KeyboardInterrupt
-
-    with store_of(service, tmp_path) as store:
-        with pytest.raises(Interrupted, match="300 animals so far, in last_partial"):
-            store.inventory.fetch(ListQuery(), wait=False, show=interrupt)
-        assert store.inventory.last_partial is not None
-        part = Listing.of(store.inventory.last_partial)
-        assert (part.completeness, part.rows) == ("cut", 300)
-        assert len(store.inventory.fetch(ListQuery(), wait=False, show=lambda *_: None)) == 680
-        assert store.inventory.last_partial is None
-
-
 def test_completeness_can_be_required(tmp_path: Path) -> None:
     """It raises in place of warning; what came is kept, labelled."""
     with store_of(PagingService(pets(250), "nothing"), tmp_path) as store:
@@ -286,37 +264,31 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
 
 
 @pytest.mark.case("P10")
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for another process")
-def test_ctrl_c_leaves_while_pages_are_under_way(tmp_path: Path) -> None:
-    """Also where eight of them are fetched side by side by a service that takes its time."""
-    service = PagingService(pets(20_000), "offset", latency_s=0.2, total="listing")
-    server = ThreadedServer(service).start()
-    code = f"""
-        import pandas  # which takes as long as the machine is busy
-        from petstore_tools import PetStore, Plan
-        told = dict(pagination="offset", state_dir={str(tmp_path)!r}, progress=False)
-        store = PetStore(base_url={server.base_url!r}, api_key="k", plan=Plan(100000, 1000000), **told)
-        try:
-            store.list_pets()
-        except KeyboardInterrupt:
-            print(len(store.last_partial), store.last_partial.attrs["listing"]["reason"], flush=True)
+@pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
+@pytest.mark.parametrize("speaks", ["link", "offset"])
+def test_an_interrupted_listing_keeps_what_came(speaks: str, tmp_path: Path) -> None:
     """
-    child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        while len(service.asked) < 30:
-            assert child.poll() is None
-            time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
-        said, _ = child.communicate(timeout=60)
-    finally:
-        child.kill()
-        server.stop()
+    Ctrl-C, also while eight pages are fetched side by side by a service that takes its time: those
+    that came, labelled; the next call begins anew.
+    """
+    service = PagingService(pets(5_000), speaks, latency_s=0.05, total="listing")
+    main = threading.get_ident()
 
-    assert child.returncode == 0
-    assert said.endswith("interrupted\n")
-    assert 100 <= int(said.split()[0]) < 20_000
+    def interrupt(_: Service) -> None:
+        if len(service.asked) == 30:
+            signal.pthread_kill(main, signal.SIGINT)
+
+    service.change = interrupt
+    with store_of(service, tmp_path) as store:
+        with pytest.raises(Interrupted, match="animals so far, in last_partial") as raised:
+            store.list_pets()
+        assert store.last_partial is not None
+        part = Listing.of(store.last_partial)
+        assert (part.completeness, part.reason) == ("cut", "it was interrupted")
+        assert 100 <= part.rows < 5_000
+        assert f"{part.rows:,} animals so far" in str(raised.value)
+        assert len(store.list_pets()) == 5_000
+        assert store.last_partial is None
 
 
 def test_the_end_of_a_listing_ends_what_is_fetched_ahead(tmp_path: Path) -> None:
