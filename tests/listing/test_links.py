@@ -96,12 +96,18 @@ def test_the_services_own_address_in_another_spelling_is_followed(name: str, tar
 
 
 @pytest.mark.case("P2", "P8")
-def test_a_page_that_was_read_is_known_in_another_spelling() -> None:
-    """A cycle is one, whatever its addresses look like."""
-    end = pager_of(limit=100).feed(page([1, 2], f"<{URL.replace('host', 'HOST:443')}>; rel=next"))
+@pytest.mark.parametrize("before", [[], ["b"], ["b", "c"]], ids=len)
+def test_a_page_that_was_read_is_known_in_another_spelling(before: list[str]) -> None:
+    """A cycle of one, two or three pages ends the listing, whatever its addresses look like."""
+    pager = pager_of()
+    step: NextPage | End = NextPage(URL)
+    for number, link in enumerate([*(f"?cursor={cursor}" for cursor in before), URL]):
+        assert isinstance(step, NextPage)
+        other = link.replace("host", "HOST:443")
+        step = pager.feed(page([number], f"<{other}>; rel=next", step.url))
 
-    assert isinstance(end, End)
-    assert (end.completeness, "read before" in end.reason) == ("unproven", True)
+    assert isinstance(step, End)
+    assert (step.completeness, "read before" in step.reason) == ("unproven", True)
 
 
 @pytest.mark.case("P8")

@@ -236,29 +236,6 @@ def test_empty_pages_that_name_a_next_one_are_read_on_and_bounded(empty: int, fo
     assert outcome.end.completeness == ("complete" if found else "cut")
 
 
-LOOPS = {
-    "the same page": ["?cursor=1", "?cursor=1"],
-    "three in a circle": ["?cursor=1", "?cursor=2", "?cursor=3", "?cursor=1"],
-}
-
-
-@pytest.mark.case("P2")
-@pytest.mark.parametrize("targets", LOOPS.values(), ids=LOOPS)
-def test_a_next_page_that_was_read_before_ends_the_listing(targets: list[str]) -> None:
-    """Within one page of the circle, as unproven."""
-
-    class Loop(Service):
-        def answer(self, query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
-            at = len(self.asked) - 1
-            return 200, {"Link": f'<{targets[at]}>; rel="next"'}, [(at, "sold")]
-
-    outcome = listed(Loop(Way(), []))
-
-    assert outcome.end.completeness == "unproven"
-    assert "read before" in outcome.end.reason
-    assert outcome.requests == len(targets)
-
-
 @pytest.mark.parametrize("told", ["seek", "cursor=", "none", ""])
 def test_an_unknown_scheme_is_refused_with_the_known_ones(told: str) -> None:
     """The message lists them."""
