@@ -16,17 +16,10 @@ from petstore_tools import Sandbox
 Run = Callable[..., subprocess.CompletedProcess[str]]
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
 OPTIONS = (
-    *("--columns", "Tier=name", "--columns", "Art=categoryId", "--columns", "Zustand=status"),
-    *(
-        "--categories",
-        "kategorien.csv",
-        "--status-word",
-        "verkauft=sold",
-        "--status-word",
-        "frei=available",
-    ),
-    *("--default", "status=pending"),
-)
+    "--columns Tier=name --columns Art=categoryId --columns Zustand=status "
+    "--categories kategorien.csv --status-word verkauft=sold --status-word frei=available "
+    "--default status=pending"
+).split()
 ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
 
 
