@@ -148,7 +148,7 @@ def listing_of(frame: pd.DataFrame) -> Listing:
 UNSET: Final = "unset"  # §2.1 states no default, so a missing status is counted apart
 OURS: Final = frozenset(  # names that rows and columns of tables have
     f"{UNSET} total label category categoryId new gone from to before now change animals count "
-    "share status what id name days median_days days_90 first_seen as_of zone other".split()
+    "share status what id name days median_days days_90 first_seen as_of other".split()
 ) | {"not seen"}
 
 
