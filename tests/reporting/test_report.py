@@ -27,6 +27,7 @@ from petstore_tools.reporting.presentation import TITLES, cells
 from petstore_tools.reporting.tables import moved
 from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer
+from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.text import cell_text
 
 
@@ -434,10 +435,12 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
 def test_a_report_that_cannot_be_written_is_one_sentence_of_the_toolkit(
     tmp_path: Path, path: str, why: str
 ) -> None:
-    """An OSError, too; in each of the formats."""
+    """An OSError, too; in each of the formats. A trial of a folder leaves nothing in it."""
     (tmp_path / "r.xlsx").mkdir()
+    check_writable(tmp_path / "a.csv")
     report = status_report(animals(3))
 
     for write in (report.to_html, report.to_excel, report.to_markdown, report.to_json):
         with pytest.raises(OutputError, match=why):
             write(tmp_path / path)
+    assert [left.name for left in tmp_path.iterdir()] == ["r.xlsx"]
