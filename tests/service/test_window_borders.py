@@ -7,12 +7,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import requests
 from postgres import Postgres
-from services import NOON, FileClock, client, until, workers
+from services import NOON, client, until, workers
 
 from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
@@ -22,19 +21,18 @@ CALLERS = 12
 STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps
 
 
-def over_borders(url: str, folder: Path, count: int, borders: int) -> list[list[str]]:
+def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
     """
     Hammer processes with one key while the clock passes a border, with another key at each.
 
     Returns:
         For each border, the reset that each accepted response named.
     """
-    clock = FileClock(folder / "clock", NOON + 59.9)
     database = Database(url, own_time=False)
     keys = [database.create_key(Plan(LIMIT, 10_000), label="", now=NOON)[1] for _ in range(borders)]
     database.close()
     accepted = [list[str]() for _ in range(borders)]
-    with workers(url, clock, count) as urls:
+    with workers(url, count, NOON + 59.9) as (urls, clock):
         for key, seen in zip(keys, accepted, strict=True):
             over = threading.Event()
             callers = [
@@ -46,13 +44,13 @@ def over_borders(url: str, folder: Path, count: int, borders: int) -> list[list[
             until(lambda: len(seen) >= LIMIT)  # noqa: B023
             for _ in range(STEPS):
                 time.sleep(0.02)
-                clock.advance(STEP_S)
+                clock.value += STEP_S
             until(lambda: len(seen) >= 2 * LIMIT)  # noqa: B023
             time.sleep(0.1)
             over.set()
             for caller in callers:
                 caller.join()
-            clock.advance(60 - STEP_S * STEPS)
+            clock.value += 60 - STEP_S * STEPS
     return accepted
 
 
@@ -70,9 +68,7 @@ def hammer(base_url: str, key: str, seen: list[str], over: threading.Event) -> N
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("borders", [2, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_no_request_over_the_plan_at_borders(
-    postgres: Postgres, tmp_path: Path, count: int, borders: int
-) -> None:
+def test_no_request_over_the_plan_at_borders(postgres: Postgres, count: int, borders: int) -> None:
     """And none short of it: both windows are used up exactly."""
-    for seen in over_borders(postgres.database(), tmp_path, count, borders):
+    for seen in over_borders(postgres.database(), count, borders):
         assert list(Counter(seen).values()) == [LIMIT, LIMIT]

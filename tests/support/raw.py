@@ -11,7 +11,37 @@ from contextlib import suppress
 from typing import Self
 
 
-class RawServer:
+class Listener:
+    """Hands each connection to `connected`, in a thread of its own, which closes it."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # wakes its thread
+        self._listener.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # closed
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._one, args=(connection,), daemon=True).start()
+
+    def _one(self, connection: socket.socket) -> None:
+        with suppress(OSError), connection:  # the other end is gone
+            self.connected(connection)
+
+    def connected(self, connection: socket.socket) -> None:
+        """Do what is to be done with a connection."""
+        raise NotImplementedError
+
+
+class RawServer(Listener):
     """
     Hands each connection to a function, once its request is read, or the first bytes of a TLS
     handshake.
@@ -27,29 +57,15 @@ class RawServer:
     ) -> None:
         self._serve = serve
         self._tls = tls
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
+        super().__init__()
         self.base_url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.port}/v1"
-        threading.Thread(target=self._accept, daemon=True).start()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):  # closed
-            while True:
-                connection, _ = self._listener.accept()
-                threading.Thread(target=self._one, args=(connection,), daemon=True).start()
-
-    def _one(self, connection: socket.socket) -> None:
-        with suppress(OSError):  # the other end is gone
-            if self._tls is not None:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            with connection:
-                self._serve(connection, _request(connection))
+    def connected(self, connection: socket.socket) -> None:
+        """Read the request, and hand it on."""
+        if self._tls is not None:
+            connection = self._tls.wrap_socket(connection, server_side=True)
+        with connection:
+            self._serve(connection, _request(connection))
 
 
 def _request(connection: socket.socket) -> bytes:

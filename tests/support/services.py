@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import socket
 import sqlite3
-import subprocess
-import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -24,24 +23,16 @@ from petstore_tools.service.server import ThreadedServer
 
 NOON: Final = 1_800_000_000.0
 WIDE: Final = Plan(1_000_000_000, 1_000_000_000)
-WORKER: Final = Path(__file__).with_name("service_worker.py")
 
 
-class FileClock:
-    """A clock in a file, which one process sets and others read."""
+@dataclass(frozen=True)
+class SharedClock:
+    """A clock that one process sets and others read."""
 
-    def __init__(self, path: Path | str, now: float | None = None) -> None:
-        self.path = Path(path)
-        if now is not None:
-            self.path.write_text(str(now))
+    seconds: Any
 
     def now(self) -> float:
-        return float(self.path.read_text())
-
-    def advance(self, seconds: float) -> None:
-        draft = self.path.with_suffix(".draft")
-        draft.write_text(str(self.now() + seconds))
-        draft.replace(self.path)
+        return float(self.seconds.value)
 
 
 @contextmanager
@@ -71,8 +62,8 @@ class Caller:
     def get(self, path: str = "/pets") -> requests.Response:
         return client(self.key).get(self.base_url + path, timeout=30)
 
-    def post(self, name: str = "Rex") -> requests.Response:
-        body = {"name": name, "categoryId": 1}
+    def post(self, name: str = "Rex", **more: Any) -> requests.Response:
+        body = {"name": name, "categoryId": 1, **more}
         return client(self.key).post(f"{self.base_url}/pets", json=body, timeout=30)
 
 
@@ -89,17 +80,28 @@ def served(where: str, **how: Any) -> Iterator[tuple[Database, Caller]]:
         database.close()
 
 
+def _work(url: str, seconds: Any, addresses: Any) -> None:
+    service = Service(Database(url, own_time=False), SharedClock(seconds))
+    addresses.put(ThreadedServer(service).start().base_url)
+    threading.Event().wait()
+
+
 @contextmanager
-def workers(url: str, clock: FileClock, count: int) -> Iterator[list[str]]:
-    """Run so many processes of the service on one database and one clock: their addresses."""
-    command = [sys.executable, WORKER, url, clock.path]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
-    try:
-        yield [worker.stdout.readline().strip() for worker in started if worker.stdout]
-    finally:
-        for worker in started:
-            worker.kill()
-            worker.communicate()
+def workers(url: str, count: int, now: float) -> Iterator[tuple[list[str], Any]]:
+    """Run so many processes of the service on one database and one clock: addresses, and time."""
+    spawn = multiprocessing.get_context("spawn")
+    seconds = spawn.Value("d", now)
+    addresses: Any = spawn.Queue()
+    started = [
+        spawn.Process(target=_work, args=(url, seconds, addresses), daemon=True)
+        for _ in range(count)
+    ]
+    for worker in started:
+        worker.start()
+    yield [addresses.get() for _ in started], seconds
+    for worker in started:
+        worker.kill()
+        worker.join()
 
 
 def client(key: str) -> requests.Session:

@@ -6,11 +6,12 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from typing import Self
 from urllib.parse import urlsplit
 
+from raw import Listener
 
-class TcpProxy:
+
+class TcpProxy(Listener):
     """
     Forwards connections to a port of this machine.
 
@@ -33,38 +34,25 @@ class TcpProxy:
         self.cutting = threading.Event()
         self.flowing = threading.Event()
         self.flowing.set()
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)  # wakes its thread
-        self._listener.close()
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self.flowing.set()
 
     def url(self, url: str) -> str:
         """Return the same database's address, through this proxy."""
         return url.replace(f":{urlsplit(url).port}/", f":{self.port}/")
 
-    def _accept(self) -> None:
-        with suppress(OSError):  # closed
-            while True:
-                self._join(self._listener.accept()[0])
-
-    def _join(self, caller: socket.socket) -> None:
-        try:
-            upstream = socket.create_connection(("127.0.0.1", self._upstream))
-        except ConnectionRefusedError:
-            caller.close()
-            return
-        for end in (caller, upstream):
+    def connected(self, connection: socket.socket) -> None:
+        """Forward what both sides say, until one of them ends."""
+        upstream = socket.create_connection(("127.0.0.1", self._upstream))
+        for end in (connection, upstream):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         asked: list[bool] = []
-        for ends in ((caller, upstream, True), (upstream, caller, False)):
-            threading.Thread(target=self._forward, args=(*ends, asked), daemon=True).start()
+        back = (upstream, connection, False, asked)
+        threading.Thread(target=self._forward, args=back, daemon=True).start()
+        self._forward(connection, upstream, True, asked)
 
     def _forward(
         self, source: socket.socket, target: socket.socket, asks: bool, asked: list[bool]
