@@ -15,32 +15,26 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
-import multiprocessing
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from multiprocessing import Queue
+from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from petstore_tools.plans import Plan
 from petstore_tools.service.app import OPENAPI
-from petstore_tools.service.database import Database
 from petstore_tools.service.messages import write_cursor
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parents[1] / "support"))
-from services import free_port  # noqa: E402 - found by the line above
+from services import free_port, refuses, until  # noqa: E402 - found by the line above
+from tcp_proxy import TcpProxy  # noqa: E402
 
-WIDE = Plan(1_000_000_000, 1_000_000_000)
 POST = """
 wrk.method = "POST"
 wrk.body = '{"name":"Rex","categoryId":3,"status":"sold"}'
@@ -52,7 +46,11 @@ from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 database = Database(sys.argv[1])
 print(database.create_key(Plan(10**9, 10**9), label="", now=time.time())[1])
-database.add_many((f"Pet {n}", n % 7, "sold") for n in range(1_000))
+statuses = ("available", "pending", "sold")
+animals = int(sys.argv[2])
+for start in range(0, animals, 100_000):
+    numbers = range(start, min(start + 100_000, animals))
+    database.add_many((f"Pet {n}", n % 7, statuses[n % 3]) for n in numbers)
 database.close()
 """
 MIXED = """
@@ -75,7 +73,7 @@ def running(
     port: int,
     core: str = "0",
     *,
-    cwd: Path = HERE.parents[2],
+    cwd: Path = ROOT,
     **env: str,
 ) -> Iterator[None]:
     """Run a server on one core until it answers, and stop it."""
@@ -88,12 +86,7 @@ def running(
         start_new_session=True,
     )
     try:
-        for _ in range(600):
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.05)
+        until(lambda: not refuses(f"http://127.0.0.1:{port}"))
         time.sleep(0.5)
         yield
     finally:
@@ -108,20 +101,9 @@ def wrk(
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
+        command = f"taskset -c 1 wrk -t1 -c{connections} -d{seconds}s --latency -s {file.name}"
         done = subprocess.run(
-            [
-                *(
-                    "taskset",
-                    "-c",
-                    "1",
-                    "wrk",
-                    "-t1",
-                    f"-c{connections}",
-                    f"-d{seconds}s",
-                    "--latency",
-                ),
-                *("-H", f"Authorization: Bearer {key}", "-s", file.name, url),
-            ],
+            [*command.split(), "-H", f"Authorization: Bearer {key}", url],
             capture_output=True,
             text=True,
             check=True,
@@ -136,22 +118,18 @@ def wrk(
     )
 
 
-def filled(where: str | Path, animals: int) -> str:
-    """Make a database with so many animals, and return a key."""
-    database = Database(where)
-    _, key = database.create_key(WIDE, label="", now=time.time())
-    for start in range(0, animals, 100_000):
-        rows = range(start, min(start + 100_000, animals))
-        database.add_many(
-            (f"Pet {n}", n % 7, ("available", "pending", "sold")[n % 3]) for n in rows
-        )
-    database.close()
-    return key
+def filled(
+    where: str | Path, animals: int = 1_000, *, checkout: Path = ROOT, python: str = sys.executable
+) -> str:
+    """Make a database with so many animals, by the code of a checkout, and return a key."""
+    command = [python, "-c", FILLED, str(where), str(animals)]
+    made = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+    return made.stdout.strip()
 
 
 def ours(folder: Path, port: int) -> tuple[list[str | Path], str, str]:
     """Return command, key and path of a page of 100, durable against power loss, quotas on."""
-    key = filled(folder / "service.db", 1_000)
+    key = filled(folder / "service.db")
     command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
     return [*command, "--database", folder / "service.db"], key, "/v1/pets?limit=100"
 
@@ -237,7 +215,7 @@ def growth(animals: int, seconds: int) -> None:
     for count in (1_000, 100_000, animals):
         port = free_port()
         with tempfile.TemporaryDirectory() as folder:
-            key = filled(Path(folder) / "service.db", count)
+            key = filled(f"{folder}/service.db", count)
             command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
             with running([*command, "--database", f"{folder}/service.db"], port):
                 base = f"http://127.0.0.1:{port}/v1/pets"
@@ -270,7 +248,7 @@ def on_postgres(seconds: int) -> None:
         for workers in (1, 2):
             url = server.database()
             port = free_port()
-            key = filled(url, 1_000)
+            key = filled(url)
             command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
             with running(
                 [*command, "--workers", str(workers)], port, "0,1", PETSTORE_DATABASE_URL=url
@@ -284,31 +262,11 @@ def on_postgres(seconds: int) -> None:
             )
 
 
-def _forward(port: int, delay_s: float, to: Queue[int]) -> None:
-    from tcp_proxy import TcpProxy
-
-    to.put(TcpProxy(port, delay_s=delay_s).port)
-    threading.Event().wait()
-
-
-@contextmanager
-def at_a_distance(url: str, delay_s: float) -> Iterator[str]:
-    """Give the address of the same PostgreSQL, from which each answer takes so long."""
-    port = urlsplit(url).port or 0
-    forward = multiprocessing.Process(target=_forward, args=(port, delay_s, to := Queue()))
-    forward.start()
-    yield url.replace(f":{port}/", f":{to.get()}/")
-    forward.terminate()
-    forward.join()
-
-
 def rates(checkout: Path, where: str, far: str, seconds: int) -> list[float]:
     """Return what one worker of a checkout, on one core, answers a second: GET, POST, mixed."""
     own = checkout / ".venv" / "bin" / "python"
     python = own if own.exists() else sys.executable
-    key = subprocess.run(
-        [python, "-c", FILLED, where], cwd=checkout, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    key = filled(where, checkout=checkout, python=str(python))
     port = free_port()
     base = f"http://127.0.0.1:{port}/v1/pets"
     page = f"{base}?limit=100"
@@ -331,16 +289,16 @@ def beside_before(before: Path | None, seconds: int) -> None:
     if why := "no --before" if before is None else postgres.absent():
         print(f"| not run: {why} | | | |")
         return
-    checkouts = (HERE.parents[2], before)
+    checkouts = (ROOT, before)
     with postgres.running() as server, tempfile.TemporaryDirectory() as folder:
         for name, delay_s in (("SQLite", None), ("PostgreSQL", 0.0), ("PostgreSQL, 1 ms", 0.001)):
             best = [[0.0] * 3, [0.0] * 3]
             for turn in range(6):
                 version = turn % 2
                 where = f"{folder}/{name}{turn}.db" if delay_s is None else server.database()
-                far = at_a_distance(where, delay_s) if delay_s else nullcontext(where)
-                with far as address:
-                    found = rates(checkouts[version], where, address, seconds)
+                with TcpProxy(server.port, delay_s=delay_s or 0.0) as proxy:
+                    far = proxy.url(where) if delay_s else where
+                    found = rates(checkouts[version], where, far, seconds)
                 best[version] = [max(pair) for pair in zip(best[version], found, strict=True)]
             cells = [
                 f"{new:,.0f} / {old:,.0f} = {new / old:.2f}" for new, old in zip(*best, strict=True)
