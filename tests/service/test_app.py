@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 import requests
@@ -50,12 +51,16 @@ def has_rate_headers(response: requests.Response) -> bool:
     return True
 
 
+def with_any(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: ANY if value == "*" else value for name, value in pairs}
+
+
 @pytest.mark.parametrize("path", WIRE, ids=lambda path: path.stem)
 def test_the_service_answers_as_the_literal_replies_written_from_the_document(
     box: Sandbox, path: Path
 ) -> None:
     """Each file: a request, and status, body and headers of its answer; `*` stands for any text."""
-    case = json.loads(path.read_text())
+    case = json.loads(path.read_text(), object_pairs_hook=with_any)
     sent = case["request"]
     data = json.dumps(sent["body"]) if "body" in sent else None
 
@@ -70,17 +75,7 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
 
     assert response.status_code == case["reply"]["status"]
     assert has_rate_headers(response)
-    found = response.json()
-    for wanted, got in zip(_flat(case["reply"]["body"]), _flat(found), strict=True):
-        assert wanted == got or (wanted[0] == got[0] and wanted[1] == "*")
-
-
-def _flat(body: Any, place: str = "") -> list[tuple[str, Any]]:
-    if isinstance(body, dict):
-        return [leaf for name in sorted(body) for leaf in _flat(body[name], f"{place}.{name}")]
-    if isinstance(body, list):
-        return [leaf for n, item in enumerate(body) for leaf in _flat(item, f"{place}[{n}]")]
-    return [(place, body)]
+    assert response.json() == case["reply"]["body"]
 
 
 @pytest.mark.case("P58")

@@ -40,36 +40,25 @@ def is_refused(answer: requests.Response) -> bool:
     return answer.headers["Retry-After"] == "5"
 
 
-class Callers:
-    """Callers that create, list and ask for health, each again and again until the end."""
+@contextmanager
+def calling(served: Serving) -> Iterator[list[requests.Response]]:
+    """Callers that create, list and ask for health, each again and again: all their answers."""
+    end = threading.Event()
+    answers: list[requests.Response] = []
 
-    def __init__(self, served: Serving) -> None:
-        self._served = served
-        self._end = threading.Event()
-        self.answers: list[requests.Response] = []
-        self._threads = [
-            threading.Thread(target=self._run, args=(path,), daemon=True)
-            for path in ["", "", "/pets?limit=1", "/health"] * 2
-        ]
+    def call(path: str) -> None:
+        while not end.is_set():
+            answers.append(served.caller.get(path) if path else served.caller.post())
 
-    def _run(self, path: str) -> None:
-        caller = self._served.caller
-        while not self._end.is_set():
-            self.answers.append(caller.get(path) if path else caller.post())
-
-    def __enter__(self) -> Callers:
-        for thread in self._threads:
-            thread.start()
-        until(lambda: len(self.answers) > 20)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join()
-
-    def refused(self, path: str) -> bool:
-        return any(is_refused(answer) for answer in self.answers if path in str(answer.url))
+    with ThreadPoolExecutor(8) as pool:
+        calls = [pool.submit(call, path) for path in ["", "", "/pets?limit=1", "/health"] * 2]
+        try:
+            until(lambda: len(answers) > 20)
+            yield answers
+        finally:
+            end.set()
+    for ended in calls:
+        ended.result()
 
 
 @dataclass(frozen=True)
@@ -78,15 +67,15 @@ class Place:
 
     served: Serving
     where: str
-    server: Postgres | None = None
-    proxy: TcpProxy | None = None
+    server: Any = None
+    proxy: Any = None
 
 
 @contextmanager
-def locked_table(place: Place, table: str) -> Iterator[None]:
-    with psycopg.connect(place.where) as other:
-        other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-        yield
+def between(do: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
+    do()
+    yield
+    undo()
 
 
 @contextmanager
@@ -101,22 +90,6 @@ def undone(place: Place, do: str, undo: str, *more: str) -> Iterator[None]:
 
 
 @contextmanager
-def silent(place: Place) -> Iterator[None]:
-    assert place.proxy is not None
-    place.proxy.flowing.clear()
-    yield
-    place.proxy.flowing.set()
-
-
-@contextmanager
-def stopped(place: Place) -> Iterator[None]:
-    assert place.server is not None
-    place.server.stop()
-    yield
-    place.server.start()
-
-
-@contextmanager
 def renamed(place: Place) -> Iterator[None]:
     with closing(sqlite3.connect(place.where, timeout=10)) as other:
         other.execute("ALTER TABLE usage RENAME TO away")
@@ -128,15 +101,15 @@ ENDED = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_
 READ_ONLY = "ALTER ROLE postgres SET default_transaction_read_only ="
 LOST = ("silent", "sessions ended", "read-only", "stopped")  # a create may have been on its way
 POSTGRES: dict[str, Callable[[Place], Any]] = {
-    "usage locked": lambda place: locked_table(place, "usage"),
-    "pet locked": lambda place: locked_table(place, "pet"),
-    "silent": silent,
+    "usage locked": lambda place: locked(place.where),
+    "pet locked": lambda place: locked(place.where, "pet"),
+    "silent": lambda place: between(place.proxy.flowing.clear, place.proxy.flowing.set),
     "sessions ended": lambda place: undone(place, ENDED, ENDED),
     "pet away": lambda place: undone(
         place, "ALTER TABLE pet RENAME TO away", "ALTER TABLE away RENAME TO pet"
     ),
     "read-only": lambda place: undone(place, f"{READ_ONLY} on", f"{READ_ONLY} off", ENDED),
-    "stopped": stopped,
+    "stopped": lambda place: between(place.server.stop, place.server.start),
 }
 SQLITE: dict[str, Callable[[Place], Any]] = {
     "file locked": lambda place: locked(place.where),
@@ -182,13 +155,13 @@ def test_whatever_becomes_of_a_database_is_a_503_and_passes(
     fixture = "on_postgres" if outage in POSTGRES else "on_sqlite"
     place: Place = request.getfixturevalue(fixture)
     existing = stored(place.where)
-    with Callers(place.served) as callers:
+    with calling(place.served) as answers:
         with (POSTGRES | SQLITE)[outage](place):
             if outage != "sessions ended":
-                until(lambda: callers.refused("/pets") and callers.refused("/health"))
-        before = len(callers.answers)
-        until(lambda: sum(answer.ok for answer in callers.answers[before:]) > 50)
-    answers = callers.answers
+                for path in ("/pets", "/health"):
+                    until(lambda: any(is_refused(one) for one in answers if path in one.url))  # noqa: B023
+        before = len(answers)
+        until(lambda: sum(answer.ok for answer in answers[before:]) > 50)
     until(lambda: a_hundred_are_made(place, answers))
 
     unknown = [answer for answer in answers if answer.status_code == 500]

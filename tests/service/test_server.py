@@ -198,28 +198,15 @@ def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
         until(lambda: closes(second))
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--host", ""), "name an IP address"),
-        (("--host", "localhost"), "name an IP address"),
-        (("--trust-proxy", "nonsense"), "name an IP address"),
-        (("--workers", "2"), "--workers needs a postgresql:// database"),
-    ],
-)
-def test_options_that_cannot_be_are_refused(
-    tmp_path: Path, options: tuple[str, ...], says: str
-) -> None:
-    """Before anything listens."""
-    done = run("serve", *options, "--database", str(tmp_path / "s.db"))
-
-    assert (done.returncode, says in done.stderr) == (2, True)
-
-
-def test_a_port_that_is_taken_is_refused(tmp_path: Path) -> None:
-    """Two services would share it, each with half of the callers."""
+def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    """Before anything listens; two services would share a port, each with half of the callers."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        done = run("serve", "--port", port, "--database", str(tmp_path / "s.db"))
-
-    assert (done.returncode, "cannot be used" in done.stderr) == (2, True)
+        for options, says in (
+            (("--host", ""), "name an IP address"),
+            (("--host", "localhost"), "name an IP address"),
+            (("--trust-proxy", "nonsense"), "name an IP address"),
+            (("--workers", "2"), "--workers needs a postgresql:// database"),
+            (("--port", str(taken.getsockname()[1])), "cannot be used"),
+        ):
+            done = run("serve", *options, "--database", str(tmp_path / "s.db"))
+            assert (done.returncode, says in done.stderr) == (2, True)

@@ -36,13 +36,13 @@ class SharedClock:
 
 
 @contextmanager
-def locked(where: str) -> Iterator[None]:
-    """Hold what every request needs, as another program would."""
+def locked(where: str, table: str = "usage") -> Iterator[None]:
+    """Hold what every request needs, or a table of PostgreSQL, as another program would."""
     if where.startswith("postgresql"):
         import psycopg
 
         with psycopg.connect(where) as other:
-            other.execute("LOCK TABLE usage IN EXCLUSIVE MODE")
+            other.execute(f"LOCK TABLE {table}")
             yield
     else:
         file = sqlite3.connect(where, isolation_level=None)
