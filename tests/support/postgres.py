@@ -10,7 +10,6 @@ import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from services import free_port, until
+from services import free_port, refuses, until
 
 NOBODY: Final = 65534
 _IS_ROOT: Final = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -156,13 +155,7 @@ class Bouncer:
             cwd="/",
             **_WHO,
         )
-        until(self._answers)
-
-    def _answers(self) -> bool:
-        with suppress(OSError):
-            socket.create_connection(("127.0.0.1", self.port)).close()
-            return True
-        return False
+        until(lambda: not refuses(f"http://127.0.0.1:{self.port}"))
 
     def stop(self) -> None:
         self._process.terminate()
