@@ -23,7 +23,7 @@ from petstore_tools.errors import (
     OutputError,
     SheetError,
 )
-from petstore_tools.reporting.presentation import TITLES, cells
+from petstore_tools.reporting.presentation import COLOURS, TITLES, cells
 from petstore_tools.reporting.tables import moved
 from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer
@@ -395,6 +395,20 @@ def test_a_csv_that_list_wrote_is_reported_on_as_unproven(tmp_path: Path) -> Non
     assert report.breakdown.equals(status_report(animals(30)).breakdown)
     with pytest.raises(FrameError, match=r"merged\.attrs = df\.attrs"):
         status_report(found)
+
+
+def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
+    """At least 3:1 by day and by night, also on the ground of a chart."""
+
+    def light(code: str) -> float:
+        parts = [int(code[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+
+    for code in COLOURS.values():
+        for paper in ("#ffffff", "#f4f6f9", "#161b22", "#1f2630"):
+            dark, bright = sorted((light(code), light(paper)))
+            assert bright / dark >= 3
 
 
 def test_a_figure_is_a_picture_in_a_notebook() -> None:
