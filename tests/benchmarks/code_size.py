@@ -13,8 +13,8 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_TOKENS = {"petstore_tools": 89_700, "tests": 137_000}
-MOST_FILES = {"petstore_tools": 86}
+MOST_TOKENS = {"petstore_tools": 87_100, "tests": 118_100}
+MOST_FILES = {"petstore_tools": 85}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
