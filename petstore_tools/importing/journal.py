@@ -19,7 +19,7 @@ from typing import Final
 from petstore_tools import sqlite
 from petstore_tools.clock import Clock, SystemClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.doubtful import Doubt, Entry
+from petstore_tools.importing.doubtful import Doubt, Entry, find_doubtful, match
 from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
@@ -246,7 +246,32 @@ class Journal:
             rows = ((at, *content) for at, content in enumerate(contents))
             db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
 
-    def find_equal(self) -> dict[int, Doubt]:
+    def compare(
+        self, entries: Sequence[Entry], contents: Sequence[PetValues]
+    ) -> tuple[list[Entry | None], list[Entry], dict[int, Doubt]]:
+        """
+        Find the rows of the file among those of this import, and say which are doubtful.
+
+        Args:
+            entries: Rows of this import.
+            contents: The values of each row of the file, which was shown (`show_file`).
+
+        Returns:
+            As `match`: the entry of each row, None for a new one, and the entries that the file
+            does not have; and the doubt of each doubtful row, by its place in the file.
+        """
+        known, missing = match(entries, contents)
+        doubts = find_doubtful(
+            contents,
+            entries,
+            known,
+            missing,
+            equal=self._find_equal(),
+            others=self._sharing(),
+        )
+        return known, missing, doubts
+
+    def _find_equal(self) -> dict[int, Doubt]:
         """
         Say what exists with the values of a row of the file, by its place: an animal of the last
         listing that belongs to no row of this import, or a row that another import sent.
@@ -264,7 +289,7 @@ class Journal:
                 found[place] = Doubt("equal", f"the animal with id {pet_id} has the same values")
         return found
 
-    def sharing(self) -> list[list[Entry]]:
+    def _sharing(self) -> list[list[Entry]]:
         """Return the rows of each other import that sent a row which the file has, too."""
         names = (
             "SELECT DISTINCT o.import FROM temp.file f JOIN row o"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from petstore_tools import spec
 from petstore_tools.http.client import Client
-from petstore_tools.importing.doubtful import SENT, Doubt, Entry, find_doubtful, match
+from petstore_tools.importing.doubtful import SENT, Doubt, Entry, match
 from petstore_tools.importing.journal import Journal, read_journal
 from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import Source, read_source
@@ -428,15 +428,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         good = tuple(row for at, row in enumerate(good) if at not in dropped)
     contents = [row.content for row in good]
     journal.show_file(contents)
-    known, missing = match(entries, contents)
-    doubts = find_doubtful(
-        contents,
-        entries,
-        known,
-        missing,
-        equal=journal.find_equal(),
-        others=journal.sharing(),
-    )
+    known, missing, doubts = journal.compare(entries, contents)
     waiting = [at for at, entry in enumerate(known) if _is_unsent(entry)]
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)

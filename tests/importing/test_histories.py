@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from petstore_tools.clock import ManualClock
-from petstore_tools.importing.doubtful import Doubt, Entry, find_doubtful, match
+from petstore_tools.importing.doubtful import Doubt, Entry
 from petstore_tools.importing.journal import Journal, Target, mark_dead, open_journal
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues
@@ -349,15 +349,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         reconcile(world, journal)
         yield
         entries = journal.entries()
-        known, missing = match(entries, contents)
-        doubts = find_doubtful(
-            contents,
-            entries,
-            known,
-            missing,
-            equal=journal.find_equal(),
-            others=journal.sharing(),
-        )
+        known, _, doubts = journal.compare(entries, contents)
         send_doubtful = bool(doubts) and answer(world, doubts, cells)
         journal.add_file(
             list(range(2, len(cells) + 2)),
