@@ -50,7 +50,7 @@ CREATE TABLE row (
 );
 CREATE INDEX row_values ON row (name, category_id);
 CREATE INDEX row_import ON row (import);
-CREATE TABLE listing (number INTEGER PRIMARY KEY, ended_at REAL NOT NULL);
+CREATE TABLE listing (number INTEGER PRIMARY KEY);
 CREATE TABLE shown (pet_id INTEGER PRIMARY KEY, listing INTEGER NOT NULL);
 CREATE TABLE changed (field TEXT PRIMARY KEY);
 CREATE TABLE written (
@@ -445,9 +445,8 @@ class Journal:
             The outcomes by key; `unknown` without candidates are the rows that are absent for the
             first time.
         """
-        now = self._clock.now()
         with self._transaction() as db:
-            number = db.execute("INSERT INTO listing (ended_at) VALUES (?)", (now,)).lastrowid
+            number = db.execute("INSERT INTO listing DEFAULT VALUES").lastrowid
             db.execute("INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,))
             lost = _entries(db, _LOST, {"steady": began, "after_s": after_s})
             if not lost:
@@ -460,6 +459,7 @@ class Journal:
                 if "categoryId" in changed or content[1] in categories
             ]
             outcomes = decide(lost, animals, changed=changed)
+            now = self._clock.now()
             decided = [
                 {**asdict(o), "candidates": json.dumps(o.candidates), "key": key, "now": now}
                 for key, o in outcomes.items()
