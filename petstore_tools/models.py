@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Annotated, Any, Final, NotRequired, Self
 
 from pydantic import (
@@ -48,19 +47,6 @@ def first_fault(error: ValidationError) -> str:
     return f"{place}: {fault_text(fault)}"
 
 
-def whole(number: Any) -> Any:
-    """
-    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0 too, as it
-    is.
-    """
-    if isinstance(number, (bool, int)):
-        return number
-    try:
-        return operator.index(number)
-    except TypeError:
-        return number
-
-
 class Pet(BaseModel):
     """
     An animal as the service returns it.
@@ -104,7 +90,7 @@ class NewPet(BaseModel):
     )
 
     name: str = Field(pattern=NOT_BLANK)
-    category_id: Annotated[Int64, BeforeValidator(whole)] = Field(alias="categoryId")
+    category_id: Annotated[Int64, BeforeValidator(spec.whole)] = Field(alias="categoryId")
     status: spec.Status | None = None
 
     @classmethod

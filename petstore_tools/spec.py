@@ -30,7 +30,8 @@ Sections of the interface document:
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+import operator
+from typing import Any, Final, Literal, get_args
 
 PATH_PREFIX: Final = "/v1"  # §1, §9
 PETS_PATH: Final = "/pets"  # §4.1, §4.2
@@ -66,3 +67,16 @@ HEADER_RETRY_AFTER: Final = "Retry-After"  # §8.4
 
 REMOVAL_OF_GET_PET: Final = "5 December 2030"  # §4.3, §9
 REMOVAL_OF_GET_PET_AT: Final = 1_922_659_200  # 2030-12-05T00:00:00Z (the instant is our choice)
+
+
+def whole(number: Any) -> Any:
+    """
+    Return an integer of numpy or pandas as Python's own; everything else, True and 7.0 too, as it
+    is.
+    """
+    if isinstance(number, (bool, int)):
+        return number
+    try:
+        return operator.index(number)
+    except TypeError:
+        return number

@@ -24,13 +24,13 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.tabular.cells import Sheet
 from petstore_tools.text import option, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from petstore_tools.importing.values import ValueRules
+    from petstore_tools.tabular.cells import Sheet
 
     Categories = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
     from petstore_tools.importing.send import Progress

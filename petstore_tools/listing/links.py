@@ -20,7 +20,6 @@ from urllib.parse import (
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.listing.completeness import Completeness
-from petstore_tools.models import whole
 from petstore_tools.text import suggest
 
 # requests' parser loses `rel` behind a parameter without a value, and splits at a quoted `, <`
@@ -166,12 +165,12 @@ class ListQuery:
 
     def __post_init__(self) -> None:
         check_status(self.status)
-        limit = whole(self.limit)
+        limit = spec.whole(self.limit)
         if type(limit) is not int or not spec.LIMIT_MIN <= limit <= spec.LIMIT_MAX:
             raise ArgumentError(
                 f"limit must be between {spec.LIMIT_MIN} and {spec.LIMIT_MAX}, not {self.limit!r}"
             )
-        first = whole(self.first)
+        first = spec.whole(self.first)
         if first is not None and (type(first) is not int or first < 1):
             raise ArgumentError(f"first must be a whole number of at least 1, not {self.first!r}")
         if self.require not in (None, "complete"):
