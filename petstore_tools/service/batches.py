@@ -64,14 +64,13 @@ class Batches:
         self._callers = 0  # that asked, or waited, at the end of the last batch
         self._all_ask = asyncio.Event()
         self._answering: asyncio.Task[None] | None = None
-        self._ticks = (0.0, 0.0)  # the last but one, and the last
         self._thread = ThreadPoolExecutor(1, "petstore database")
 
     async def respond(self, request: Request) -> Response | None:
         """Return the answer of the next batch to a request, None where its body is needed."""
         self._loop = asyncio.get_running_loop()
         if self._answering is None:
-            self._ticks = elapsed(), elapsed()
+            self._ticks = elapsed(), elapsed()  # the last but one, and the last
             self._loop.call_later(TICK_S, self._tick)
         request.response = self._loop.create_future()
         request.since = self._ticks[0]

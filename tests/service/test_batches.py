@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import pytest
 
 from petstore_tools.service.app import HEALTH_WAIT_S
-from petstore_tools.service.batches import MAX_AT_ONCE, TICK_S, Batch, Batches
+from petstore_tools.service.batches import GATHER_S, MAX_AT_ONCE, TICK_S, Batch, Batches
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.messages import Request, Response
 
@@ -29,12 +29,13 @@ def refuse(request: Request, why: UnavailableError) -> Response:
 class Work:
     """Answers batches once `free` is set; notes their sizes and in which thread it was."""
 
-    def __init__(self, *, busy: bool = False, commits: bool = True) -> None:
+    def __init__(self, *, busy: bool = False, commits: bool = True, takes_s: float = 0.0) -> None:
         self.sizes: list[tuple[int, bool]] = []
         self.free = threading.Event()
         self.free.set()
         self._busy = busy
         self._commits = commits
+        self._takes_s = takes_s
 
     def __call__(self, batch: Batch, here: bool) -> Sequence[Response] | None:
         if here and self._busy:
@@ -43,6 +44,7 @@ class Work:
         self.sizes.append((len(batch.requests), in_thread))
         committed = self._commits and batch.decide("committed")
         assert self.free.wait(30)
+        time.sleep(self._takes_s)
         status = 200 if committed or batch.decide("committed") else 503
         return [Response(status, b"") for _ in batch.requests]
 
@@ -74,27 +76,42 @@ def test_a_database_that_is_held_up_is_waited_for_in_its_thread() -> None:
     assert work.sizes == [(1, True)]
 
 
-def test_many_callers_of_a_slow_database_are_gathered_again() -> None:
-    """After a batch, the first to come back waits a moment for the others."""
-
-    class Slow(Work):
-        def __call__(self, batch: Batch, here: bool) -> Sequence[Response] | None:
-            time.sleep(0.004)
-            return super().__call__(batch, here)
-
-    work = Slow(busy=True)
+def test_a_batch_waits_for_all_callers_of_the_last_one() -> None:
+    """They come back one after the other; the first of them would be answered alone."""
+    work = Work(busy=True, takes_s=0.004)
     batches = Batches(work, refuse)
 
-    async def ask_often() -> None:
+    async def ask_often(number: int) -> None:
         for _ in range(30):
             await batches.respond(a_request())
+            for _ in range(number):
+                await asyncio.sleep(0)
 
     async def ask() -> None:
-        await asyncio.gather(*(ask_often() for _ in range(8)))
+        await asyncio.gather(*(ask_often(number) for number in range(8)))
 
     asyncio.run(ask())
 
-    assert len(work.sizes) < 60  # 30 where all come together, 240 where each comes alone
+    assert len(work.sizes) < 45  # 30 where all come together, 60 where the first is alone
+
+
+@pytest.mark.parametrize(("takes_s", "longest_s"), [(0.0, GATHER_S), (0.05, 0.1)])
+def test_a_caller_that_does_not_come_back_holds_up_the_others_for_a_moment(
+    takes_s: float, longest_s: float
+) -> None:
+    """As long as the last batch took, but 5 ms at most; of six times the shortest counts."""
+    batches = Batches(Work(takes_s=takes_s), refuse)
+
+    async def ask() -> float:
+        await asyncio.gather(*(batches.respond(a_request()) for _ in range(2)))
+        begun_at = time.monotonic()
+        await batches.respond(a_request())
+        return time.monotonic() - begun_at
+
+    async def ask_often() -> float:
+        return min([await ask() for _ in range(6)])
+
+    assert asyncio.run(ask_often()) < longest_s
 
 
 @pytest.mark.parametrize(
