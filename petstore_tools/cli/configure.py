@@ -124,7 +124,8 @@ def quota_(environment: str | None) -> None:
     """
     Show how many requests are left.
 
-    The minute and the day are shown, and when more is left; this costs no request.
+    All programs of one user that use one key share one budget: what is left of the minute and of
+    the day. To show it costs no request.
 
     \b
     Examples:

@@ -92,8 +92,8 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
     type=click.Choice(("ask", "skip", "send")),
     default="ask",
     show_default=True,
-    help="What happens to rows that may exist already: skip leaves them out, send creates them, "
-    "ask asks on a terminal and sends nothing elsewhere.",
+    help="What happens to doubtful rows: skip leaves them out, send creates them, ask asks on a "
+    "terminal and sends nothing elsewhere.",
 )
 @options.WAIT
 @options.YES
@@ -116,6 +116,9 @@ def import_(
     FILE is a text file or a workbook. A create cannot be undone. Every problem of the file is shown
     before the first request, and you are asked before anything is sent. The same command continues
     an import that was stopped by the quota of the day, by Ctrl-C or by a crash.
+
+    A row is doubtful when sending it could make an animal a second time. It may stand in a copied
+    file, or have been edited. You are asked once, or --doubtful answers.
 
     \b
     Examples:
@@ -206,7 +209,6 @@ def imports_(context: click.Context, environment: str | None) -> None:
       petstore-tools imports
       petstore-tools imports show 3f9c
       petstore-tools imports reconcile 3f9c
-      petstore-tools imports reconcile 3f9c --row 14 --created 1017
     """
     if context.invoked_subcommand is None:
         found, errors = journal.list_imports(_folder())
@@ -275,7 +277,15 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
     """
     Find out what became of the unknown rows of import ID.
 
-    The inventory is listed once more and compared. With --row you decide on one row yourself.
+    An unknown row was sent and got no usable answer. It is sent again only when complete listings
+    show, or you decide, that it was not created. This command lists the inventory once more and
+    compares; with --row you decide on one row yourself.
+
+    \b
+    Examples:
+      petstore-tools imports reconcile 3f9c
+      petstore-tools imports reconcile 3f9c --row 14 --created 1017
+      petstore-tools imports reconcile 3f9c --row 14 --absent
     """
     if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
         raise click.UsageError(

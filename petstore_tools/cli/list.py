@@ -37,6 +37,9 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, **query:
     """
     Show the inventory, or write it to a file.
 
+    A listing is complete (every page was read), cut (animals are known to be missing) or unproven
+    (nothing shows whether more pages exist). It says which, and why.
+
     \b
     Examples:
       petstore-tools list --status available

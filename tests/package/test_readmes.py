@@ -51,6 +51,28 @@ def test_links_of_a_readme_lead_somewhere(readme: Path) -> None:
     assert [target for target in targets if not (readme.parent / target).exists()] == []
 
 
+@pytest.mark.parametrize(
+    ("rule", "room", "command"),
+    [
+        ("A row is doubtful when ", "importing", "import"),
+        ("An unknown row was sent and got no usable answer. ", "importing", "imports reconcile"),
+        ("A listing is complete (", "listing", "list"),
+        ("All programs of one user ", "throttle", "quota"),
+    ],
+)
+def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
+    rule: str, room: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever has read it once knows it everywhere."""
+    with pytest.raises(SystemExit):
+        main([*command.split(), "--help"])
+    texts = (README, (PACKAGE / room / "README.md").read_text("utf-8"), capsys.readouterr().out)
+    plain = [" ".join(re.sub(r"\]\([^)]*\)|\[", "", text).split()) for text in texts]
+
+    assert len({text.partition(rule)[2].partition(".")[0] for text in plain}) == 1
+    assert all(rule in text for text in plain)
+
+
 def test_the_first_success_prints_what_the_readme_shows() -> None:
     """The ten lines, run as they stand."""
     shown = re.search(r"## First success\n\n```python\n(.*?)```\n```text\n(.*?)```", README, re.S)
