@@ -47,6 +47,19 @@ def first_fault(error: ValidationError) -> str:
     return f"{place}: {fault_text(fault)}"
 
 
+def checked_id(given: Any) -> int:
+    """
+    Return the id of an animal.
+
+    Raises:
+        ArgumentError: It is no int64.
+    """
+    number = spec.whole(given)
+    if type(number) is not int or not spec.INT64_MIN <= number <= spec.INT64_MAX:
+        raise ArgumentError(f"an animal's id must be a whole number in int64, not {given!r}")
+    return number
+
+
 class Pet(BaseModel):
     """
     An animal as the service returns it.

@@ -21,11 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from petstore_tools import spec, sqlite
-from petstore_tools.errors import (
-    ArgumentError,
-    FrameError,
-    IncompleteListingError,
-)
+from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, count, status_dtype, text_dtype
 from petstore_tools.text import parse_duration, pluralize, utc_text
@@ -403,12 +399,18 @@ class History:
         Returns:
             The columns of a listing, `first_seen` and `last_seen` (datetime, UTC) and
             `ended_between` (interval of datetimes; missing while open).
+
+        Raises:
+            ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
         """
         import pandas as pd
 
-        which = OPEN_SINCE if pet_id is None else f"id = :id AND {OPEN_SINCE}"
-        ended_since = 0.0 if since is None else instant(since, now)
-        stays = self.stays(which, since=ended_since, id=str(pet_id))  # of numpy or above int64, too
+        from petstore_tools.models import checked_id
+
+        which = OPEN_SINCE
+        if pet_id is not None:
+            which = f"id = {checked_id(pet_id)} AND {OPEN_SINCE}"
+        stays = self.stays(which, since=0.0 if since is None else instant(since, now))
         between = pd.arrays.IntervalArray.from_arrays(
             moments(stays["ended_after"]), moments(stays["ended_by"]), closed="both"
         )

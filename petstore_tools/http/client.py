@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from petstore_tools import spec
 from petstore_tools.clock import Clock
-from petstore_tools.errors import ArgumentError, NotFoundError, TransportError
+from petstore_tools.errors import NotFoundError, TransportError
 from petstore_tools.http.responses import error_body, read_pet
 from petstore_tools.http.transport import Reply, Transport
-from petstore_tools.models import NewPet, Pet
+from petstore_tools.models import NewPet, Pet, checked_id
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
@@ -92,10 +92,7 @@ class Client:
         """
         Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is refused.
         """
-        pet_id = spec.whole(pet_id)
-        if type(pet_id) is not int or not spec.INT64_MIN <= pet_id <= spec.INT64_MAX:
-            raise ArgumentError(f"pet_id must be a whole number in int64, not {pet_id!r}")
-        url = f"{self.base_url}{spec.PETS_PATH}/{pet_id}"
+        url = f"{self.base_url}{spec.PETS_PATH}/{checked_id(pet_id)}"
         reply = self.call("GET", url)
         gone = reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
         if gone and self.clock.now() >= spec.REMOVAL_OF_GET_PET_AT:

@@ -406,13 +406,19 @@ def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> 
 
 
 def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:
-    """Before the first listing, and of animals that never were; an id may be one of numpy."""
+    """
+    Before the first listing, and of an animal that never was; an id may be one of numpy, and what
+    is none is refused.
+    """
     with Sandbox(animals=3) as box:
         before = box.store.history()
         box.store.snapshot()
         full = box.store.history()
-        empty = [before, *(box.store.history(id=pet_id) for pet_id in (99, 2**70))]
+        empty = [before, box.store.history(id=99)]
         two = box.store.history(id=full["id"].to_numpy()[1])
+        for other in ("2", 2.0, True, 2**70):
+            with pytest.raises(ArgumentError, match="must be a whole number in int64, not"):
+                box.store.history(id=other)  # type: ignore[arg-type]
 
     assert two["id"].tolist() == [2]
     for frame in empty:
