@@ -19,6 +19,7 @@ from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
+from zlib import crc32
 
 from petstore_tools import spec, sqlite
 from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
@@ -207,7 +208,12 @@ class History:
             path = ":memory:" if nothing_kept else self.path
             connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
             with closing(connection), connection:
-                sqlite.make_tables(connection, _TABLES)
+                place = crc32(self.path.stem.encode()) >> 1  # SQLite's number is signed
+                sqlite.make_tables(connection, f"{_TABLES} PRAGMA application_id = {place}")
+                if connection.execute("PRAGMA application_id").fetchone() != (place,):
+                    raise sqlite3.NotSupportedError(
+                        "it is that of another service: give it its old name back, or move it away"
+                    )
                 connection.execute(begin)
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:

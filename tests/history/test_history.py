@@ -373,16 +373,23 @@ def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
     assert report.tables()["moved"]["to"].tolist() == ["not seen"]
 
 
-def test_a_file_of_a_newer_version_is_refused_and_stays_where_it_is(tmp_path: Path) -> None:
-    """An older program would not know what it must write there."""
+def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
+    tmp_path: Path,
+) -> None:
+    """An older program would not know what to write there; animals of two services are no story."""
     history = History(tmp_path / "history.db")
     history.keep(listed({1: ("Rex", 1, None)}, T0, T0).frame)
-    with closing(sqlite3.connect(history.path)) as database:
-        database.execute("PRAGMA user_version = 2")
+    renamed = History(history.path.rename(tmp_path / "other.db"))
 
+    with pytest.raises(
+        FrameError, match=r"other\.db cannot be used \(it is that of another service"
+    ):
+        renamed.snapshots()
+    with closing(sqlite3.connect(renamed.path)) as database:
+        database.execute("PRAGMA user_version = 2")
     with pytest.raises(FrameError, match="another version of the toolkit wrote it"):
-        history.snapshots()
-    assert history.path.exists()
+        renamed.snapshots()
+    assert renamed.path.exists()
 
 
 def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> None:
