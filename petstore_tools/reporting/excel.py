@@ -8,6 +8,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
+from xlsxwriter import Workbook
 
 from petstore_tools.reporting.presentation import (
     DAYS,
@@ -20,18 +21,20 @@ from petstore_tools.reporting.presentation import (
     named,
     rows_without_total,
 )
-from petstore_tools.reporting.tables import named_statuses
+from petstore_tools.reporting.tables import TOTAL, named_statuses
 from petstore_tools.tabular.cells import EXACT
-from petstore_tools.tabular.template import LONGEST_CELL, WRITER_OPTIONS
+from petstore_tools.tabular.template import WRITER_OPTIONS
 
 if TYPE_CHECKING:
     from petstore_tools.reporting.report import StatusReport
 
+TIMES: Final = ("as_of", "first_seen")
 FORMATS: Final = {
     "change": "+#,##0;-#,##0;0",
     **dict.fromkeys(SHARES.values(), "0.0%"),
-    **{WORDS[name]: "#,##0.0" for name in DAYS},
+    **dict.fromkeys(DAYS, "#,##0.0"),
     **dict.fromkeys(IDS, "0"),
+    **dict.fromkeys(TIMES, "yyyy-mm-dd hh:mm:ss"),
 }
 SHEETS: Final = {**TITLES, "animals": "All animals", "made": "How this was made"}
 CHARTS: Final = {
@@ -57,80 +60,71 @@ def workbook(report: StatusReport) -> bytes:
         "animals": named(animals, report.categories),
         "made": pd.DataFrame({"in sentences": textwrap.wrap(read.made, _LINE)}),
     }
+    heading = textwrap.wrap(report.title, _LINE)
+    lines = [line for fact in read.facts for line in textwrap.wrap(fact, _LINE)]
+    top = len(heading) + len(lines) + 2
     memory = io.BytesIO()
-    with pd.ExcelWriter(
-        memory,
-        engine="xlsxwriter",
-        datetime_format="yyyy-mm-dd hh:mm:ss",
-        engine_kwargs={"options": WRITER_OPTIONS},
-    ) as writer:
-        bold = writer.book.add_format({"bold": True})
-        plain = writer.book.add_format({"align": "left"})  # not the format of the column
-        heading = textwrap.wrap(report.title, _LINE)
+    with Workbook(memory, WRITER_OPTIONS) as book:
+        left = book.add_format({"align": "left"})  # not the format of the column
+        bold = book.add_format({"bold": True})
         for name, table in tables.items():
-            facts = read.facts[: 2 if writer.sheets else None]  # all of them on the first one
-            lines = [part for fact in facts for part in textwrap.wrap(fact, _LINE)]
-            top = len(heading) + len(lines) + 2
-            cells = _sheet_cells(table.rename(columns=WORDS), report.timezone)
-            cells.to_excel(writer, sheet_name=SHEETS[name], index=False, startrow=top)
-            sheet = writer.sheets[SHEETS[name]]
-            for at, (title, column) in enumerate(cells.items()):
-                style: dict[str, object] = {"shrink": True}
-                if pd.api.types.is_numeric_dtype(column):
-                    style = {"num_format": FORMATS.get(str(title), "#,##0")}
-                width = _TIME_WIDTH if pd.api.types.is_datetime64_dtype(column) else None
-                sheet.set_column(at, at, width, writer.book.add_format(style))
+            sheet = book.add_worksheet(SHEETS[name])
+            for at, (key, column) in enumerate(table.head(_MOST_ROWS).items()):
+                is_number = pd.api.types.is_numeric_dtype(column) and key not in IDS
+                side = {"align": "right" if is_number else "left"}
+                style = {"num_format": FORMATS.get(str(key), "#,##0"), "shrink": True, **side}
+                width = _TIME_WIDTH if key in TIMES else None
+                sheet.set_column(at, at, width, book.add_format(style))
+                title, values = _cells(str(key), column, report.timezone)
+                sheet.write_string(top, at, title, book.add_format({"bold": True, **side}))
+                for row, value in enumerate(values, top + 1):
+                    sheet.write(row, at, value)
+            last = len(table.columns) - 1
+            end = top + max(rows_without_total(name, table), 1)
+            sheet.autofilter(top, 0, end, last)
             sheet.autofit(_WIDEST)
             sheet.write_column(0, 0, heading, bold)
-            sheet.write_column(len(heading), 0, lines, plain)
+            sheet.write_column(len(heading), 0, lines, left)
             sheet.write_string(top - 1, 0, SHEETS[name], bold)
-            last = len(cells.columns) - 1
-            sheet.autofilter(top, 0, top + max(rows_without_total(name, cells), 1), last)
+            sums = {"type": "formula", "criteria": f'=$A{top + 2}="{TOTAL}"', "format": bold}
+            sheet.conditional_format(top + 1, 0, top + len(table), last, sums)
             sheet.freeze_panes(top + 1, 1)
             sheet.repeat_rows(top)
             if name in CHARTS:
-                sheet.insert_chart(top, last + 2, _chart(writer.book, name, cells, top))
+                sheet.insert_chart(top, last + 2, _chart(book, name, table, top))
             sheet.set_landscape()
             sheet.fit_to_pages(1, 0)
     return memory.getvalue()
 
 
-def _sheet_cells(table: pd.DataFrame, zone: tzinfo | None) -> pd.DataFrame:
+def _cells(key: str, column: pd.Series[Any], zone: tzinfo | None) -> tuple[str, list[Any]]:
     """
-    Return a table as a sheet can hold it.
+    Return title and cells of a column as a sheet can hold them; huge whole numbers are text.
 
     Args:
-        table: At most `_MOST_ROWS` of its rows are taken.
+        key: Its name in the table.
+        column: What it holds.
         zone: Time zone of the times, None for that of this machine. Excel knows no zones, so the
             title of a column names its zone, or both where it has summer and winter times.
     """
-    cells: dict[str, Any] = {}
-    for name, column in table.head(_MOST_ROWS).items():
-        if isinstance(column.dtype, pd.DatetimeTZDtype):
-            local = column.dt.tz_convert(zone or "tzlocal()")
-            zones = sorted(local.dt.strftime("%Z").unique())
-            cells[f"{name} ({', '.join(zones)})"] = local.dt.tz_localize(None)
-        else:
-            cells[str(name)] = [_cell(value) for value in column.tolist()]
-    return pd.DataFrame(cells)
+    title = WORDS.get(key, key)
+    if key in TIMES:
+        local = column.dt.tz_convert(zone or "tzlocal()")
+        zones = sorted(local.dt.strftime("%Z").unique())
+        return f"{title} ({', '.join(zones)})", local.dt.tz_localize(None).tolist()
+    values = column.tolist()
+    return title, [str(v) if isinstance(v, int) and abs(v) > EXACT else v for v in values]
 
 
-def _cell(value: Any) -> Any:
-    """Return a value as a cell holds it: long texts are cut, huge whole numbers are text."""
-    if isinstance(value, str):
-        return value[:LONGEST_CELL]
-    return str(value) if isinstance(value, int) and abs(value) > EXACT else value
-
-
-def _chart(book: Any, name: str, cells: pd.DataFrame, top: int) -> Any:
+def _chart(book: Workbook, name: str, table: pd.DataFrame, top: int) -> Any:
     """Return a chart of the numbers of a table, without its sums and shares."""
     sheet = TITLES[name]
-    last = top + rows_without_total(name, cells)
+    last = top + rows_without_total(name, table)
     of_statuses = name == "breakdown"
     chart = book.add_chart(CHARTS[name])
-    for at, (title, column) in enumerate(cells.items()):
+    for at, (title, column) in enumerate(table.items()):
         if pd.api.types.is_integer_dtype(column):
-            statuses = cells.iloc[:, 0] if of_statuses else [title]
+            statuses = table.iloc[:, 0] if of_statuses else [title]
             colours = [{"fill": {"color": colour(str(status))}} for status in statuses]
             chart.add_series(
                 {
