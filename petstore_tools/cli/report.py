@@ -54,7 +54,7 @@ WRITERS = {
 @click.option(
     "--lists/--no-lists",
     default=True,
-    help="List animals that changed, are available for longest, or are pending.  [default: lists]",
+    help="List animals that changed, or are pending.  [default: lists]",
 )
 @options.ENVIRONMENT
 @options.WAIT

@@ -124,7 +124,7 @@ SELECT id, name, categoryId, status,
     (SELECT started_at FROM listings WHERE number = closed - 1
         AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
     (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by
-FROM merged AS stay ORDER BY {order}
+FROM merged AS stay ORDER BY id, first
 """
 _BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
 ENDED_SINCE: Final = f"closed >= {_BEFORE} AND closed + unseen > {_BEFORE}"
@@ -365,14 +365,13 @@ class History:
         except FrameError as error:
             return None, (f"not compared with an earlier listing: {error}",)
 
-    def stays(self, which: str, order: str = "id, first", **given: object) -> pd.DataFrame:
+    def stays(self, which: str, *, since: float) -> pd.DataFrame:
         """
-        Return one row per stay; times are Unix seconds.
+        Return one row per stay, by id and time; times are Unix seconds.
 
         Args:
             which: `ENDED_SINCE`, `OPEN_SINCE` (open or ended since), or more SQL.
-            order: SQL, too; `NULL` for any order.
-            given: The values that `which` names: `since`, Unix seconds.
+            since: Unix seconds.
 
         Returns:
             The columns of a listing, status as text; `began_after` (start of the last listing
@@ -383,7 +382,7 @@ class History:
         import pandas as pd
 
         with self._open() as database:
-            found = database.execute(_STAYS.format(which=which, order=order), given)
+            found = database.execute(_STAYS.format(which=which), {"since": since})
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
                 pd.DataFrame(rows, columns=[*spec.PET_FIELDS, *_TIMES]).astype(_DTYPES)

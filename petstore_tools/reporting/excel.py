@@ -28,20 +28,19 @@ from petstore_tools.tabular.template import WRITER_OPTIONS
 if TYPE_CHECKING:
     from petstore_tools.reporting.report import StatusReport
 
-TIMES: Final = ("as_of", "first_seen")
+TIME: Final = "as_of"
 FORMATS: Final = {
     "change": "+#,##0;-#,##0;0",
     **dict.fromkeys(SHARES.values(), "0.0%"),
     **dict.fromkeys(DAYS, "#,##0.0"),
     **dict.fromkeys(IDS, "0"),
-    **dict.fromkeys(TIMES, "yyyy-mm-dd hh:mm:ss"),
+    TIME: "yyyy-mm-dd hh:mm:ss",
 }
 SHEETS: Final = {**TITLES, "animals": "All animals", "made": "How this was made"}
 CHARTS: Final = {
     "breakdown": {"type": "column"},
     "counts": {"type": "area", "subtype": "stacked"},
 }
-_MOST_ROWS: Final = 1_048_000  # of a sheet
 _LINE: Final = 80  # characters of a line above a table, so that it is printed whole
 _WIDEST: Final = 550  # pixels of a column; longer texts shrink
 _TIME_WIDTH: Final = 19  # characters of a column of times
@@ -69,11 +68,11 @@ def workbook(report: StatusReport) -> bytes:
         bold = book.add_format({"bold": True})
         for name, table in tables.items():
             sheet = book.add_worksheet(SHEETS[name])
-            for at, (key, column) in enumerate(table.head(_MOST_ROWS).items()):
+            for at, (key, column) in enumerate(table.items()):
                 is_number = pd.api.types.is_numeric_dtype(column) and key not in IDS
                 side = {"align": "right" if is_number else "left"}
                 style = {"num_format": FORMATS.get(str(key), "#,##0"), "shrink": True, **side}
-                width = _TIME_WIDTH if key in TIMES else None
+                width = _TIME_WIDTH if key == TIME else None
                 sheet.set_column(at, at, width, book.add_format(style))
                 title, values = _cells(str(key), column, report.timezone)
                 sheet.write_string(top, at, title, book.add_format({"bold": True, **side}))
@@ -108,7 +107,7 @@ def _cells(key: str, column: pd.Series[Any], zone: tzinfo | None) -> tuple[str, 
             title of a column names its zone, or both where it has summer and winter times.
     """
     title = WORDS.get(key, key)
-    if key in TIMES:
+    if key == TIME:
         local = column.dt.tz_convert(zone or "tzlocal()")
         zones = sorted(local.dt.strftime("%Z").unique())
         return f"{title} ({', '.join(zones)})", local.dt.tz_localize(None).tolist()

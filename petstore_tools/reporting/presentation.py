@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
@@ -23,7 +23,7 @@ COLOURS: Final = {
     "other": "#9a68ab",  # a status that the document does not name
 }
 IDS: Final = ("id", "categoryId")  # numbers that name something: written without separators
-DAYS: Final = ("days", "median_days", "days_90")
+DAYS: Final = ("median_days", "days_90")
 SHARES: Final = {"summary": "share of those before", "breakdown": "share of all"}
 TITLES: Final = {  # of tables and sheets, in the order of a page
     "summary": "At a glance",
@@ -34,25 +34,20 @@ TITLES: Final = {  # of tables and sheets, in the order of a page
     "by_category": "By category",
     "counts": "Over time",
     "time_in_status": "Days in a status",
-    "time_in_status_by_category": "Days in a status by category",
     "moved": "Animals that moved",
-    "longest_available": "Available for longest",
     "pending": "Pending animals",
 }
-LISTS: Final = ("moved", "longest_available", "pending")
+LISTS: Final = ("moved", "pending")
 WORDS: Final = {  # titles of columns, as people read them
     "what": "since then",
     "count": "animals",
     "as_of": "as of",
-    "first_seen": "first seen",
-    "days": "days, at least",
     "median_days": "half stayed up to",
     "days_90": "90 % stayed up to",
 }
 _LARGEST_FIRST: Final = {
     "by_category": TOTAL,
     "changes_by_category": "now",
-    "time_in_status_by_category": "animals",
 }
 LONG: Final = (*_LARGEST_FIRST, *LISTS)
 TOP: Final = 15  # rows of a long table that a page shows
@@ -150,9 +145,6 @@ class Presentation:
             if name in LONG and rows > TOP:
                 title += f", the first {TOP} of {rows:,}"
                 table = pd.concat([table.head(TOP), table[rows:]])
-            if "first_seen" in table:
-                seen = [self.when(at.timestamp()) for at in table["first_seen"]]
-                table = table.assign(first_seen=seen)
             sections.append((name, title, table))
         return sections
 
@@ -192,23 +184,22 @@ class _Change(int):
         return int.__format__(self, f"+{style}" if self else style)
 
 
-def _written(form: str) -> type[float]:
-    """
-    Return numbers that are written in a form; a half goes up, as in a spreadsheet: 61 of 400 is
-    15.3 %.
-    """
+class _Days(float):
+    """Days, which are no share."""
 
-    class Written(float):
-        def __format__(self, style: str) -> str:
-            return form.format(self + 1e-9)
-
-    return Written
+    def __format__(self, style: str) -> str:
+        return f"{_half_up(self):,.1f}"
 
 
-_KINDS: Final[dict[str, type]] = {
+def _half_up(number: float) -> float:
+    """Return a number whose half is rounded up, as in a spreadsheet: 61 of 400 is 15.3 %."""
+    return number + 1e-9
+
+
+_KINDS: Final[dict[str, Callable[[Any], object]]] = {
     **dict.fromkeys(IDS, str),
-    **dict.fromkeys(DAYS, _written("{:,.1f}")),
-    **dict.fromkeys(SHARES.values(), _written("{:.1%}")),
+    **dict.fromkeys(DAYS, _Days),
+    **dict.fromkeys(SHARES.values(), _half_up),
     "change": _Change,
 }
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -18,7 +17,7 @@ import pandas as pd
 
 from petstore_tools import spec, text
 from petstore_tools.errors import ArgumentError, FrameError
-from petstore_tools.history import ENDED_SINCE, OPEN_SINCE, History
+from petstore_tools.history import ENDED_SINCE, History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import presentation, tables
@@ -59,11 +58,8 @@ class StatusReport:
             `from`, `to`.
         flow: How many moved from which status (index) to which (columns), with totals.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per status; None
-            without snapshots, as the next three are.
+            without snapshots, as the next is.
         time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no longer).
-        time_in_status_by_category: The same, with `categoryId` in front.
-        longest_available: The 15 that have been available for longest: `id`, `name`, `categoryId`,
-            `first_seen` (datetime, UTC), `days` (at least); None where all are equal, too.
         notes: What else the reader must know.
         title, note: As the author gave them, a line each.
         timezone: In which times are written, None for that of this machine.
@@ -84,14 +80,12 @@ class StatusReport:
     flow: pd.DataFrame | None = None
     counts: pd.DataFrame | None = None
     time_in_status: pd.DataFrame | None = None
-    time_in_status_by_category: pd.DataFrame | None = None
-    longest_available: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
     title: str = "Status report"
     note: str = ""
     timezone: tzinfo | None = None
     categories: Mapping[int, str] = field(default_factory=dict, repr=False)
-    # whether single animals are listed: those that moved, wait longest, are pending
+    # whether single animals are listed: those that moved, and those that are pending
     _lists: bool = True
     # is called once the report was written to a file: from then on `since="last"` is its listing
     _mark: Callable[[], None] | None = field(default=None, repr=False, compare=False)
@@ -245,7 +239,7 @@ def status_report(
         note: One line below the title.
         timezone: In which times are written, such as `Europe/Berlin`; None for that of this
             machine.
-        lists: Whether single animals are listed: those that moved, wait longest, are pending.
+        lists: Whether single animals are listed: those that moved, and those that are pending.
 
     Raises:
         ArgumentError: As `check_looks`, or a column is there twice.
@@ -427,18 +421,11 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     newest = kept[-1]
     mark = functools.partial(history.mark_reported, listing.status, newest.number)
     found: dict[str, Any] = {"_mark": mark}
-    if len(kept) == 1:
-        return found
-    found["counts"] = tables.counts_over_time(kept)
-    if listing.status in (None, "available"):
-        available = f"status = 'available' AND {OPEN_SINCE}"
-        longest = history.stays(available, f"first, id LIMIT {presentation.TOP}", since=inf)
-        found["longest_available"] = tables.longest(longest, newest.listing.ended_at)
-    if listing.status is None:
-        stays = history.stays(ENDED_SINCE, "NULL", since=listing.ended_at - WINDOW_S)
-        by = ("categoryId", "status")
-        found["time_in_status"] = tables.time_in_status(stays)
-        found["time_in_status_by_category"] = tables.time_in_status(stays, by)
+    if len(kept) > 1:
+        found["counts"] = tables.counts_over_time(kept)
+        if listing.status is None:
+            stays = history.stays(ENDED_SINCE, since=listing.ended_at - WINDOW_S)
+            found["time_in_status"] = tables.time_in_status(stays)
     return found
 
 

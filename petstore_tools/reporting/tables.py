@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -137,7 +137,7 @@ def named_statuses(pets: pd.DataFrame) -> pd.Series:
     return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)
 
 
-def time_in_status(stays: pd.DataFrame, by: Sequence[str] = ("status",)) -> pd.DataFrame:
+def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
     """
     Measure how long animals stayed in a status before they changed or went.
 
@@ -147,30 +147,14 @@ def time_in_status(stays: pd.DataFrame, by: Sequence[str] = ("status",)) -> pd.D
 
     Args:
         stays: As `History.stays` returns them.
-        by: Columns to group by: `status`, or `categoryId` and `status`.
 
     Returns:
-        The columns of `by`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no
+        Columns `status`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no
         longer).
     """
     began = stays["began_after"] + stays["first_seen"]
     days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / DAY_S
     known = stays.assign(status=named_statuses(stays), days=days).dropna(subset=["days"])
-    groups = known.groupby(list(by))["days"]
+    groups = known.groupby("status")["days"]
     ends = {"median_days": groups.median(), "days_90": groups.quantile(0.9)}
     return pd.DataFrame({"animals": groups.size(), **ends}).reset_index()
-
-
-def longest(stays: pd.DataFrame, now: float) -> pd.DataFrame | None:
-    """
-    Tell how long animals have been in their status; None where all are equal.
-
-    Returns:
-        Columns `id`, `name`, `categoryId`, `first_seen` (datetime, UTC: the listing that first
-        showed it so; where that is the first kept one, it was so before) and `days` (float64, at
-        least).
-    """
-    seen = stays["first_seen"]
-    table = stays[["id", "name", "categoryId"]]
-    table = table.assign(first_seen=moments(seen), days=(now - seen) / DAY_S)
-    return table if seen.nunique() > 1 else None

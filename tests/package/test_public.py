@@ -44,8 +44,8 @@ def test_public_names_are_pinned() -> None:
     shown = (
         "animals breakdown by_category categories changes changes_by_category counts figure flow "
     )
-    shown += "headline listing longest_available moved note notes pending since summary tables "
-    shown += "time_in_status time_in_status_by_category timezone title to_excel to_html to_json "
+    shown += "headline listing moved note notes pending since summary tables "
+    shown += "time_in_status timezone title to_excel to_html to_json "
     shown += "to_mail to_markdown to_text"
     assert public(report) == shown.split()
     assert public(Sandbox) == "add advance change close connect remove traffic".split()
