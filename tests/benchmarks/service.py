@@ -2,7 +2,7 @@
 The service beside what people run in its place: each on one core, `wrk` with 16 connections on the
     other.
 
-    python tests/benchmarks/service [--node FOLDER] [--before FOLDER] [--animals 5000000] [--seconds
+    python tests/benchmarks/service.py [--node FOLDER] [--before FOLDER] [--animals 5000000] [--seconds
     4]
 
 `--node` has the node_modules of @stoplight/prism-cli and json-server; `--before` is a checkout of
@@ -30,8 +30,8 @@ from petstore_tools.service.app import OPENAPI
 from petstore_tools.service.messages import write_cursor
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[2]
-sys.path.insert(0, str(HERE.parents[1] / "support"))
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "support"))
 from services import free_port, refuses, until  # noqa: E402 - found by the line above
 from tcp_proxy import TcpProxy  # noqa: E402
 
