@@ -150,7 +150,9 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
 
     if kind == "moving":
         service.change = staff
-    serve_until_input_ends(ThreadedServer(service).start().base_url)
+    server = ThreadedServer(service).start()
+    serve_until_input_ends(server.base_url)
+    server.stop()
 
 
 def measure(list_all: List) -> None:

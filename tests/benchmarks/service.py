@@ -1,13 +1,12 @@
 """
 The service beside what people run in its place: each on one core, `wrk` with 16 connections on the
-    other.
+other. What is missing prints `not run`.
 
-    python tests/benchmarks/service.py [--node FOLDER] [--before FOLDER] [--animals 5000000] [--seconds
-    4]
+`--node` has the node_modules of @stoplight/prism-cli and json-server. `--before`: beside a checkout
+of another version alone, with what that needs in its `.venv`.
 
-`--node` has the node_modules of @stoplight/prism-cli and json-server; `--before` is a checkout of
-another version, with what it needs in its `.venv`, whose service is measured beside this one
-(`--only before`: nothing else is). What is missing prints `not run`.
+Run: python tests/benchmarks/service.py [--node FOLDER] [--animals 5000000] [--seconds 4]
+     python tests/benchmarks/service.py --before CHECKOUT [--seconds 4]
 """
 
 from __future__ import annotations
@@ -16,8 +15,6 @@ import argparse
 import importlib.util
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,14 +23,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from petstore_tools.service.app import OPENAPI
-from petstore_tools.service.messages import write_cursor
+from programs import ROOT, head, row
+from services import free_port, refuses, until
+from tcp_proxy import TcpProxy
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE.parent / "support"))
-from services import free_port, refuses, until  # noqa: E402 - found by the line above
-from tcp_proxy import TcpProxy  # noqa: E402
+from petstore_tools.service.app import OPENAPI
+from petstore_tools.service.messages import LIST_PATH, write_cursor
 
 POST = """
 wrk.method = "POST"
@@ -60,25 +55,21 @@ request = function()
   count = count + 1
   if count % 5 == 0 then
     wrk.headers["Content-Type"] = "application/json"
-    return wrk.format("POST", "/v1/pets", wrk.headers, body)
+    return wrk.format("POST", "PATH", wrk.headers, body)
   end
   return wrk.format("GET", nil, wrk.headers, nil)
 end
 """
+Peer = tuple[list[str | Path], str, str]  # command, path of its list, name of its page size
 
 
 @contextmanager
 def running(
-    command: Sequence[str | Path],
-    port: int,
-    core: str = "0",
-    *,
-    cwd: Path = ROOT,
-    **env: str,
+    command: Sequence[str | Path], port: int, *, cwd: Path = ROOT, **env: str
 ) -> Iterator[None]:
     """Run a server on one core until it answers, and stop it."""
     server = subprocess.Popen(
-        ["taskset", "-c", core, *map(str, command)],
+        ["taskset", "-c", "0", *map(str, command)],
         cwd=cwd,  # where Python looks first
         env={**os.environ, **env},
         stdout=subprocess.DEVNULL,
@@ -94,54 +85,75 @@ def running(
         server.wait()
 
 
-def wrk(
-    url: str, key: str, script: str = "", *, connections: int = 16, seconds: int = 4
-) -> tuple[float, float, int]:
-    """Return requests a second, p99 in ms, and answers that were not 2xx."""
+@contextmanager
+def ours(
+    where: str, *, animals: int = 1_000, checkout: Path = ROOT, far: str = ""
+) -> Iterator[tuple[int, str]]:
+    """
+    Run a checkout's service, durable against power loss, on a database that it fills first.
+
+    Args:
+        where: Path or address of the database.
+        animals: In it.
+        checkout: Its `.venv` is used, where there is one.
+        far: The address under which the service reaches the database, where that is another.
+
+    Yields:
+        Port and key.
+    """
+    own = checkout / ".venv" / "bin" / "python"
+    python = own if own.exists() else Path(sys.executable)
+    made = subprocess.run(
+        [python, "-c", FILLED, where, str(animals)],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    port = free_port()
+    command = [python, "-m", "petstore_tools", "serve", "--port", str(port)]
+    with running(command, port, cwd=checkout, PETSTORE_DATABASE_URL=far or where):
+        yield port, made.stdout.strip()
+
+
+def wrk(url: str, key: str, seconds: int, script: str = "", *, connections: int = 16) -> float:
+    """Return requests a second; none may fail."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
         file.write(script)
         file.flush()
-        command = f"taskset -c 1 wrk -t1 -c{connections} -d{seconds}s --latency -s {file.name}"
+        command = f"taskset -c 1 wrk -t1 -c{connections} -d{seconds}s -s {file.name}"
         done = subprocess.run(
             [*command.split(), "-H", f"Authorization: Bearer {key}", url],
             capture_output=True,
             text=True,
             check=True,
         )
-    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])  # type: ignore[index]
-    number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", done.stdout).groups()  # type: ignore[union-attr]
-    bad = re.search(r"Non-2xx or 3xx responses: (\d+)", done.stdout)
-    return (
-        rate,
-        float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit],
-        int(bad[1]) if bad else 0,
-    )
+    assert "Non-2xx" not in done.stdout, done.stdout
+    return float(done.stdout.partition("Requests/sec:")[2].split()[0])
 
 
-def filled(
-    where: str | Path, animals: int = 1_000, *, checkout: Path = ROOT, python: str = sys.executable
-) -> str:
-    """Make a database with so many animals, by the code of a checkout, and return a key."""
-    command = [python, "-c", FILLED, str(where), str(animals)]
-    made = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
-    return made.stdout.strip()
+def rates(
+    port: int, key: str, seconds: int, path: str = LIST_PATH, limit: str = "limit"
+) -> list[float]:
+    """Return what a server answers a second: pages of 100, creates, four of those to one."""
+    url = f"http://127.0.0.1:{port}{path}"
+    page = f"{url}?{limit}=100"
+    mixed = MIXED.replace("PATH", path)
+    return [
+        wrk(asked, key, seconds, script)
+        for asked, script in ((page, ""), (url, POST), (page, mixed))
+    ]
 
 
-def ours(folder: Path, port: int) -> tuple[list[str | Path], str, str]:
-    """Return command, key and path of a page of 100, durable against power loss, quotas on."""
-    key = filled(folder / "service.db")
-    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
-    return [*command, "--database", folder / "service.db"], key, "/v1/pets?limit=100"
-
-
-def plain(folder: Path, port: int) -> tuple[list[str | Path], str, str] | None:
+def plain(folder: Path, port: int, node: Path) -> Peer | None:
     """Return FastAPI with SQLite."""
     if importlib.util.find_spec("fastapi") is None:
         return None
-    return [sys.executable, HERE / "plain.py", str(port), folder], "k", "/v1/pets?limit=100"
+    script = Path(__file__).with_name("plain.py")
+    return [sys.executable, script, str(port), folder], LIST_PATH, "limit"
 
 
-def prism(folder: Path, port: int, node: Path) -> tuple[list[str | Path], str, str] | None:
+def prism(folder: Path, port: int, node: Path) -> Peer | None:
     """
     Return prism, which answers from the document and keeps nothing; its example has 100 animals.
     """
@@ -149,18 +161,17 @@ def prism(folder: Path, port: int, node: Path) -> tuple[list[str | Path], str, s
     if not binary.exists():
         return None
     tree = json.loads(OPENAPI)
-    page = [
+    answer = tree["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]
+    answer["example"] = [
         {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"} for n in range(100)
     ]
-    tree["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]["example"] = (
-        page
-    )
     tree["servers"] = [{"url": f"http://127.0.0.1:{port}/v1"}]
-    (folder / "openapi.json").write_text(json.dumps(tree))
-    return [binary, "mock", "-p", str(port), folder / "openapi.json"], "k", "/pets?limit=100"
+    document = folder / "openapi.json"
+    document.write_text(json.dumps(tree))
+    return [binary, "mock", "-p", str(port), document], "/pets", "limit"
 
 
-def json_server(folder: Path, port: int, node: Path) -> tuple[list[str | Path], str, str] | None:
+def json_server(folder: Path, port: int, node: Path) -> Peer | None:
     """Return json-server, which keeps rows in a JSON file and knows no keys."""
     binary = node / "node_modules" / ".bin" / "json-server"
     if not binary.exists():
@@ -169,160 +180,87 @@ def json_server(folder: Path, port: int, node: Path) -> tuple[list[str | Path], 
         {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"}
         for n in range(1_000)
     ]
-    (folder / "db.json").write_text(json.dumps({"pets": rows}))
-    return [binary, "--quiet", "--port", str(port), folder / "db.json"], "k", "/pets?_limit=100"
+    file = folder / "db.json"
+    file.write_text(json.dumps({"pets": rows}))
+    return [binary, "--port", str(port), file], "/pets", "_limit"
+
+
+PEERS = {"FastAPI + SQLite": plain, "prism": prism, "json-server": json_server}
 
 
 def beside_peers(node: Path, seconds: int) -> None:
-    """Print requests a second and p99 of each."""
-    print(
-        "| one core, 16 connections | GET 100 | p99 ms | POST | p99 ms | 4 GET : 1 POST | p99 ms |"
-    )
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    for name in ("petstore_tools, durable, quotas on", "FastAPI + SQLite", "prism", "json-server"):
+    """Print requests a second of each."""
+    head("one core, 16 connections", "GET 100", "POST", "4 GET : 1 POST")
+    with tempfile.TemporaryDirectory() as folder, ours(f"{folder}/service.db") as (port, key):
+        found = rates(port, key, seconds)
+    row("petstore_tools, durable, quotas on", *(f"{rate:,.0f}" for rate in found))
+    for name, peer in PEERS.items():
         port = free_port()
-        with tempfile.TemporaryDirectory() as made:
-            folder = Path(made)
-            found = {
-                "petstore_tools, durable, quotas on": lambda: ours(folder, port),  # noqa: B023
-                "FastAPI + SQLite": lambda: plain(folder, port),  # noqa: B023
-                "prism": lambda: prism(folder, port, node),  # noqa: B023
-                "json-server": lambda: json_server(folder, port, node),  # noqa: B023
-            }[name]()
-            if found is None:
-                print(f"| {name} | not run | | | | | |")
+        with tempfile.TemporaryDirectory() as folder:
+            made = peer(Path(folder), port, node)
+            if made is None:
+                row(name, "not run", "", "")
                 continue
-            command, key, path = found
-            cells = []
+            command, path, limit = made
             with running(command, port):
-                base = f"http://127.0.0.1:{port}"
-                bare = path.partition("?")[0]
-                mixed = MIXED.replace('"/v1/pets"', f'"{bare}"')
-                for url, script in ((base + path, ""), (base + bare, POST), (base + path, mixed)):
-                    rate, p99, bad = wrk(url, key, script, seconds=seconds)
-                    cells += [f"{rate:,.0f}" + (f" ({bad} refused)" if bad else ""), f"{p99:.1f}"]
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+                found = rates(port, "k", seconds, path, limit)
+        row(name, *(f"{rate:,.0f}" for rate in found))
 
 
 def growth(animals: int, seconds: int) -> None:
-    """Print what a page costs at the head and at the end of small and large inventories."""
-    print(
-        "\n| animals | first page, us | last page, us | deep pages, each another, us | POST a second |"
-    )
-    print("|---:|---:|---:|---:|---:|")
+    """Print what a page costs at the head and at the end of a small and a large inventory."""
+    head("page of 100, us", "first", "last", "deep, each another")
     turn = "n = n + 1\n return wrk.format('GET', paths[n % #paths + 1])"
-    deep = f"local n = 0\nrequest = function()\n {turn}\nend\n"
-    for count in (1_000, 100_000, animals):
-        port = free_port()
-        with tempfile.TemporaryDirectory() as folder:
-            key = filled(f"{folder}/service.db", count)
-            command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
-            with running([*command, "--database", f"{folder}/service.db"], port):
-                base = f"http://127.0.0.1:{port}/v1/pets"
-                last = f"{base}?limit=100&cursor={write_cursor(count - 100, None)}"
-                first_us = 1e6 / wrk(f"{base}?limit=100", key, connections=1, seconds=seconds)[0]
-                last_us = 1e6 / wrk(last, key, connections=1, seconds=seconds)[0]
-                behind = range(0, count - 200, max(1, count // 20_000))
-                paths = ",".join(
-                    f"'/v1/pets?limit=100&cursor={write_cursor(n, None)}'" for n in behind
-                )
-                script = f"local paths = {{{paths}}}\n{deep}"
-                deep_us = 1e6 / wrk(base, key, script, connections=1, seconds=seconds)[0]
-                posts = wrk(base, key, POST, seconds=seconds)[0]
-            print(
-                f"| {count:,} | {first_us:.0f} | {last_us:.0f} | {deep_us:.0f} | {posts:,.0f} |",
-                flush=True,
-            )
+    for count in (1_000, animals):
+        behind = range(0, count - 200, max(1, count // 20_000))
+        queries = [f"limit=100&cursor={write_cursor(n, None)}" for n in (count - 100, *behind)]
+        paths = ",".join(f"'{LIST_PATH}?{query}'" for query in queries[1:])
+        script = f"local paths = {{{paths}}}\nlocal n = 0\nrequest = function()\n {turn}\nend\n"
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ours(f"{folder}/service.db", animals=count) as (port, key),
+        ):
+            base = f"http://127.0.0.1:{port}{LIST_PATH}?"
+            found = [
+                wrk(base + query, key, seconds, how, connections=1)
+                for query, how in (("limit=100", ""), (queries[0], ""), ("", script))
+            ]
+        row(f"{count:,} animals", *(f"{1e6 / rate:.0f}" for rate in found))
 
 
-def on_postgres(seconds: int) -> None:
-    """Print what workers on PostgreSQL do; database, workers and load share two cores."""
-    import postgres
-
-    print("\n| PostgreSQL, both cores shared with database and load | GET 100 | POST | keys |")
-    print("|---|---:|---:|---:|")
-    if why := postgres.absent():
-        print(f"| not run: {why} | | | |")
-        return
-    with postgres.running() as server:
-        for workers in (1, 2):
-            url = server.database()
-            port = free_port()
-            key = filled(url)
-            command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port)]
-            with running(
-                [*command, "--workers", str(workers)], port, "0,1", PETSTORE_DATABASE_URL=url
-            ):
-                base = f"http://127.0.0.1:{port}/v1/pets"
-                gets = wrk(f"{base}?limit=100", key, seconds=seconds)[0]
-                posts = wrk(base, key, POST, seconds=seconds)[0]
-            print(
-                f"| {workers} worker{'s' * (workers > 1)} | {gets:,.0f} | {posts:,.0f} | one |",
-                flush=True,
-            )
-
-
-def rates(checkout: Path, where: str, far: str, seconds: int) -> list[float]:
-    """Return what one worker of a checkout, on one core, answers a second: GET, POST, mixed."""
-    own = checkout / ".venv" / "bin" / "python"
-    python = own if own.exists() else sys.executable
-    key = filled(where, checkout=checkout, python=str(python))
-    port = free_port()
-    base = f"http://127.0.0.1:{port}/v1/pets"
-    page = f"{base}?limit=100"
-    serve = [python, "-m", "petstore_tools", "serve", "--port", str(port)]
-    with running(serve, port, cwd=checkout, PETSTORE_DATABASE_URL=far):
-        measured = [
-            wrk(url, key, script, seconds=seconds)
-            for url, script in ((page, ""), (base, POST), (page, MIXED))
-        ]
-    assert not any(refused for _, _, refused in measured)
-    return [rate for rate, _, _ in measured]
-
-
-def beside_before(before: Path | None, seconds: int) -> None:
+def beside_before(before: Path, seconds: int) -> None:
     """Print this version beside a checkout of another, in turns, the best of three each."""
     import postgres
 
-    print("| requests a second of one worker, this version / before | GET 100 | POST | 4:1 |")
-    print("|---|---:|---:|---:|")
-    if why := "no --before" if before is None else postgres.absent():
-        print(f"| not run: {why} | | | |")
-        return
-    checkouts = (ROOT, before)
+    head("requests a second of one worker: now / before", "GET 100", "POST", "4 GET : 1 POST")
     with postgres.running() as server, tempfile.TemporaryDirectory() as folder:
         for name, delay_s in (("SQLite", None), ("PostgreSQL", 0.0), ("PostgreSQL, 1 ms", 0.001)):
             best = [[0.0] * 3, [0.0] * 3]
             for turn in range(6):
-                version = turn % 2
                 where = f"{folder}/{name}{turn}.db" if delay_s is None else server.database()
+                checkout = (ROOT, before)[turn % 2]
                 with TcpProxy(server.port, delay_s=delay_s or 0.0) as proxy:
-                    far = proxy.url(where) if delay_s else where
-                    found = rates(checkouts[version], where, far, seconds)
-                best[version] = [max(pair) for pair in zip(best[version], found, strict=True)]
-            cells = [
-                f"{new:,.0f} / {old:,.0f} = {new / old:.2f}" for new, old in zip(*best, strict=True)
-            ]
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+                    far = proxy.url(where) if delay_s else ""
+                    with ours(where, checkout=checkout, far=far) as (port, key):
+                        found = rates(port, key, seconds)
+                best[turn % 2] = [max(pair) for pair in zip(best[turn % 2], found, strict=True)]
+            pairs = zip(*best, strict=True)
+            row(name, *(f"{new:,.0f} / {old:,.0f} = {new / old:.2f}" for new, old in pairs))
 
 
 def main() -> None:
-    """Print all tables."""
+    """Print the tables."""
     options = argparse.ArgumentParser()
     options.add_argument("--node", type=Path, default=Path())
     options.add_argument("--before", type=Path)
-    options.add_argument("--only", choices=["before"])
     options.add_argument("--animals", type=int, default=5_000_000)
     options.add_argument("--seconds", type=int, default=4)
     told = options.parse_args()
-    if shutil.which("wrk") is None:
-        sys.exit("wrk is not installed: nothing was measured")
-    beside_before(told.before and told.before.resolve(), told.seconds)
-    if told.only:
-        return
-    beside_peers(told.node.resolve(), told.seconds)
-    growth(told.animals, told.seconds)
-    on_postgres(told.seconds)
+    if told.before:
+        beside_before(told.before.resolve(), told.seconds)
+    else:
+        beside_peers(told.node.resolve(), told.seconds)
+        growth(told.animals, told.seconds)
 
 
 if __name__ == "__main__":

@@ -133,3 +133,4 @@ async def reply(send: Any, status: int, fields: dict[str, str], body: bytes) -> 
 if __name__ == "__main__":
     server = ThreadedServer(App(int(sys.argv[1]))).start()  # type: ignore[arg-type]
     serve_until_input_ends(server.base_url.removesuffix("/v1"))
+    server.stop()
