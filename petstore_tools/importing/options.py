@@ -29,7 +29,6 @@ from petstore_tools.text import option, suggest
 if TYPE_CHECKING:
     import pandas as pd
 
-    from petstore_tools.importing.values import ValueRules
     from petstore_tools.tabular.cells import Sheet
 
     Categories = str | Path | Mapping[Any, Any] | pd.Series[Any] | pd.DataFrame
@@ -257,18 +256,15 @@ class ImportOptions:
         return needed <= {*given.values()} and all(map(_LETTERS.fullmatch, map(str, given)))
 
     @cached_property
-    def rules(self) -> ValueRules:
+    def category_names(self) -> dict[int, str] | None:
         """
-        How cells are read.
+        What the categories are called, by id.
 
         Raises:
-            ArgumentError: An option contradicts itself or the interface document.
-            SheetError: The file of the categories cannot be read.
+            ArgumentError: They do not give each id one name.
+            SheetError: Their file cannot be read.
         """
-        from petstore_tools.importing.values import ValueRules
-
-        categories = read_categories(self.categories)
-        return ValueRules(categories, self.statuses or {}, self.defaults or {})
+        return read_categories(self.categories)
 
 
 def takes_options(

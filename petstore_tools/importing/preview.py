@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from petstore_tools import spec
 from petstore_tools.http.client import Client
@@ -58,14 +57,11 @@ _COUNTS: Final = (
 )
 _SKIP: Final = option('doubtful="skip"')
 _SEND: Final = option('doubtful="send"')
-# a joiner that belongs between the parts of an emoji, or into a Persian word
-_JOINER: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 LINES: Final = 15  # of problems
 _FEW: Final = 5  # rows that a line shows, and values of theirs
 
 
-@dataclass(frozen=True)
-class Fix:
+class Fix(NamedTuple):
     """
     Rows that one decision fixes.
 
@@ -99,28 +95,15 @@ def group(problems: Iterable[RowProblem]) -> list[Fix]:
     """Group the first problem of each row by column, rule and help; the largest group first."""
     groups: dict[tuple[str, ...], list[RowProblem]] = defaultdict(list)
     for problem in problems:
-        groups[problem.column, problem.field, problem.rule, problem.suggestion].append(problem)
+        groups[problem.column, problem.field, problem.rule, problem.help].append(problem)
     fixes = []
     for (column, field, rule, help_), found in groups.items():
-        numbers = [problem.row for problem in found]
-        typed = Counter(problem.value for problem in found if problem.value.strip())
-        values = first_of([quoted(value) for value, _ in typed.most_common()], _FEW)
-        row = first_of(numbers, _FEW)
-        fixes.append(Fix(len(found), numbers[0], row, column, field, values, rule, help_))
+        rows = [problem.row for problem in found]
+        typed = Counter(quoted(problem.value) for problem in found if problem.value.strip())
+        values = first_of([value for value, _ in typed.most_common()], _FEW)
+        numbers = first_of(rows, _FEW)
+        fixes.append(Fix(len(rows), rows[0], numbers, column, field, values, rule, help_))
     return sorted(fixes, key=lambda fix: -fix.rows)
-
-
-@dataclass(frozen=True)
-class DoubtfulRow:
-    """A row that could make an animal a second time, and why."""
-
-    row: int
-    name: str
-    reason: str
-    because: str
-
-    def __str__(self) -> str:
-        return f"row {self.row} {quoted(self.name)}: {self.reason}: {self.because}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,14 +186,11 @@ class ImportPreview(Source):
         Returns:
             Columns `row` (int64, or the label), `name`, `reason`, `because` (text), by row.
         """
-        return _frame(DoubtfulRow, self._doubtful())
-
-    def _doubtful(self) -> list[DoubtfulRow]:
-        rows = [(self.good[at], doubt) for at, doubt in self.doubts.items()]
-        return [
-            DoubtfulRow(row.number, row.content.name, doubt.reason, doubt.because)
-            for row, doubt in rows
+        rows = [
+            (self.good[at].number, self.good[at].content.name, doubt.reason, doubt.because)
+            for at, doubt in self.doubts.items()
         ]
+        return _frame(("row", "name", "reason", "because"), rows)
 
     @property
     def question(self) -> str:
@@ -267,7 +247,7 @@ class ImportPreview(Source):
             more rows), `column`, `field`, `values` (the most frequent cells), `rule`, `help`
             (text); the one with the most rows first.
         """
-        return _frame(Fix, self.groups)
+        return _frame(Fix._fields, self.groups).astype({"rows": "int64"})
 
     @property
     def problems_frame(self) -> pd.DataFrame:
@@ -275,10 +255,9 @@ class ImportPreview(Source):
         The problems as a frame.
 
         Returns:
-            Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `suggestion`
-            (text).
+            Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `help` (text).
         """
-        return _frame(RowProblem, self.problems)
+        return _frame(RowProblem._fields, self.problems)
 
     def to_dict(self) -> dict[str, Any]:
         """
@@ -339,6 +318,10 @@ class ImportPreview(Source):
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield what it says, line by line, with what each is about."""
         rows = len(self.good) + self.bad_rows
+        doubtful = [
+            f"row {self.good[at].number} {quoted(self.good[at].content.name)}: {doubt}"
+            for at, doubt in self.doubts.items()
+        ]
         parts: dict[str, Sequence[object]] = {
             "columns": [self.columns],
             "header": [self.table.header],
@@ -353,7 +336,7 @@ class ImportPreview(Source):
             "read as": some_of(self.matches, MATCHES),
             "problem": some_of(self.groups, LINES),
             "proposal": [self.questions],
-            "doubtful": some_of(self._doubtful(), SHOWN),
+            "doubtful": some_of(doubtful, SHOWN),
             "question": [f"{self.question}."] if self.doubts else [],
             "forecast": [self.forecast],
             "refused": [self.refusal],
@@ -361,45 +344,34 @@ class ImportPreview(Source):
         return ((name, str(line)) for name, lines in parts.items() for line in lines if line)
 
 
-def _frame(kind: type, things: Sequence[Any]) -> pd.DataFrame:
-    """Return dataclasses as a frame, with the number or the label of the row of each."""
+def _frame(columns: Iterable[str], rows: Iterable[Any]) -> pd.DataFrame:
+    """Return rows as a frame of texts, with the number or the label of each row."""
     import pandas as pd
 
-    kinds = {
-        column.name: "int64" if column.type == "int" else text_dtype() for column in fields(kind)
-    }
-    frame = pd.DataFrame([*map(asdict, things)], columns=[*kinds]).astype(kinds)
-    return frame.assign(row=labels([thing.row for thing in things]))
+    frame = pd.DataFrame([*rows], columns=[*columns], dtype="object")
+    return frame.astype(text_dtype()).assign(row=labels(frame["row"].tolist()))
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     """Name the rows whose names hold what nobody sees, in one sentence; no sentence for none."""
-    found = [
-        f"row {row.number} {quoted(row.content.name)}"
-        for row in rows
-        if not row.content.name.isprintable()
-        and not _JOINER.sub("", row.content.name).isprintable()
-    ]
-    if not found:
-        return []
-    names = pluralize(len(found), "name")
-    signs = "with a line break, a tab or an invisible character, sent as typed"
-    return [f"{names} {signs}: {first_of(found, _FEW)}"]
+    names = [(row.number, row.content.name) for row in rows]
+    found = [f"row {number} {quoted(name)}" for number, name in names if not name.isprintable()]
+    hold = "a line break, a tab or an invisible character, and are sent as typed"
+    return [f"names that hold {hold}: {first_of(found, _FEW)}"] if found else []
 
 
 def find_duplicates(rows: Sequence[Row]) -> tuple[set[int], list[str]]:
     """Return the places of rows that equal an earlier one, and a sentence that names these rows."""
-    counts = Counter(row.content for row in rows)
     places: dict[PetValues, list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
-        if counts[row.content] > 1:
-            places[row.content].append(at)
-    equal = [
+        places[row.content].append(at)
+    equal = {content: found for content, found in places.items() if len(found) > 1}
+    named = [
         f"rows {first_of([rows[at].number for at in found], _FEW)} ({content})"
-        for content, found in places.items()
+        for content, found in equal.items()
     ]
-    said = [f"duplicates: {first_of(equal, _FEW, '; ')}"] if equal else []
-    return {at for found in places.values() for at in found[1:]}, said
+    said = [f"duplicates: {first_of(named, _FEW, '; ')}"] if named else []
+    return {at for found in equal.values() for at in found[1:]}, said
 
 
 def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
@@ -429,13 +401,13 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     contents = [row.content for row in good]
     journal.show_file(contents)
     known, missing, doubts = journal.compare(entries, contents)
-    waiting = [at for at, entry in enumerate(known) if _is_unsent(entry)]
+    waiting = {at: entry for at, entry in enumerate(known) if _is_unsent(entry)}
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)
     to_send = min(unsent, options.first or unsent)
     states = Counter(entry.state for entry in known if entry is not None and not entry.waits)
-    compared = {at for at, entry in enumerate(known) if entry is not None and entry.compared}
-    has_unknown = any(entry.state == "unknown" for entry in entries)
-    lists = has_unknown or not compared.issuperset(waiting)
+    lists = any(entry.state == "unknown" for entry in entries) or any(
+        entry is None or not entry.compared for entry in waiting.values()
+    )
     requests = ceil(inventory.learnt.sizes.get("", 0) / spec.LIMIT_MAX) or 1
     whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
     alone = _estimate(inventory.client, to_send, baseline=0)

@@ -315,5 +315,5 @@ def _rejects(
         if len(padded) > width:  # they join the last one: nothing is lost, and it stays a problem
             padded[width - 1 :] = [table.source.delimiter.join(padded[width - 1 :])]
         rows.append([table.source.escape(cell) for cell in (*padded, str(int(number)), why)])
-    categories = preview.options.rules.categories
+    categories = preview.options.category_names
     return rows, {"bad": marks, "fields": titles.columns, "categories": categories}

@@ -76,11 +76,9 @@ class Table:
     @cached_property
     def matcher(self) -> Matcher:
         """What decides its cells."""
-        in_frame = isinstance(self.source, FrameSource)
-        is_text = not (in_frame or self.source.name)
-        delimiter = self.source.delimiter
+        options = self.options
         return Matcher(
-            replace(self.options.rules, delimiter=delimiter, is_text=is_text, in_frame=in_frame)
+            options.category_names, options.statuses, options.defaults, self.source.delimiter
         )
 
     @property
@@ -92,7 +90,7 @@ class Table:
 
     def rows(self) -> Iterator[AnyRow]:
         """Yield each row below the header: to send, bad, left out, or None where it is empty."""
-        return read_rows(self._below(), self.columns, self.matcher, hidden=self.source.hidden)
+        return read_rows(self._below(), self.columns, self.matcher, self.source)
 
     def _below(self) -> Iterator[Record]:
         """Yield the rows below the header; of a rejects file with the cells as they were."""
@@ -120,7 +118,7 @@ class Table:
         if columns.proposals:
             meant = columns.proposals.items()
             notes.append(", ".join(f"{title!r} may be {field}" for title, field in meant))
-        if "status" not in columns.columns and "status" not in self.options.rules.defaults:
+        if "status" not in columns.columns and "status" not in (self.options.defaults or {}):
             notes.append(
                 "no column for status: the animals will have none, and it cannot be added later"
             )
@@ -164,10 +162,11 @@ class Table:
         """Return the positions of header cells that could be values of an animal, by field."""
         found: dict[str, list[int]] = {field: [] for field in FIELDS}
         for at, cell in enumerate(self.columns.header):
-            values = {
-                field: self.matcher.decide(field, cell).value for field in ("categoryId", "status")
-            }
-            meant = [field for field, value in values.items() if value is not None]
+            meant = [
+                field
+                for field in ("categoryId", "status")
+                if isinstance(self.matcher.decide(field, cell), int | str)
+            ]
             if not is_blank(cell):
                 found[meant[0] if meant else "name"].append(at)
         return found
@@ -187,7 +186,7 @@ class Table:
         """
         options = self.options
         given = {**(options.columns or {}), **self.columns.proposals}
-        titles = read_titles(self.columns.header, given, defaults=options.rules.defaults)
+        titles = read_titles(self.columns.header, given, defaults=options.defaults or ())
         read = replace(self, columns=replace(titles, has_header=self.columns.has_header))
         asked = read._unread()
         words = {word: STATUS_WORDS.get(fold(word), "…") for word in asked["status"]}
@@ -195,8 +194,8 @@ class Table:
         categories: Any = options.categories
         if names := asked["categoryId"]:  # beside names, an id is known that is listed, too
             decided = read.matcher.decided["categoryId"].values()
-            ids = {found.value for found in decided if found.value is not None}
-            categories = dict.fromkeys(names, ...) | {str(id_): id_ for id_ in sorted(ids)}
+            ids = sorted({found for found in decided if isinstance(found, int)})
+            categories = dict.fromkeys(names, ...) | {str(id_): id_ for id_ in ids}
         elif not isinstance(categories, str | Path | None):
             categories = {"…": ...}
         answered = replace(options, columns=given, categories=categories, statuses=statuses)
@@ -283,7 +282,7 @@ def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions
     titles = read_titles(
         header,
         options.columns,
-        defaults=options.rules.defaults,
+        defaults=options.defaults or (),
         hidden=source.hidden_columns,
     )
     table = Table(source, number, titles, options, added=len(added))
@@ -387,5 +386,5 @@ def read_source(client: Client, options: ImportOptions) -> Source:
         bad,
         left_out=left_out,
         blank=rows.count(None),
-        matches=tuple(count_matches(good, table.columns, table.matcher)),
+        matches=tuple(count_matches(good, table.columns.places)),
     )

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
 from petstore_tools import spec
@@ -19,10 +20,10 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.titles import FIELDS, Titles
 from petstore_tools.tabular.cells import (
     EXACT,
-    MERGED,
     MalformedLine,
     NonTextCell,
     Record,
+    Sheet,
     are_blank,
     column_letter,
     is_blank,
@@ -34,7 +35,9 @@ _WHOLE: Final = re.compile(r"(-?\d+)(?:([.,])0+)?", re.ASCII)
 _GROUPED: Final = re.compile(
     rf"-?[1-9]\d{{0,2}}([{_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?", re.ASCII
 )
-_LONG: Final = 400  # characters; int() refuses 4,300 digits
+
+
+Value = str | int | None  # of a name, a category, a status
 
 
 class Problem(NamedTuple):
@@ -67,19 +70,22 @@ def whole_number(text: str, delimiter: str) -> int | Problem | None:
     found = _WHOLE.fullmatch(text)
     if found is None or found[2] == delimiter == ",":
         return None
-    too_large = Problem("is too large", "give a smaller number")
-    if len(text) > _LONG:
-        return too_large
-    value = int(found[1])
+    value = Decimal(found[1])
     if found[2] and abs(value) >= EXACT:
-        return Problem("may have been rounded", "format the column as text and type it again")
-    return value if spec.INT64_MIN <= value <= spec.INT64_MAX else too_large
+        return Problem("may have been rounded", _AS_TEXT)
+    if spec.INT64_MIN <= value <= spec.INT64_MAX:
+        return int(value)
+    return Problem("is too large", "give a smaller number")
 
 
+_AS_TEXT: Final = "format the column as text and give the value again"
+_HELPS: Final = {  # by a word for what a cell is in place of text
+    "formula": "open the workbook in a spreadsheet program, save it, and import it again",
+    "error": "type the value",
+    "merged": "undo the merging and type the value into each cell, or delete the row",
+}
 _IS_TOTAL: Final = Problem("is a word for a total", "delete the row")
-_IS_SHORTENED: Final = Problem(
-    "is a number that the spreadsheet shortened", "format the column as text and type it again"
-)
+_IS_SHORTENED: Final = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
 # words for a status, "" for none, in the languages of the titles: proposed, never just taken
 STATUS_WORDS: Final = {
     word: status
@@ -94,7 +100,6 @@ STATUS_WORDS: Final = {
     }.items()
     for word in words.split()
 }
-How = Literal["as typed", "matched name", "matched word", "default", "corrected number", "trimmed"]
 
 # with known words, to find suggestions: difflib takes about 10 microseconds for each
 _COMPARISONS: Final = 100_000
@@ -133,209 +138,117 @@ _ERRORS: Final = frozenset(
 )
 
 
-class Decided(NamedTuple):
-    """
-    What a cell means.
-
-    Attributes:
-        value: Text of a name, int64 of a category, a status; None for no status and for a problem.
-        how: How it was read.
-        problem: Why it cannot be sent, or None.
-    """
-
-    value: Any = None
-    how: How = "as typed"
-    problem: Problem | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class Match:
-    """
-    A distinct cell that was not read as typed: what it is read as, how, and in how many cells.
-    """
+    """A distinct cell that is not sent as typed: what it is read as, and in how many cells."""
 
     field: str
     typed: str
-    value: str | int | None
-    how: How
+    value: Value
     count: int
 
     def __str__(self) -> str:
-        typed = "an empty cell" if self.how == "default" else repr(self.typed)
-        if self.how == "corrected number" and self.field == "name":
+        typed = repr(self.typed) if self.typed.strip() else "an empty cell"
+        if self.typed == self.value:
             typed = f"the number {self.typed}"
         value = "no status" if self.value is None else repr(self.value)
         return f"{self.field}: {typed} is read as {value} in {pluralize(self.count, 'row')}"
-
-
-@dataclass(frozen=True)
-class ValueRules:
-    """
-    How cells are read.
-
-    Attributes:
-        categories: Name by id; None where only ids are accepted. A cell is an id first, then a
-            name.
-        statuses: Status by word, in any case, beside the document's own words; "" is no status.
-        defaults: By field, for empty cells and missing columns; never for `name`.
-        delimiter: The sign between cells; where it is not a comma, `7,0` is 7.
-        is_text: Whether a row of another width than the header may have lost a quote or comma.
-        in_frame: Cells are values of a DataFrame, which nobody types.
-
-    Raises:
-        ArgumentError: A rule contradicts the document, another rule or itself.
-    """
-
-    categories: Mapping[int, str] | None = None
-    statuses: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, str | int] = field(default_factory=dict)
-    delimiter: str = ""
-    is_text: bool = False
-    in_frame: bool = False
-
-    def __post_init__(self) -> None:
-        for field_ in self.defaults:
-            if field_ not in ("categoryId", "status"):
-                why = "name takes none" if field_ == "name" else f"there is no field {field_!r}"
-                raise ArgumentError(f"defaults are for categoryId and status: {why}")
-        self.words()
-
-    def words(self) -> dict[str, str]:
-        """Return status by folded word, the document's own among them."""
-        words: dict[str, str] = {status: status for status in spec.STATUSES}
-        for given, status in self.statuses.items():
-            word = str(given)
-            if fold(status) not in ("", *spec.STATUSES):
-                raise ArgumentError(
-                    f"statuses: {status!r} is not a status{suggest(status, spec.STATUSES)}"
-                )
-            if not fold(word):
-                default = option('defaults={"status": …}', "--default status=…")
-                raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
-            if words.setdefault(fold(word), fold(status)) != fold(status):
-                raise ArgumentError(
-                    f"statuses: {word!r} means {words[fold(word)]!r} already, not {status!r}"
-                )
-        return words
 
 
 class Matcher:
     """
     Decides cells by rules, each distinct cell once.
 
+    Args:
+        categories: Name by id; None where only ids are accepted. A cell is an id first, then a
+            name.
+        statuses: Status by word, in any case, beside the document's own words; "" is no status.
+        defaults: By field, for empty cells and missing columns; never for `name`.
+        delimiter: The sign between cells; where it is not a comma, `7,0` is 7.
+
     Attributes:
-        rules: How cells are read.
         decided: What each distinct cell means, by field; names are left out.
 
     Raises:
-        ArgumentError: A default is no value of its field.
+        ArgumentError: A rule contradicts the document, another rule or itself.
     """
 
-    def __init__(self, rules: ValueRules) -> None:
-        self.rules = rules
-        self.decided: dict[str, dict[str, Decided]] = {field_: {} for field_ in FIELDS}
-        self._words = rules.words()
+    def __init__(
+        self,
+        categories: Mapping[int, str] | None = None,
+        statuses: Mapping[str, str] | None = None,
+        defaults: Mapping[str, str | int] | None = None,
+        delimiter: str = "",
+    ) -> None:
+        self.decided: dict[str, dict[str, Value | Problem]] = {field: {} for field in FIELDS}
+        self._categories = categories
+        self._delimiter = delimiter
+        self._words = _words(statuses or {})
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
         self._titles: dict[str, str] = {}  # names as their table has them
-        for id_, name in sorted((rules.categories or {}).items()):
-            if fold(name):
-                self._ids[fold(name)].add(id_)
-                self._titles.setdefault(fold(name), name.strip())
+        for id_, name in (categories or {}).items():
+            self._ids[fold(name)].add(id_)
+            self._titles[fold(name)] = name
         self._comparisons = _COMPARISONS
-        self._defaults: dict[str, Decided] = {}
-        for field_, value in rules.defaults.items():
-            text = str(value)
-            found = self._category(text) if field_ == "categoryId" else self._status(text)
-            if found.problem or found.value is None:
-                why = found.problem.rule if found.problem else "is empty"
-                raise ArgumentError(f"defaults: {value!r} for {field_} {why}")
-            self._defaults[field_] = Decided(found.value, "default")
+        self._defaults: dict[str, Value] = {}
+        for field, value in (defaults or {}).items():
+            if field not in ("categoryId", "status"):
+                why = "name takes none" if field == "name" else f"there is no field {field!r}"
+                raise ArgumentError(f"defaults are for categoryId and status: {why}")
+            found = self.decide(field, str(value))
+            if found is None or isinstance(found, Problem):
+                why = found.rule if found else "is empty"
+                raise ArgumentError(f"defaults: {value!r} for {field} {why}")
+            self._defaults[field] = found
 
-    def decide(self, field_: str, cell: str) -> Decided:
+    def decide(self, field: str, cell: str) -> Value | Problem:
         """Read a cell of a field; of a missing column the cell is ""."""
-        decided = self.decided[field_]
-        if type(cell) is str and cell in decided:
-            return decided[cell]
+        decided = self.decided[field]
         kind = _kind(cell)
-        if kind not in ("", "a number") and not (field_ == "status" and fold(cell) in self._words):
-            return self._no_text(kind)
-        if field_ == "name":  # nearly all are distinct
-            return self._name(cell, is_number=bool(kind))
+        if kind not in ("", "a number") and not (field == "status" and fold(cell) in self._words):
+            return _no_text(kind)
+        if field == "name":  # nearly all are distinct
+            return _name(cell)
         if cell not in decided:  # a number is read as the text that it shows
-            decided[cell] = self._category(cell) if field_ == "categoryId" else self._status(cell)
+            decided[cell] = self._category(cell) if field == "categoryId" else self._status(cell)
         return decided[cell]
 
-    def _name(self, cell: str, *, is_number: bool) -> Decided:
-        bare = cell.strip()
-        if not bare:
-            return _problem("is empty", "give a name")
-        if "\0" in bare:
-            return _problem("holds a NUL character", "retype it")
-        if _is_total(bare):
-            return Decided(problem=_IS_TOTAL)
-        if "E+" in bare and _SHORTENED.fullmatch(bare):
-            return Decided(problem=_IS_SHORTENED)
-        if is_number:
-            return Decided(str(cell), "corrected number")
-        return Decided(bare, "as typed" if bare == cell else "trimmed")
-
-    def _category(self, cell: str) -> Decided:
+    def _category(self, cell: str) -> Value | Problem:
         text = cell.strip()
-        categories = self.rules.categories
         if not text:
             help_ = option('defaults={"categoryId": ID}', "--default categoryId=ID")
-            empty = _problem("is empty", f"give the id of the category, or {help_}")
+            empty = Problem("is empty", f"give the id of the category, or {help_}")
             return self._defaults.get("categoryId", empty)
-        number = whole_number(text, self.rules.delimiter)
-        ids = self._ids.get(fold(text), set())
-        if isinstance(number, int) and (categories is None or number in categories):
-            if ids - {number}:
-                rule = "is the id of one category and the name of another"
-                return _problem(rule, "rename one of the two categories")
-            return Decided(number, "as typed" if str(number) == cell else "corrected number")
+        number = whole_number(text, self._delimiter)
+        ids = set(self._ids.get(fold(text), ()))
+        if isinstance(number, int) and (self._categories is None or number in self._categories):
+            ids.add(number)
         if len(ids) == 1:
-            return Decided(min(ids), "matched name")
+            return min(ids)
         if ids:
-            listed = " or ".join(map(str, sorted(ids)))
-            return _problem("is the name of several categories", f"give the id: {listed}")
+            help_ = f"rename one of them, or give the id: {' or '.join(map(str, sorted(ids)))}"
+            return Problem("stands for several categories", help_)
         if isinstance(number, Problem):
-            return Decided(problem=number)
+            return number
         if _SHORTENED.fullmatch(text):
-            return Decided(problem=_IS_SHORTENED)
-        if categories is not None:
-            help_ = "" if number is not None else self._suggestion(text, self._titles)
-            return _problem(
-                "is not a known category", help_ or "add it to the categories, or correct the cell"
-            )
+            return _IS_SHORTENED
+        if self._categories is not None:
+            help_ = "add it to the categories, or correct the cell"
+            return Problem("is not a known category", self._suggestion(text, self._titles) or help_)
         if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
             file = option('categories="FILE"', "--categories FILE")
-            return _problem("is a name, not an id", f"name the category file: {file}")
-        return _problem("is not a whole number", "correct the cell, or choose another column")
+            return Problem("is a name, not an id", f"name the category file: {file}")
+        return Problem("is not a whole number", "correct the cell, or choose another column")
 
-    def _status(self, cell: str) -> Decided:
+    def _status(self, cell: str) -> Value | Problem:
         text = fold(cell)
         if text in self._words:
-            found = self._words[text] or None
-            return Decided(found, "as typed" if found == cell else "matched word")
+            return self._words[text] or None
         if not text:
-            return self._defaults.get("status", Decided())
+            return self._defaults.get("status")
         flag = option('statuses={"WORD": "sold"}', '--status-word "WORD=sold"')
         help_ = f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
-        suggestion = self._suggestion(text, {word: word for word in self._words})
-        return _problem("is not a status", suggestion or help_)
-
-    def _no_text(self, kind: str) -> Decided:
-        if "formula" in kind:
-            help_ = "open the workbook in a spreadsheet program, save it, and import it again"
-        elif "error" in kind:
-            help_ = "type the value"
-        elif "merged" in kind:
-            help_ = "undo the merging, and type the value into each cell"
-        elif self.rules.in_frame:
-            help_ = "put text or an integer there"
-        else:
-            help_ = "format the column as text and type it again"
-        return _problem(f"is {kind}", help_)
+        return Problem("is not a status", self._suggestion(text, self._words) or help_)
 
     def _suggestion(self, text: str, titles: Mapping[str, str]) -> str:
         """
@@ -349,6 +262,25 @@ class Matcher:
         return f"did you mean {titles[near[0]]!r}?" if near else ""
 
 
+def _words(statuses: Mapping[str, str]) -> dict[str, str]:
+    """Return status by folded word, the document's own among them."""
+    words: dict[str, str] = {status: status for status in spec.STATUSES}
+    for given, status in statuses.items():
+        word = str(given)
+        if fold(status) not in ("", *spec.STATUSES):
+            raise ArgumentError(
+                f"statuses: {status!r} is not a status{suggest(status, spec.STATUSES)}"
+            )
+        if not fold(word):
+            default = option('defaults={"status": …}', "--default status=…")
+            raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")
+        if words.setdefault(fold(word), fold(status)) != fold(status):
+            raise ArgumentError(
+                f"statuses: {word!r} means {words[fold(word)]!r} already, not {status!r}"
+            )
+    return words
+
+
 def fold(text: str) -> str:
     """
     Return what is compared: without blanks around, in one case, each character written in one way.
@@ -356,13 +288,20 @@ def fold(text: str) -> str:
     return normalize("NFC", normalize("NFC", text.strip()).casefold())
 
 
+def _name(cell: str) -> str | Problem:
+    bare = cell.strip()
+    if not bare:
+        return Problem("is empty", "give a name")
+    if "\0" in bare:
+        return Problem("holds a NUL character", "retype it")
+    if _is_total(bare):
+        return _IS_TOTAL
+    return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else str(bare)
+
+
 def _is_total(cell: str) -> bool:
     """Say whether a cell is a word for a total, with a number or without: `Summe: 17`."""
     return cell.strip(_AROUND).casefold() in _TOTALS
-
-
-def _problem(rule: str, help_: str) -> Decided:
-    return Decided(problem=Problem(rule, help_))
 
 
 def _kind(cell: str) -> str:
@@ -372,6 +311,11 @@ def _kind(cell: str) -> str:
     if isinstance(cell, NonTextCell):
         return cell.kind
     return f"the error {cell.strip()}" if "#" in cell and cell.strip().lower() in _ERRORS else ""
+
+
+def _no_text(kind: str) -> Problem:
+    helps = [help_ for word, help_ in _HELPS.items() if word in kind]
+    return Problem(f"is {kind}", *(helps or [_AS_TEXT]))
 
 
 class PetValues(NamedTuple):
@@ -392,8 +336,7 @@ class PetValues(NamedTuple):
         return f"{quoted(self.name)}, {self.category_id}, {self.status or 'no status'}"
 
 
-@dataclass(frozen=True, slots=True)
-class RowProblem:
+class RowProblem(NamedTuple):
     """
     Why a row cannot be sent.
 
@@ -403,7 +346,7 @@ class RowProblem:
         field: `name`, `categoryId`, `status`, or "" for the whole row.
         value: The cell as typed.
         rule: What is wrong.
-        suggestion: What would help, or "".
+        help: What fixes it.
     """
 
     row: int
@@ -411,12 +354,12 @@ class RowProblem:
     field: str
     value: str
     rule: str
-    suggestion: str = ""
+    help: str
 
     def __str__(self) -> str:
         column = f", column {self.column} ({self.field})" if self.column else ""
         typed = f": {quoted(self.value)}" if self.value else ""
-        return f"row {self.row}{column}{typed} {self.rule}; {self.suggestion}".removesuffix("; ")
+        return f"row {self.row}{column}{typed} {self.rule}; {self.help}"
 
 
 class Row(NamedTuple):
@@ -471,7 +414,7 @@ AnyRow = Row | BadRow | LeftOut | None
 
 
 def read_rows(
-    records: Iterable[Record], titles: Titles, matcher: Matcher, *, hidden: Collection[int] = ()
+    records: Iterable[Record], titles: Titles, matcher: Matcher, sheet: Sheet
 ) -> Iterator[AnyRow]:
     """
     Yield each row: one to send, one with all its problems, one that is left out, or None where
@@ -482,31 +425,27 @@ def read_rows(
             has no column or may be empty counts as empty.
         titles: Which column holds which field.
         matcher: Decides the cells.
-        hidden: Numbers of rows that nobody sees.
+        sheet: Where they are from: in a text, a row of another width may have lost a sign.
     """
     width = len(titles.header)
-    is_text = matcher.rules.is_text
     header = [cell.strip().casefold() for cell in titles.header]
     for number, cells in records:
         if isinstance(cells, MalformedLine):
             yield _bad(number, [cells.line], cells.why, "check its quotation marks")
             continue
-        whole = tuple(cells)
-        if len(cells) != width:
-            beyond = cells if len(cells) <= titles.last_required else cells[width:]
-            if is_text and not are_blank(beyond):
-                rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
-                yield _bad(number, cells, rule, "check for a missing quote or comma")
-                continue
-            whole = (*cells[:width], *[""] * (width - len(cells)))
+        beyond = cells if len(cells) <= titles.last_required else cells[width:]
+        if not (sheet.name or are_blank(beyond)):
+            rule = f"has {pluralize(len(cells), 'cell')} where the header has {width}"
+            yield _bad(number, cells, rule, "check for a missing quote or comma")
+            continue
+        whole = (*cells[:width], *[""] * (width - len(cells)))
         fields = ["" if at is None else whole[at] for at in titles.places]
-        name = fields[0].strip().casefold()
-        if number in hidden:
+        if number in sheet.hidden:
             yield LeftOut(number, "hidden")
-        elif not name and are_blank(fields):
+        elif are_blank(fields):
             unused = "filled only in columns that are not imported"
             yield None if are_blank(cells) else LeftOut(number, unused)
-        elif name in header and [cell.strip().casefold() for cell in whole] == header:
+        elif [cell.strip().casefold() for cell in whole] == header:
             yield LeftOut(number, "the header again")
         else:
             yield _decided(number, whole, fields, titles.places, matcher)
@@ -520,36 +459,26 @@ def _decided(
     matcher: Matcher,
 ) -> Row | BadRow:
     """Decide each cell of a row that is not empty."""
-    found = [*map(matcher.decide, FIELDS, fields)]
-    name, category, status = found
-    content = PetValues(name.value, category.value, status.value)
-    may_be_note = (is_blank(fields[1]) or fields[0].isdecimal()) and not is_blank(fields[0])
-    if not (name.problem or category.problem or status.problem or may_be_note):
-        return Row(number, content, cells)
+    found: list[Any] = [*map(matcher.decide, FIELDS, fields)]
     problems = [
-        RowProblem(number, "" if at is None else column_letter(at), field_, cell, *decided.problem)
-        for field_, at, cell, decided in zip(FIELDS, places, fields, found, strict=True)
-        if decided.problem
+        RowProblem(number, "" if at is None else column_letter(at), field, cell, *problem)
+        for field, at, cell, problem in zip(FIELDS, places, fields, found, strict=True)
+        if isinstance(problem, Problem)
     ]
-    if name.problem == _IS_TOTAL:
+    name = fields[0].strip()
+    may_be_note = name and (is_blank(fields[1]) or name.isdecimal())
+    if found[0] == _IS_TOTAL:
         problems = problems[:1]  # nothing else helps
-    elif may_be_note and not (name.problem or _is_covered(problems)):
+    elif may_be_note and all(problem.rule == "is empty" for problem in problems):
         # no default makes an animal of a note, and no total one of its numbers
         columns = [at for at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
-        if is_alone or _A_NOTE.fullmatch(fields[0].strip()) or any(map(_is_total, cells)):
+        if is_alone or _A_NOTE.fullmatch(name) or any(map(_is_total, cells)):
             rule = "stands alone in its row" if is_alone else "is a line about the table"
             help_ = "complete the row, or delete it"
             letter = column_letter(places[0] or 0)
             problems = [RowProblem(number, letter, "name", fields[0], rule, help_)]
-    if problems:
-        return BadRow(number, cells, problems)
-    return Row(number, content, cells)
-
-
-def _is_covered(problems: Iterable[RowProblem]) -> bool:
-    """Whether a cell is covered by a merged one above it."""
-    return any(problem.rule.startswith(f"is {MERGED} {problem.column}") for problem in problems)
+    return BadRow(number, cells, problems) if problems else Row(number, PetValues(*found), cells)
 
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
@@ -557,15 +486,14 @@ def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:
     return BadRow(number, tuple(cells), [RowProblem(number, "", "", ", ".join(cells), rule, help_)])
 
 
-def count_matches(rows: Sequence[Row], titles: Titles, matcher: Matcher) -> list[Match]:
-    """Count each distinct cell of rows that was not read as typed, the most frequent first."""
-    found = []
-    for field_, at in zip(FIELDS, titles.places, strict=True):
-        cells: Iterable[str] = ("" if at is None else row.cells[at] for row in rows)
-        if field_ == "name":  # nearly all are distinct
-            cells = (cell for cell in cells if type(cell) is not str or cell != cell.strip())
-        for cell, count in Counter(cells).items():
-            decided = matcher.decide(field_, cell)
-            if decided.how != "as typed":
-                found.append(Match(field_, str(cell), decided.value, decided.how, count))
-    return sorted(found, key=lambda match: -match.count)
+def count_matches(rows: Iterable[Row], places: Sequence[int | None]) -> list[Match]:
+    """Count each distinct cell of rows that is not sent as typed, the most frequent first."""
+    counts: Counter[tuple[str, str, Value]] = Counter()
+    for row in rows:
+        for field, at, value in zip(FIELDS, places, row.content, strict=True):
+            cell = "" if at is None else row.cells[at]
+            is_number = field == "name" and isinstance(cell, NonTextCell)
+            is_same = cell == str(value) or (value is None and is_blank(cell))
+            if is_number or not is_same:
+                counts[field, str(cell), value] += 1
+    return [Match(*match, count) for match, count in counts.most_common()]

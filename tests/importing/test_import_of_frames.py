@@ -74,6 +74,7 @@ def test_half_a_character_is_a_problem_of_its_row(sandbox: Sandbox) -> None:
     result = sandbox.store.import_pets(frame, name="spring", progress=False)
 
     assert [str(problem) for problem in result.problems] == [
-        "row 1, column A (name): 'a�b' is a text with a broken character; put text or an integer there"
+        "row 1, column A (name): 'a�b' is a text with a broken character; "
+        "format the column as text and give the value again"
     ]
     assert (result.created, result.rejected, result.not_written) == (2, 1, ())

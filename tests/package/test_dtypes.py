@@ -84,7 +84,7 @@ def test_imports(box: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     ]
     result = box.store.import_pets(animals, name="spring", progress=False)
 
-    texts = dict.fromkeys(("column", "field", "value", "rule", "suggestion"), TEXT)
+    texts = dict.fromkeys(("column", "field", "value", "rule", "help"), TEXT)
     fix = {"rows": "int64", "row": "int64", "numbers": TEXT, "values": TEXT, "help": TEXT}
     for shown in (clean, preview):
         assert dtypes(shown.problems_frame) == {"row": "int64", **texts}
