@@ -24,7 +24,7 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.text import option, suggest
+from petstore_tools.text import option, quoted, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +41,6 @@ def open_source(
     source: object,
     sheet: str | None = None,
     encoding: str | None = None,
-    *,
-    may_be: str = "source: a path or a DataFrame",
 ) -> Sequence[Sheet]:
     """
     Return the sheets of a file that may be meant, or a DataFrame as one.
@@ -57,8 +55,7 @@ def open_source(
         return open_sheets(Path(source), sheet, encoding)
     frame = to_pandas(source)
     if frame is None:
-        given = type(source).__name__
-        raise SheetError(f"{may_be} can be read, not {given}")
+        raise SheetError(f"{quoted(str(source))} is neither the path of a file nor a DataFrame")
     return [FrameSource(frame=frame)]
 
 
@@ -80,13 +77,10 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
     if source is None:
         return None
     file = Path(source).name if isinstance(source, str | Path) else "the DataFrame"
-    is_table = hasattr(source, "items") and not hasattr(source, "columns")
-    if is_table:
+    if hasattr(source, "items") and not hasattr(source, "columns"):
         rows = _from_table(source)
     else:
-        rows = _from_sheets(
-            open_source(source, may_be="categories: a dict, a path or a DataFrame"), file
-        )
+        rows = _from_sheets(open_source(source), file)
     names: dict[int, str] = {}
     for place, typed, name in rows:
         number = _id(typed)
@@ -115,15 +109,16 @@ def _id(text: str) -> int | None:
 def _from_table(source: Any) -> Iterator[tuple[str, str, str]]:
     """Yield place, id and name of each pair of a dict or a Series."""
     pairs = [(str(key), str(value)) for key, value in source.items()]
-    keys = all(_id(key) is not None for key, _ in pairs)
-    values = all(_id(value) is not None for _, value in pairs)
-    if pairs and keys == values:
+    sides = [
+        rows
+        for rows in (pairs, [(id_, name) for name, id_ in pairs])
+        if all(_id(id_) is not None for id_, _ in rows)
+    ]
+    if pairs and len(sides) != 1:
         raise ArgumentError(
-            "categories: either all keys or all values must be ids (whole numbers); "
-            + ("both are" if keys else "neither are")
+            "categories: either all keys or all values must be ids (whole numbers), and not both"
         )
-    for pair in pairs:
-        id_, name = pair if keys else pair[::-1]
+    for id_, name in sides[0]:
         yield "the table", id_, name
 
 
@@ -149,12 +144,11 @@ def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str,
 
 Doubtful = Literal["ask", "skip", "send"]
 _LETTERS: Final = re.compile("[A-Z]{1,3}")
-_KINDS: Final[Mapping[str, Any]] = {
-    **dict.fromkeys(("name", "sheet", "encoding"), str),
-    **dict.fromkeys(("columns", "statuses", "defaults"), Mapping),
-    "first": int,
+_KINDS: Final[Mapping[str, tuple[Any, str]]] = {
+    **dict.fromkeys(("name", "sheet", "encoding"), (str, "a text")),
+    **dict.fromkeys(("columns", "statuses", "defaults"), (Mapping, "a dict")),
+    "first": (int, "a whole number"),
 }
-_WORDS: Final = {str: "a text", Mapping: "a dict", int: "a whole number"}
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -208,9 +202,9 @@ class ImportOptions:
     progress: bool | Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in _KINDS.items():
+        for name, (kind, word) in _KINDS.items():
             if not isinstance(value := getattr(self, name), kind | None):
-                raise ArgumentError(f"{name} must be {_WORDS[kind]}, not {value!r}")
+                raise ArgumentError(f"{name} must be {word}, not {value!r}")
         if not self.header and not self.by_letter:
             columns = option('columns={"A": "name", "B": "categoryId"}', '--columns "A=name" …')
             raise ArgumentError(

@@ -15,7 +15,7 @@ from petstore_tools.errors import SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import Target
 from petstore_tools.importing.options import ImportOptions, open_source, spell
-from petstore_tools.importing.titles import FIELDS, Titles, is_known, read_titles
+from petstore_tools.importing.titles import FIELDS, Titles, read_titles
 from petstore_tools.importing.values import (
     STATUS_WORDS,
     AnyRow,
@@ -38,16 +38,15 @@ from petstore_tools.tabular.cells import (
     is_blank,
 )
 from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.text import option, printable
+from petstore_tools.text import first_of, printable
 
 HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
 TITLES_WITHIN: Final = 30  # the same, where columns are named by letter
 COLUMNS: Final = 30  # of the file that are shown
-SAMPLES: Final = 3  # values shown of a column, and names where the encoding was guessed
+SAMPLES: Final = 3  # values shown of a column, and names with guessed letters
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
 ASKED: Final = frozenset(("is a name, not an id", "is not a status"))  # until a meaning is given
 ADDED: Final = ["petstore_row", "petstore_problem"]  # columns of a rejects file
-_ENCODINGS: Final = ("cp1250", "iso8859-2", "cp852", "mac_roman", "cp850")
 
 
 @dataclass(frozen=True)
@@ -102,17 +101,18 @@ class Table:
                     del cells[width : width + self.added]
                 yield number, cells
 
-    def column(self, at: int) -> Iterator[str]:
-        """Return the cells of a column below the header."""
-        return (cells[at] for _, cells in self._below() if len(cells) > at)
-
     @property
     def notes(self) -> tuple[str, ...]:
         """What was found and should be known."""
         columns = self.columns
         others = [repr(name) for name in self.source.names if name != self.source.name]
         notes = [f"sheet {self.source.name!r}; not read: {', '.join(others)}"] if others else []
-        notes += [*self.source.notes, *self._guessed_names()]
+        notes += self.source.notes
+        if self.source.is_guessed:  # a wrong guess garbles names for good
+            at = columns.columns["name"]
+            names = dict.fromkeys(cells[at] for _, cells in self._below() if len(cells) > at)
+            guessed = [repr(name) for name in names if not name.isascii()]
+            notes.append(f"names with guessed letters: {first_of(guessed, SAMPLES) or 'none'}")
         hidden = [at for at in columns.columns.values() if at in self.source.hidden_columns]
         notes += [f"column {columns.place(at)} is hidden, and is read" for at in hidden]
         if columns.proposals:
@@ -123,15 +123,6 @@ class Table:
                 "no column for status: the animals will have none, and it cannot be added later"
             )
         return tuple(notes)
-
-    def _guessed_names(self) -> list[str]:
-        """Show names with guessed letters: a wrong guess garbles them for good."""
-        names = self.column(self.columns.columns["name"]) if self.source.is_guessed else ()
-        found = dict.fromkeys(name for name in names if not name.isascii())
-        shown = ", ".join(map(repr, islice(found, SAMPLES)))
-        how = "if a letter is wrong, save the file as CSV UTF-8, or name its encoding: "
-        how += option('encoding="…"', "--encoding NAME")
-        return [f"the encoding was guessed, and names read so: {shown}; {how}"] if found else []
 
     @property
     def likeness(self) -> tuple[int, int]:
@@ -145,17 +136,8 @@ class Table:
         """What is missing, and the call with everything that needs an answer."""
         if self.wrong:
             return self.wrong
-        said = self.columns.refusal()
+        said = "; ".join([self.columns.refusal(), *self.source.notes])
         table = self if self.likeness[0] else self._as_data()
-        for encoding in _ENCODINGS if self.source.is_guessed else ():
-            for cell in self.columns.header:
-                other = cell.encode("cp1252").decode(encoding, errors="replace")
-                if other != cell and is_known(other):
-                    told = replace(self.options, encoding=encoding)
-                    (sheet,) = open_source(told.source, encoding=encoding)
-                    table = _understand(sheet, told)
-                    said += f". The title {cell!r} is {other!r} in the encoding {encoding}"
-                    return f"{said}. To read it: {table.questions()}"
         return f"{said}. To read it: {table.questions()}"
 
     def values(self) -> dict[str, list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 from unicodedata import normalize
@@ -50,15 +50,15 @@ class Titles:
         proposals: Field that may be meant, by title, or by letter where two columns have one title.
         missing: Fields that need an answer: required ones without a column or a default, and those
             that two columns could be.
-        doubts: Which columns could be the same field, a sentence for each.
+        doubts: Which columns could be the same field, in words, by field.
         has_header: Whether the sheet has one.
     """
 
     header: tuple[str, ...]
     columns: Mapping[str, int]
     proposals: Mapping[str, str]
-    missing: tuple[str, ...]
-    doubts: tuple[str, ...] = ()
+    missing: Sequence[str]
+    doubts: Mapping[str, str] = field(default_factory=dict)
     has_header: bool = True
 
     @cached_property
@@ -97,9 +97,9 @@ class Titles:
 
     def refusal(self) -> str:
         """Say what is missing."""
-        missing = [name for name in self.missing if not any(name in doubt for doubt in self.doubts)]
+        missing = [name for name in self.missing if name not in self.doubts]
         said = [f"no column for {' and '.join(missing)}"] if missing else []
-        return f"{'; '.join([*said, *self.doubts])}; the header has {self.shown()}"
+        return f"{'; '.join([*said, *self.doubts.values()])}; the header has {self.shown()}"
 
 
 def is_known(title: str) -> bool:
@@ -139,35 +139,27 @@ def read_titles(
     }
     exact = [_EXACT.get(re.sub(r"[\s_-]", "", title).casefold()) for title in titles]
     named = {at: name for at, name in enumerate(exact) if name not in chosen.values()} | chosen
-    found = {name: [at for at in named if named[at] == name] for name in FIELDS}
-    columns = {name: places[0] for name, places in found.items() if len(places) == 1}
-    doubts = tuple(
-        f"columns {' and '.join(f'{column_letter(at)} {titles[at]!r}' for at in places)} could "
-        f"both be {name}"
-        for name, places in found.items()
-        if len(places) > 1
-    )
-    proposals = {
-        column_letter(min(places, key=lambda at: at in hidden)): name
-        for name, places in found.items()
-        if len(places) > 1
-    }
-    free = {
-        _bare(title): at
-        for at, title in reversed(list(enumerate(titles)))
-        if at not in columns.values()
-    }
+    free = {_bare(titles[at]): at for at in reversed(range(len(titles))) if not named.get(at)}
+    columns: dict[str, int] = {}
+    doubts: dict[str, str] = {}
+    proposals: dict[str, str] = {}
+    missing: list[str] = []
     for name in FIELDS:
-        word = next((word for word in _PROPOSED[name].split() if word in free), None)
-        if word and not found[name]:
+        places = [at for at in named if named[at] == name]
+        word = next((word for word in _PROPOSED[name].split() if word in free), "")
+        if len(places) == 1:
+            columns[name] = places[0]
+        elif places:
+            both = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)
+            doubts[name] = f"columns {both} could both be {name}"
+            proposals[column_letter(min(places, key=lambda at: at in hidden))] = name
+        elif word:
             title = titles[free[word]]
             is_clear = titles.count(title) == 1 and title.isprintable() and not _SPECIAL & {*title}
             proposals[title if is_clear else column_letter(free[word])] = name
-    missing = tuple(
-        name
-        for name in FIELDS
-        if name not in columns and (found[name] or (name in spec.REQUIRED and name not in defaults))
-    )
+        is_required = name in spec.REQUIRED and name not in defaults
+        if name not in columns and (places or is_required):
+            missing.append(name)
     return Titles(tuple(header), columns, proposals, missing, doubts)
 
 

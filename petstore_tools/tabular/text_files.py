@@ -114,6 +114,7 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
     """Decode a file: by its mark, as told, or as UTF-8; what is none of these is Windows-1252."""
     mark = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "")
     told = mark or given or _UNMARKED.get(content.find(b"\0", 0, 2))
+    name = option('encoding="…"', "--encoding NAME")
     for encoding in [told] if told else ["utf-8", "cp1252"]:
         try:
             text = content.decode(encoding).lstrip("\ufeff")
@@ -126,9 +127,9 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
         if told:  # result files are marked, so that they are read alike without the option
             encoding = "utf-8-sig"
         is_guessed = encoding == "cp1252"
-        notes = ("read with the encoding cp1252, since it is not UTF-8",) if is_guessed else ()
+        guess = f"read as cp1252, since it is not UTF-8: if a letter is wrong, add {name}"
+        notes = (guess,) if is_guessed else ()
         return CsvSource(text=text, encoding=encoding, notes=notes, is_guessed=is_guessed)
-    name = option('encoding="…"', "--encoding NAME")
     raise SheetError(
         f"{path.name} is not text in {told or 'UTF-8 or Windows-1252'}; "
         f"save it as CSV (UTF-8), or name its encoding: {name}"

@@ -34,11 +34,11 @@ def test_a_refusal_says_what_is_missing_and_what_could_be_meant() -> None:
         "no column for name and categoryId; the header has 'Tier', 'Art', 'x\"'"
     )
     twice = read_titles(["Name", "Name", "Status", "status", "x"])
-    assert twice.missing == ("name", "categoryId", "status")
+    assert twice.missing == ["name", "categoryId", "status"]
     assert twice.proposals == {"A": "name", "C": "status"}
     assert twice.refusal().startswith(
         "no column for categoryId; columns A 'Name' and B 'Name' could both be name; "
         "columns C 'Status' and D 'status' could both be status; the header has"
     )
-    assert read_titles(["name"], defaults=["categoryId"]).missing == ()
+    assert read_titles(["name"], defaults=["categoryId"]).missing == []
     assert [is_known(title) for title in ("2. Imię (*)", "Imiê", "Größe")] == [True, False, False]
