@@ -18,7 +18,7 @@ from petstore_tools.listing.links import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.progress import import_progress, page_progress, show_text
 from petstore_tools.settings import Settings
-from petstore_tools.text import html_table, option, parse_duration
+from petstore_tools.text import option, parse_duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -281,9 +281,8 @@ class PetStore:
         from petstore_tools.reporting.report import check_looks, report_and_keep
 
         check_status(status)
-        if not isinstance(categories, Mapping) or categories:
-            file = self.settings.categories
-            categories = read_categories(file if categories is None else categories)
+        file = self.settings.categories
+        categories = read_categories(file if categories is None else categories)
         looks = check_looks(categories, title, note, timezone, lists=lists)
         now = self.client.clock.now()
         old = None if since is None else self.kept.since(since, status=status, now=now)
@@ -371,11 +370,6 @@ class PetStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _repr_html_(self) -> str:
-        plan = str(self.settings.plan or "learnt from the service's answers")
-        row = (self.settings.environment, self.client.host, plan, self.client.ledger.shared)
-        return html_table("PetStore", ("environment", "service", "plan", "budget counted"), [row])
 
     def __repr__(self) -> str:
         if not hasattr(self, "client"):  # a traceback of its making
