@@ -148,8 +148,7 @@ def load(
     entry = "staging_base_url" if name == "staging" else "base_url"
     if not (address := base_url or told.get(entry)):
         raise _missing(entry)
-    key = told.get("api_key", SecretStr(""))
-    if not key.get_secret_value().strip():
+    if not (key := told.get("api_key")):
         raise _missing("api_key")
     return Settings(
         base_url=check_base_url(address),
@@ -175,19 +174,16 @@ def category_file() -> Path | None:
 
 
 def _missing(entry: str) -> SettingsError:
-    missing = "base address"
-    example = "https://HOST/v1"
-    argument = entry
+    missing, argument = {
+        "base_url": ("base address", "base_url"),
+        "staging_base_url": ("base address for staging", 'environment="staging", base_url'),
+        "api_key": ("API key", "api_key"),
+    }[entry]
+    example = "YOUR KEY" if entry == "api_key" else "https://HOST/v1"
     configure = "  command    petstore-tools configure   (asks for it once and keeps it)\n"
-    if entry == "api_key":
-        missing = "API key"
-        example = "YOUR KEY"
-    elif entry == "staging_base_url":
-        missing = "base address for staging"
-        argument = 'environment="staging", base_url'
-        configure = ""
     return SettingsError(
-        f"no {missing}. Give it in one of these ways:\n{configure}"
+        f"no {missing}. Give it in one of these ways:\n"
+        f"{'' if entry == 'staging_base_url' else configure}"
         f"  argument   PetStore({argument}=...)\n"
         f"  variable   PETSTORE_{entry.upper()}=...\n"
         f'  file       {config_path()}: {entry} = "{example}"\n'
@@ -242,7 +238,8 @@ def check_base_url(address: str) -> str:
     text = address.strip().rstrip("/")
     try:
         parts = urlsplit(text)
-        host = parts.hostname if parts.port != 0 and parts.scheme in ("http", "https") else None
+        port = parts.port
+        host = parts.hostname if parts.scheme in ("http", "https") else None
     except ValueError:
         host = None
     if host is None or max(map(len, host.split("."))) > LONGEST_LABEL:
@@ -262,11 +259,10 @@ def check_base_url(address: str) -> str:
         warnings.warn(
             f"the key is sent unencrypted to {host}: use https", UserWarning, stacklevel=4
         )
-    port = parts.port if parts.port != {"http": 80, "https": 443}[parts.scheme] else None
     name = f"[{host}]" if ":" in host else host
-    return urlunsplit(
-        (parts.scheme, name if port is None else f"{name}:{port}", parts.path, "", "")
-    )
+    if port not in (None, {"http": 80, "https": 443}[parts.scheme]):
+        name += f":{port}"
+    return urlunsplit((parts.scheme, name, parts.path, "", ""))
 
 
 def _is_this_machine(host: str) -> bool:
