@@ -152,36 +152,31 @@ def find_doubtful(
     """
     open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
     doubts = {at: equal[at] for at in open_ & equal.keys()}
-    sent = {e.content: e for e in known if e is not None and e.state in SENT}
-    gone = [sent.get(e.content, e) for e in missing]  # of equal rows, nobody can tell which went
-    gone = [entry for entry in gone if entry.state in SENT]
-    begun = any(entry.state in SENT for entry in entries)
-    was_here = [(entries, [entry for entry in gone if entry.present])]
-    for rows in others:
-        elsewhere = [entry for entry in match(rows, contents)[1] if entry.state in SENT]
-        gone += elsewhere
-        lost = [entry for entry in elsewhere if entry.present]
-        if not begun and 2 * len(lost) <= sum(entry.present for entry in rows):
-            was_here.append((rows, lost))
-    if not gone:
-        return dict(sorted(doubts.items()))
-    names = {entry.content.name: entry for entry in gone}
-    for at in open_ - doubts.keys():
-        if contents[at].name in names:
-            doubts[at] = Doubt("the same name", _sent(names[contents[at].name]))
     new = {contents[at] for at in open_ if known[at] is None}
     fresh: dict[PetValues, list[int]] = defaultdict(list)
     for at in open_ - equal.keys():
         if contents[at] in new:  # of equal rows, nobody can tell which one is new
             fresh[contents[at]].append(at)
-    for rows, lost in was_here:
-        for entry, places in _edits(rows, lost, contents, fresh):
-            for at in places:
-                doubts.setdefault(at, Doubt("the same place", _sent(entry)))
+    begun = any(entry.state in SENT for entry in entries)
+    for rows in [entries] if begun else others:
+        absent = missing if begun else match(rows, contents)[1]
+        # of equal rows, nobody can tell which one is gone
+        sent = {entry.content for entry in rows if entry.state in SENT}
+        gone = [entry for entry in absent if entry.content in sent]
+        names = {entry.content.name: entry for entry in gone}
+        for at in open_:
+            if contents[at].name in names:
+                doubt = Doubt("the same name", _describe(names[contents[at].name]))
+                doubts.setdefault(at, doubt)
+        lost = [entry for entry in gone if entry.present]
+        if begun or 2 * len(lost) <= sum(entry.present for entry in rows):
+            for entry, places in _edits(rows, lost, contents, fresh):
+                for at in places:
+                    doubts.setdefault(at, Doubt("the same place", _describe(entry)))
     return dict(sorted(doubts.items()))
 
 
-def _sent(entry: Entry) -> str:
+def _describe(entry: Entry) -> str:
     """Name a row that was sent, and its animal."""
     animal = entry.state if entry.pet_id is None else f"id {entry.pet_id}"
     return f"row {entry.number} of import {entry.import_id} was {entry.content} ({animal})"
