@@ -21,7 +21,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 Durability = Literal["FULL", "OFF"]  # of a commit: survives a power loss; the death of the process
 BUSY_S = 10.0
 LONGEST_SLEEP_S = 0.003
-FORMAT = 1  # of the files of budget and history
+FORMAT = 1  # of the files of budget, imports and history
 
 
 def connect(
@@ -69,12 +69,25 @@ def make_tables(connection: sqlite3.Connection, tables: str) -> None:
         sqlite3.NotSupportedError: Another version made them.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version not in (0, FORMAT):
-        raise sqlite3.NotSupportedError("another version of the toolkit wrote it: use that one")
     if not version:
         with transaction(connection):
             for statement in (*tables.split(";"), f"PRAGMA user_version = {FORMAT}"):
                 connection.execute(statement)
+    check_format(connection)
+
+
+def check_format(connection: sqlite3.Connection) -> None:
+    """
+    Check that this version of the toolkit made the tables of a file.
+
+    Raises:
+        sqlite3.NotSupportedError: It did not.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if not version:
+        raise sqlite3.NotSupportedError("it is empty, or another program's")
+    if version != FORMAT:
+        raise sqlite3.NotSupportedError("another version of the toolkit wrote it: use that one")
 
 
 def identity(path: Path) -> tuple[int, ...]:

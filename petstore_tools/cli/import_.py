@@ -243,7 +243,7 @@ def show(import_id: str) -> None:
     click.echo(_table([info]))
     with journal.read_journal(_folder(), info.target) as opened:
         rows = [
-            (e.number, *e.content, "ambiguous" if e.candidates else e.state, e.may_be, e.detail)
+            (e.number, *e.content, "ambiguous" if e.may_be else e.state, e.may_be, e.detail)
             for e in opened.entries()
             if e.state != "created"
         ]
@@ -307,7 +307,7 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
             decided = "absent: the next run sends it" if absent else f"the animal with id {pet_id}"
             click.echo(f"row {row} is {decided}")
             return exits.DONE
-        journal.mark_dead(opened, _folder())
+        opened.mark_dead()
         _, listings = settle(store.inventory, opened, CallOptions())
         counts = opened.counts()
     if not listings[-1].complete:

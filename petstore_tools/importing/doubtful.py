@@ -55,7 +55,7 @@ class Entry:
         pet_id: Of its animal, where that is known.
         detail: Why it is rejected, unknown or skipped, or what its answer showed.
         changed_at: Unix seconds of its last change of state.
-        candidates: Ids of animals that may be this row, where only a person can decide.
+        may_be: Where only a person can decide, the ids of animals that may be it: `17 or 18`.
         sent_after: Number of the last complete listing that ended before it was sent, 0 for none.
         absent: It is unknown, and a listing that was late enough did not show it.
     """
@@ -71,7 +71,7 @@ class Entry:
     pet_id: int | None = None
     detail: str = ""
     changed_at: float = 0.0
-    candidates: tuple[int, ...] = ()
+    may_be: str = ""
     sent_after: int = 0
     absent: bool = False
 
@@ -81,11 +81,6 @@ class Entry:
         return self.state in ("unsent", "rejected") or (
             self.state == "skipped" and not self.answered
         )
-
-    @property
-    def may_be(self) -> str:
-        """The candidates for people: `17 or 18`, "" where there is none."""
-        return " or ".join(map(str, self.candidates))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,11 +25,8 @@ from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import PetRow
 
-_APPLICATION: Final = 0x50455453  # SQLite's mark of whose file it is: "PETS"
-_FORMAT: Final = 1
 _TABLES: Final = f"""
-PRAGMA application_id = {_APPLICATION};
-PRAGMA user_version = {_FORMAT};
+PRAGMA user_version = {sqlite.FORMAT};
 CREATE TABLE import (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL, path TEXT NOT NULL,
     sheet TEXT NOT NULL, bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL
@@ -42,7 +39,7 @@ CREATE TABLE row (
         CHECK (state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')),
     answered INTEGER NOT NULL, compared INTEGER NOT NULL,
     pet_id INTEGER UNIQUE CHECK (pet_id IS NULL OR state = 'created'),
-    detail TEXT NOT NULL, candidates TEXT NOT NULL DEFAULT '[]',
+    detail TEXT NOT NULL, may_be TEXT NOT NULL DEFAULT '',
     sent_after INTEGER NOT NULL DEFAULT 0, absent INTEGER NOT NULL DEFAULT 0,
     lost_at REAL NOT NULL DEFAULT 0, changed_at REAL NOT NULL,
     -- nobody sent it, or left it out for good
@@ -73,8 +70,12 @@ _ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)
 _WAITED: Final = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 _ENTRY: Final = (
     "key, import, name, category_id, status, number, present, state, answered, compared, pet_id,"
-    " detail, changed_at, candidates, sent_after, absent"
+    " detail, changed_at, may_be, sent_after, absent"
 )
+_ADD_IMPORT: Final = """
+INSERT INTO import VALUES (:id, :environment, :base_url, :path, :sheet, :bad_rows, :now)
+ON CONFLICT DO UPDATE SET bad_rows = excluded.bad_rows, changed_at = excluded.changed_at
+"""
 _ADD: Final = """
 INSERT INTO row (
     key, import, name, category_id, status, number, state, answered, compared, detail, changed_at
@@ -124,11 +125,38 @@ _ANIMALS: Final = """
 SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a
 JOIN shown s ON s.pet_id = a.id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
+AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
+    OR a.category_id IN (SELECT category_id FROM row WHERE state IN ('unknown', 'created')))
 """
 _DECIDE: Final = """
-UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, candidates = :candidates,
-    absent = :candidates = '[]', changed_at = :now
+UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
+    absent = :may_be = '', changed_at = :now
 WHERE key = :key
+"""
+_INFOS: Final = """
+WITH outcome AS (
+    SELECT import, iif(may_be = '', state, 'ambiguous') AS name, count(*) AS rows,
+        max(changed_at) AS changed_at
+    FROM row GROUP BY import, name
+)
+SELECT i.environment, i.base_url, i.path, i.sheet, i.bad_rows,
+    max(i.changed_at, ifnull(max(o.changed_at), 0)),
+    json_group_object(o.name, o.rows) FILTER (WHERE o.name IS NOT NULL)
+FROM import i LEFT JOIN outcome o ON o.import = i.id GROUP BY i.id
+"""
+# animals of the last listing that equal rows of the file, and belong to no row of an import
+_EQUAL_ANIMALS: Final = """
+SELECT f.place, min(a.id) FROM temp.file f
+JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
+    AND (f.status IS NULL OR a.status IS f.status)
+WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id AND import = ?)
+GROUP BY f.place
+"""
+# other imports that sent a row which the file has, too
+_SHARING_IMPORTS: Final = """
+SELECT DISTINCT r.import FROM temp.file f
+JOIN row r ON r.name = f.name AND r.category_id = f.category_id AND r.status IS f.status
+WHERE r.import != ? AND NOT r.waits
 """
 _CLOCK: Final = SystemClock()
 LOST: Final = "the run ended before the answer came"
@@ -171,40 +199,39 @@ class Journal:
     The imports to a place, seen by one of them; threads may share it.
 
     Args:
-        path: The database; None for one in memory, which has no row.
+        folder: Where databases live; one without that of the place has no row.
         target: What the import is for.
         clock: Tells when something happened.
     """
 
-    def __init__(self, path: Path | None, target: Target, clock: Clock) -> None:
+    def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
         self.id = target.id
         self.target = target
         self._clock = clock
-        self._path = path
+        self._folder = folder
+        self._path = folder / f"{target.place}.db"
         self._threads = threading.Lock()
-        self._db: sqlite3.Connection | None = _open(path, target)
+        self._db = _open(self._path)
 
     def close(self) -> None:
         """Close the file; a thread that still awaits an answer can write no more."""
         with self._threads:
-            if self._db is not None:
-                self._db.close()
-            self._db = None
+            self._db.close()
 
     def entries(self) -> list[Entry]:
         """Return the rows of this import, by their place in the sheet."""
-        with self._using() as db:
+        with self._reading() as db:
             return _entries(db, "import = ?", (self.id,))
 
     def unsent(self) -> list[Entry]:
         """Return the rows of the file that are to be sent."""
-        with self._using() as db:
+        with self._reading() as db:
             return _entries(db, "import = ? AND present AND state = 'unsent'", (self.id,))
 
     def counts(self) -> Counter[str]:
         """Count the rows of this import that the file has, by state."""
         counted = "SELECT state, count(*) FROM row WHERE import = ? AND present GROUP BY state"
-        with self._using() as db:
+        with self._reading() as db:
             return Counter(dict(db.execute(counted, (self.id,)).fetchall()))
 
     def lost_s(self, *, with_equal: bool = False) -> list[float]:
@@ -215,19 +242,13 @@ class Journal:
             with_equal: Also rows of other imports that may equal rows of the file.
         """
         lost = (
-            f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND candidates = '[]' AND"
+            f"SELECT {_WAITED} FROM row WHERE state = 'unknown' AND may_be = '' AND"
             " (import = :id OR :with_equal AND (name, category_id) IN"
             " (SELECT name, category_id FROM temp.file))"
         )
         facts = {"id": self.id, "with_equal": with_equal, "steady": self._clock.steady()}
-        with self._using() as db:
+        with self._reading() as db:
             return [seconds for (seconds,) in db.execute(lost, facts)]
-
-    def on_the_way(self) -> list[str]:
-        """Return the imports with rows on their way."""
-        with self._using() as db:
-            found = db.execute("SELECT DISTINCT import FROM row WHERE state = 'sending'")
-            return [name for (name,) in found]
 
     def mark_lost(self, import_id: str) -> None:
         """Call rows of an import unknown whose answer nobody awaits any more."""
@@ -238,13 +259,13 @@ class Journal:
                 (LOST, self._clock.steady(), self._clock.now(), import_id),
             )
 
-    def show_file(self, contents: Sequence[PetValues]) -> None:
-        """Take the values of the rows of the file, to be compared with what there is."""
-        with self._using() as db, db:
-            db.execute("BEGIN")  # in one transaction it takes a tenth of the time
-            db.execute("DELETE FROM temp.file")
-            rows = ((at, *content) for at, content in enumerate(contents))
-            db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
+    def mark_dead(self) -> None:
+        """Call rows unknown that are on their way in an import whose process is gone."""
+        with self._reading() as db:
+            found = db.execute("SELECT DISTINCT import FROM row WHERE state = 'sending'").fetchall()
+        for (name,) in found:
+            with suppress(JournalError), held(self._folder, name, wait_s=0):
+                self.mark_lost(name)
 
     def compare(
         self, entries: Sequence[Entry], contents: Sequence[PetValues]
@@ -254,51 +275,24 @@ class Journal:
 
         Args:
             entries: Rows of this import.
-            contents: The values of each row of the file, which was shown (`show_file`).
+            contents: The values of each row of the file.
 
         Returns:
             As `match`: the entry of each row, None for a new one, and the entries that the file
             does not have; and the doubt of each doubtful row, by its place in the file.
         """
+        rows = ((at, *content) for at, content in enumerate(contents))
+        with self._transaction() as db:
+            db.execute("DELETE FROM temp.file")
+            db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
+            equal = self._find_equal_rows(db, "temp.file")
+            for place, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,)):
+                equal[place] = Doubt("equal", f"the animal with id {pet_id} has the same values")
+            sharing = db.execute(_SHARING_IMPORTS, (self.id,)).fetchall()
+            others = [_entries(db, "import = ?", (name,)) for (name,) in sharing]
         known, missing = match(entries, contents)
-        doubts = find_doubtful(
-            contents,
-            entries,
-            known,
-            missing,
-            equal=self._find_equal(),
-            others=self._sharing(),
-        )
+        doubts = find_doubtful(contents, entries, known, missing, equal=equal, others=others)
         return known, missing, doubts
-
-    def _find_equal(self) -> dict[int, Doubt]:
-        """
-        Say what exists with the values of a row of the file, by its place: an animal of the last
-        listing that belongs to no row of this import, or a row that another import sent.
-        """
-        animals = (
-            "SELECT f.place, min(o.id) FROM temp.file f JOIN temp.animal o"
-            " ON o.name = f.name AND o.category_id = f.category_id"
-            " AND (f.status IS NULL OR o.status IS f.status)"
-            " WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = o.id AND import = ?)"
-            " GROUP BY f.place"
-        )
-        with self._using() as db:
-            found = self._equal_rows(db, "temp.file")
-            for place, pet_id in db.execute(animals, (self.id,)):
-                found[place] = Doubt("equal", f"the animal with id {pet_id} has the same values")
-        return found
-
-    def _sharing(self) -> list[list[Entry]]:
-        """Return the rows of each other import that sent a row which the file has, too."""
-        names = (
-            "SELECT DISTINCT o.import FROM temp.file f JOIN row o"
-            " ON o.name = f.name AND o.category_id = f.category_id AND o.status IS f.status"
-            " WHERE o.import != ? AND NOT o.waits"
-        )
-        with self._using() as db:
-            found = db.execute(names, (self.id,)).fetchall()
-            return [_entries(db, "import = ?", (name,)) for (name,) in found]
 
     def add_file(
         self,
@@ -328,30 +322,15 @@ class Journal:
         rows = []
         for at, (number, content, entry) in enumerate(zip(numbers, contents, known, strict=True)):
             key = None if entry is None else entry.key
-            state = "unsent"
-            answered = False
-            why = ""
-            if (doubt := doubts.get(at)) is not None:
-                state = "unsent" if send else "skipped"
-                answered = send or not doubt.is_open
-                why = str(doubt)
+            doubt = doubts.get(at)
+            state = "unsent" if doubt is None or send else "skipped"
+            answered = doubt is not None and (send or not doubt.is_open)
+            why = "" if doubt is None else str(doubt)
             rows.append((key, self.id, *content, number, state, answered, compared, why, now))
-        target = self.target
-        facts = (
-            target.id,
-            target.environment,
-            target.base_url,
-            str(target.path),
-            target.sheet,
-            bad_rows,
-            now,
-        )
+        target = asdict(self.target) | {"path": str(self.target.path)}
+        facts = {"id": self.id, "bad_rows": bad_rows, "now": now}
         with self._transaction() as db:
-            db.execute(
-                "INSERT INTO import VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
-                " SET bad_rows = excluded.bad_rows, changed_at = excluded.changed_at",
-                facts,
-            )
+            db.execute(_ADD_IMPORT, target | facts)
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
             db.executemany(_ADD, rows)
             db.execute(
@@ -400,7 +379,7 @@ class Journal:
                 return False
             equal: Doubt | None = None
             if not intent.answered and doubtful != "send":
-                equal = self._equal_rows(db, _ONE_ROW, intent.content).get(0)
+                equal = self._find_equal_rows(db, _ONE_ROW, intent.content).get(0)
             if equal is None:
                 _change(db, _INTEND, intent, **times)
                 return True
@@ -408,7 +387,7 @@ class Journal:
             _change(db, _SKIP, intent, **times, answered=answered, detail=str(equal))
         return False
 
-    def _equal_rows(
+    def _find_equal_rows(
         self, db: sqlite3.Connection, file: str, values: Iterable[object] = ()
     ) -> dict[int, Doubt]:
         """Return the rows that other imports sent with the values of a table, by place in it."""
@@ -424,12 +403,11 @@ class Journal:
 
     def take_listing(self, pages: Iterable[Iterable[PetRow]]) -> None:
         """Take the animals of a listing in place of those of the one before."""
-        with self._using() as db:
+        with self._transaction() as db:
             db.execute("DELETE FROM temp.animal")
         for page in pages:
             rows = [(r["id"], r["name"], r["categoryId"], r.get("status")) for r in page]
-            with self._using() as db, db:
-                db.execute("BEGIN")
+            with self._transaction() as db:
                 db.executemany("INSERT OR REPLACE INTO temp.animal VALUES (?, ?, ?, ?)", rows)
 
     def reconcile(self, *, began: float, after_s: float) -> dict[int, Outcome]:
@@ -452,19 +430,15 @@ class Journal:
             if not lost:
                 return {}
             changed = {field for (field,) in db.execute("SELECT field FROM changed")}
-            categories = {row.content.category_id for row in lost}
             animals = [
                 Animal(id_, PetValues(*content), since)
                 for id_, *content, since in db.execute(_ANIMALS)
-                if "categoryId" in changed or content[1] in categories
             ]
             outcomes = decide(lost, animals, changed=changed)
-            now = self._clock.now()
-            decided = [
-                {**asdict(o), "candidates": json.dumps(o.candidates), "key": key, "now": now}
-                for key, o in outcomes.items()
-            ]
-            db.executemany(_DECIDE, decided)
+            for key, outcome in outcomes.items():
+                may_be = " or ".join(map(str, outcome.candidates))
+                facts = {"key": key, "may_be": may_be, "now": self._clock.now()}
+                db.execute(_DECIDE, asdict(outcome) | facts)
         return outcomes
 
     def decide(self, number: int, pet_id: int | None) -> None:
@@ -487,7 +461,7 @@ class Journal:
             if len(rows) != 1:
                 why = "is not an unknown row" if not rows else "stands for several unknown rows"
                 raise JournalError(f"row {number} of import {self.id} {why}: nothing was changed")
-            facts = {"key": rows[0].key, "candidates": "[]", "now": self._clock.now()}
+            facts = {"key": rows[0].key, "may_be": "", "now": self._clock.now()}
             try:
                 db.execute(_DECIDE, outcome | facts)
             except sqlite3.IntegrityError as error:
@@ -498,7 +472,7 @@ class Journal:
 
     def none_is_left(self) -> bool:
         """Say whether the last listing shows none of the animals that this import created."""
-        with self._using() as db:
+        with self._reading() as db:
             owned, left = db.execute(
                 "SELECT count(*), count(a.id) FROM row LEFT JOIN temp.animal a ON a.id = pet_id"
                 " WHERE import = ? AND pet_id IS NOT NULL",
@@ -508,7 +482,7 @@ class Journal:
 
     def is_ours(self, digest: str) -> bool:
         """Say whether a run of this import wrote a result file with this digest."""
-        with self._using() as db:
+        with self._reading() as db:
             values = (self.id, digest)
             found = db.execute("SELECT 1 FROM written WHERE import = ? AND digest = ?", values)
             return found.fetchone() is not None
@@ -525,17 +499,14 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._using() as connection, sqlite.transaction(connection) as db:
+        with self._reading() as connection, sqlite.transaction(connection) as db:
             yield db
 
     @contextmanager
-    def _using(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database; its errors are the journal's."""
-        with self._threads:
-            if self._db is None:
-                raise JournalError(f"the journal of import {self.id} is closed")
-            with _usable(self._path):
-                yield self._db
+        with self._threads, _journal_errors(self._path):
+            yield self._db
 
 
 def _change(db: sqlite3.Connection, update: str, entry: Entry, **facts: object) -> None:
@@ -559,34 +530,27 @@ def _entries(
 ) -> list[Entry]:
     found = db.execute(f"SELECT {_ENTRY} FROM row WHERE {where} ORDER BY number, key", values)
     return [
-        Entry(*row[:2], PetValues(*row[2:5]), *row[5:-3], _ids(row[-3]), *row[-2:])  # type: ignore[call-arg]
+        Entry(*row[:2], PetValues(*row[2:5]), *row[5:])  # type: ignore[call-arg]
         for row in found
     ]
 
 
-def _ids(candidates: str) -> tuple[int, ...]:
-    return () if candidates == "[]" else tuple(json.loads(candidates))
-
-
-def _open(path: Path | None, target: Target | None) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     """
-    Open a database of a place; None makes one in memory.
+    Open the database of a place; where there is none, one in memory.
 
     Raises:
-        JournalError: It is damaged, empty, newer, of another place, or none of ours.
+        JournalError: It is damaged, empty, of another version, or none of ours.
     """
-    with _usable(path):
-        if path is not None and path.is_dir():
-            raise ValueError("it is a folder")
-        if path is not None and not path.stat().st_size:
-            raise ValueError("it is empty")
-        if path is None:
+    with _journal_errors(path):
+        if path.exists():
+            db = sqlite.connect(path, durability="FULL", busy_s=sqlite.BUSY_S)
+        else:
             db = sqlite3.connect(":memory:", isolation_level=None)
             db.executescript(_TABLES)
-        else:
-            db = sqlite.connect(path, durability="FULL", busy_s=sqlite.BUSY_S)
         try:
-            _check(db, target)
+            sqlite.check_format(db)
+            _check_health(db)
             db.execute("PRAGMA foreign_keys = ON")
             db.executescript(_TEMPORARY)
         except BaseException:
@@ -595,33 +559,22 @@ def _open(path: Path | None, target: Target | None) -> sqlite3.Connection:
     return db
 
 
-def _check(db: sqlite3.Connection, target: Target | None) -> None:
-    """Raise ValueError where a database cannot be trusted."""
-    (application,) = db.execute("PRAGMA application_id").fetchone()
-    (version,) = db.execute("PRAGMA user_version").fetchone()
+def _check_health(db: sqlite3.Connection) -> None:
+    """Raise ValueError where a database is damaged."""
     (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if application != _APPLICATION:
-        raise ValueError("it is not a journal of imports")
-    if version != _FORMAT:
-        raise ValueError("another version of the toolkit wrote it")
     if health != "ok":
         db.execute("REINDEX")  # of a commit that was cut short, the tables may be ahead of these
         (health,) = db.execute("PRAGMA integrity_check(1)").fetchone()
     if health != "ok":
         raise ValueError(f"it is damaged: {health}")
-    places = db.execute("SELECT DISTINCT environment, base_url FROM import").fetchall()
-    if target is not None and places not in ([], [(target.environment, target.base_url)]):
-        raise ValueError("it is of another place")
 
 
 @contextmanager
-def _usable(path: Path | None) -> Iterator[None]:
+def _journal_errors(path: Path) -> Iterator[None]:
     """Turn the errors of a file that cannot be used into the journal's, with what to do."""
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, TypeError) as error:
-        if isinstance(error, JournalError):
-            raise
         help_ = (
             "so it is not known which animals exist already. Put a good copy in its place, or move "
             "it away: then every file counts as new, and its rows are compared with the inventory"
@@ -630,7 +583,7 @@ def _usable(path: Path | None) -> Iterator[None]:
         if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
             help_ = "its folder can only be read: allow this user to write there"
         elif "locked" in text:
-            help_ = "another program holds it: try again when that has ended"
+            help_ = "this import is running already: wait for it or stop it"
         elif any(sign in text for sign in ("is full", "No space", "disk I/O")):
             help_ = "make room on its disk, and run the same call again"
         raise JournalError(f"the journal {path} cannot be used ({text}); {help_}") from error
@@ -646,20 +599,17 @@ def open_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> Iterato
             was sent.
     """
     path = folder / f"{target.place}.db"
-    with _usable(path):
+    with _journal_errors(path):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             sqlite.create(path, _TABLES)
-    with held(folder, target.id), closing(Journal(path, target, clock)) as journal:
+    with held(folder, target.id), closing(Journal(folder, target, clock)) as journal:
         yield journal
 
 
-@contextmanager
-def read_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> Iterator[Journal]:
+def read_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> closing[Journal]:
     """Open the journal to look at it; a run may go on meanwhile. Nothing is made."""
-    path = folder / f"{target.place}.db"
-    with closing(Journal(path if path.exists() else None, target, clock)) as journal:
-        yield journal
+    return closing(Journal(folder, target, clock))
 
 
 @contextmanager
@@ -671,26 +621,12 @@ def held(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[None]:
         JournalError: Another holds it, or the folder cannot be written.
     """
     path = folder / f"{name}.lock"
-    with _usable(path):
+    with _journal_errors(path):
         lock = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
     with closing(lock):
-        with _usable(path):
-            try:
-                lock.execute("BEGIN EXCLUSIVE")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error):
-                    raise
-                raise JournalError(
-                    f"this import is running already (import {name}); wait for it or stop it"
-                ) from error
+        with _journal_errors(path):
+            lock.execute("BEGIN EXCLUSIVE")
         yield
-
-
-def mark_dead(journal: Journal, folder: Path) -> None:
-    """Call rows unknown that are on their way in an import whose process is gone."""
-    for name in journal.on_the_way():
-        with suppress(JournalError), held(folder, name, wait_s=0):
-            journal.mark_lost(name)
 
 
 @dataclass(frozen=True)
@@ -718,35 +654,16 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
     """Return all imports, the last changed first, and why journals cannot be read."""
     found: list[ImportInfo] = []
     errors: list[JournalError] = []
-    with _usable(folder):
-        paths = sorted(folder.iterdir()) if folder.exists() else []
-    for path in paths:
-        if path.suffix != ".db":
-            continue
+    for path in sorted(folder.glob("*.db")):
         try:
-            with closing(_open(path, None)) as db, _usable(path):
-                found += _infos(db)
+            with closing(_open(path)) as db, _journal_errors(path):
+                for environment, base_url, name, sheet, bad_rows, at, counts in db.execute(_INFOS):
+                    target = Target(environment, base_url, Path(name), sheet)
+                    states = Counter(json.loads(counts)) + Counter(rejected=bad_rows)
+                    found.append(ImportInfo(target.id, target, at, states, bad_rows))
         except JournalError as error:
             errors.append(error)
     return sorted(found, key=lambda info: -info.changed_at), errors
-
-
-def _infos(db: sqlite3.Connection) -> list[ImportInfo]:
-    states = (
-        "SELECT CASE WHEN state = 'unknown' AND candidates != '[]' THEN 'ambiguous' ELSE state END"
-        " AS outcome, count(*) AS rows FROM row WHERE import = i.id GROUP BY outcome"
-    )
-    imports = (
-        "SELECT environment, base_url, path, sheet, bad_rows, max(changed_at,"
-        " ifnull((SELECT max(changed_at) FROM row WHERE import = i.id), 0)),"
-        f" (SELECT json_group_object(outcome, rows) FROM ({states})) FROM import i"
-    )
-    infos = []
-    for environment, base_url, path, sheet, bad_rows, changed_at, counts in db.execute(imports):
-        target = Target(environment, base_url, Path(path), sheet)
-        counted = Counter(json.loads(counts)) + Counter(rejected=bad_rows)
-        infos.append(ImportInfo(target.id, target, changed_at, counted, bad_rows))
-    return infos
 
 
 def find_import(folder: Path, import_id: str) -> ImportInfo:

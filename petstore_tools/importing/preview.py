@@ -399,7 +399,6 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         dropped = {at for at in duplicates if _is_unsent(known[at])}
         good = tuple(row for at, row in enumerate(good) if at not in dropped)
     contents = [row.content for row in good]
-    journal.show_file(contents)
     known, missing, doubts = journal.compare(entries, contents)
     waiting = {at: entry for at, entry in enumerate(known) if _is_unsent(entry)}
     unsent = sum(options.doubtful == "send" or at not in doubts for at in waiting)

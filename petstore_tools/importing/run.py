@@ -14,7 +14,7 @@ from typing import Final
 
 from petstore_tools.errors import DoubtfulRowsError, Interrupted, PetstoreError, SheetError
 from petstore_tools.importing.doubtful import Entry
-from petstore_tools.importing.journal import Journal, mark_dead, open_journal
+from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview, check
 from petstore_tools.importing.reconcile import Outcome
@@ -68,7 +68,7 @@ def run(
     """
     source = read_source(inventory.client, options)
     with open_journal(folder, source.target, inventory.client.clock) as journal:
-        this_run = _Run(inventory, folder, journal, source, progress)
+        this_run = _Run(inventory, journal, source, progress)
         if not this_run.prepare(announce):
             return None
         result = this_run.finish(ask)
@@ -118,14 +118,12 @@ class _Run:
     def __init__(
         self,
         inventory: Inventory,
-        folder: Path,
         journal: Journal,
         source: Source,
         progress: Callable[[Progress], None],
     ) -> None:
         self._inventory = inventory
         self._client = inventory.client
-        self._folder = folder
         self._journal = journal
         self._source = source
         self._options = source.options
@@ -149,7 +147,7 @@ class _Run:
         """
         await_threads(self._journal, self._client.max_wait_s)
         self._journal.mark_lost(self._journal.id)
-        mark_dead(self._journal, self._folder)
+        self._journal.mark_dead()
         self._preview = check(self._inventory, self._source, self._journal)
         self._before = self._preview
         if announce(self._preview) is False:
@@ -307,7 +305,7 @@ class _Run:
             environment=preview.environment,
             rows=preview.rows,
             **{outcome: counts[outcome] for outcome in OUTCOMES},
-            ambiguous=sum(bool(entry.candidates) for entry in entries),
+            ambiguous=sum(entry.may_be != "" for entry in entries),
             created_now=counts["created"] - self._before.created,
             skipped_now=max(0, skipped),
             stopped=stopped,

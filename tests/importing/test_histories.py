@@ -17,7 +17,7 @@ import pytest
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.importing.doubtful import Doubt, Entry
-from petstore_tools.importing.journal import Journal, Target, mark_dead, open_journal
+from petstore_tools.importing.journal import Journal, Target, open_journal
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues
 
@@ -333,14 +333,13 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
     target = Target("sandbox", "http://x/v1", Path(sheet.name))
     with open_journal(world.folder, target, world.clock) as journal:
         if target.path not in world.journals:
-            path = world.folder / f"{target.place}.db"
-            world.journals[target.path] = Journal(path, target, world.clock)
+            world.journals[target.path] = Journal(world.folder, target, world.clock)
         journal.mark_lost(journal.id)
-        mark_dead(journal, world.folder)
+        journal.mark_dead()
         cells = list(sheet.cells)
         contents = [cell.values for cell in cells]
         yield
-        journal.show_file(contents)
+        journal.compare(journal.entries(), contents)
         for _ in range(6):
             if min(journal.lost_s(with_equal=True), default=AFTER_S) >= AFTER_S:
                 break
