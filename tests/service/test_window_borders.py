@@ -1,5 +1,5 @@
 """
-Quotas at the borders of minutes: with one, two and four processes never a request over the plan.
+Quotas at the borders of minutes: with one, two and four services never a request over the plan.
 """
 
 from __future__ import annotations
@@ -7,14 +7,15 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
-import requests
 from postgres import Postgres
-from services import NOON, client, until, workers
+from services import NOON, Caller, served, until
 
+from petstore_tools.clock import ManualClock
 from petstore_tools.plans import Plan
-from petstore_tools.service.database import Database
 
 LIMIT = 25
 CALLERS = 12
@@ -23,45 +24,45 @@ STEP_S, STEPS = 0.01, 20  # the clock passes a border in so many steps
 
 def over_borders(url: str, count: int, borders: int) -> list[list[str]]:
     """
-    Hammer processes with one key while the clock passes a border, with another key at each.
+    Hammer services on one database with one key while their clock passes a border, with another
+    key at each.
 
     Returns:
         For each border, the reset that each accepted response named.
     """
-    database = Database(url, own_time=False)
-    keys = [database.create_key(Plan(LIMIT, 10_000), label="", now=NOON)[1] for _ in range(borders)]
-    database.close()
-    accepted = [list[str]() for _ in range(borders)]
-    with workers(url, count, NOON + 59.9) as (urls, clock):
-        for key, seen in zip(keys, accepted, strict=True):
+    clock = ManualClock(NOON + 59.9)
+    accepted = []
+    with ExitStack() as running, ThreadPoolExecutor(CALLERS) as pool:
+        services = [running.enter_context(served(url, clock=clock)) for _ in range(count)]
+        for _ in range(borders):
+            _, key = services[0][0].create_key(Plan(LIMIT, 10_000), label="", now=NOON)
+            seen: list[str] = []
             over = threading.Event()
-            callers = [
-                threading.Thread(target=hammer, args=(urls[n % count], key, seen, over))
+            calls = [
+                pool.submit(hammer, Caller(services[n % count][1].base_url, key), seen, over)
                 for n in range(CALLERS)
             ]
-            for caller in callers:
-                caller.start()
             until(lambda: len(seen) >= LIMIT)  # noqa: B023
             for _ in range(STEPS):
                 time.sleep(0.02)
-                clock.value += STEP_S
+                clock.advance(STEP_S)
             until(lambda: len(seen) >= 2 * LIMIT)  # noqa: B023
             time.sleep(0.1)
             over.set()
-            for caller in callers:
-                caller.join()
-            clock.value += 60 - STEP_S * STEPS
+            for call in calls:
+                call.result()
+            accepted.append(seen)
+            clock.advance(60 - STEP_S * STEPS)
     return accepted
 
 
-def hammer(base_url: str, key: str, seen: list[str], over: threading.Event) -> None:
-    with client(key) as session:
-        while not over.is_set():
-            answer: requests.Response = session.get(f"{base_url}/pets?limit=1", timeout=20)
-            if answer.status_code == 200:
-                seen.append(answer.headers["X-RateLimit-Reset"])
-            else:
-                assert answer.status_code == 429, answer.text
+def hammer(caller: Caller, seen: list[str], over: threading.Event) -> None:
+    while not over.is_set():
+        answer = caller.get("/pets?limit=1")
+        if answer.status_code == 200:
+            seen.append(answer.headers["X-RateLimit-Reset"])
+        else:
+            assert answer.status_code == 429, answer.text
 
 
 @pytest.mark.case("P57", "P59")

@@ -1,11 +1,9 @@
-"""The service as tests run it: in a thread of this process, or in processes that share a clock."""
+"""The service as tests run it, in a thread of this process, and what they do to its database."""
 
 from __future__ import annotations
 
-import multiprocessing
 import socket
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,16 +21,6 @@ from petstore_tools.service.server import ThreadedServer
 
 NOON: Final = 1_800_000_000.0
 WIDE: Final = Plan(1_000_000_000, 1_000_000_000)
-
-
-@dataclass(frozen=True)
-class SharedClock:
-    """A clock that one process sets and others read."""
-
-    seconds: Any
-
-    def now(self) -> float:
-        return float(self.seconds.value)
 
 
 @contextmanager
@@ -68,40 +56,18 @@ class Caller:
 
 
 @contextmanager
-def served(where: str, **how: Any) -> Iterator[tuple[Database, Caller]]:
+def served(
+    where: str, *, clock: ManualClock | None = None, **how: Any
+) -> Iterator[tuple[Database, Caller]]:
     """Serve a database from a thread: itself, and a caller with a wide plan."""
     database = Database(where, own_time=False)
-    server = ThreadedServer(Service(database, ManualClock(NOON), **how)).start()
+    server = ThreadedServer(Service(database, clock or ManualClock(NOON), **how)).start()
     try:
         _, key = database.create_key(WIDE, label="", now=NOON)
         yield database, Caller(server.base_url, key)
     finally:
         server.stop()
         database.close()
-
-
-def _work(url: str, seconds: Any, addresses: Any) -> None:
-    service = Service(Database(url, own_time=False), SharedClock(seconds))
-    addresses.put(ThreadedServer(service).start().base_url)
-    threading.Event().wait()
-
-
-@contextmanager
-def workers(url: str, count: int, now: float) -> Iterator[tuple[list[str], Any]]:
-    """Run so many processes of the service on one database and one clock: addresses, and time."""
-    spawn = multiprocessing.get_context("spawn")
-    seconds = spawn.Value("d", now)
-    addresses: Any = spawn.Queue()
-    started = [
-        spawn.Process(target=_work, args=(url, seconds, addresses), daemon=True)
-        for _ in range(count)
-    ]
-    for worker in started:
-        worker.start()
-    yield [addresses.get() for _ in started], seconds
-    for worker in started:
-        worker.kill()
-        worker.join()
 
 
 def client(key: str) -> requests.Session:
