@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import requests
 from programs import head, row, serve_until_input_ends, serving
+from services import client
 
 from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.sandbox import samples
@@ -60,8 +60,7 @@ def main(words: list[str]) -> None:
         store = PetStore(
             base_url=base_url, api_key=key, plan=WIDE, state_dir=folder, progress=False
         )
-        session = requests.Session()
-        session.headers["Authorization"] = f"Bearer {key}"
+        session = client(key)
         url = f"{base_url}/pets"
 
         def times(call: Callable[[], object]) -> Callable[[], None]:

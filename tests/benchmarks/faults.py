@@ -13,24 +13,31 @@ from __future__ import annotations
 
 import csv
 import os
-import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import requests
 from programs import head, row
-from proxy import Fate, FaultProxy, reply
+
+# isort: split
+from inventories import existing, expected
 from requests.adapters import HTTPAdapter
+from services import client
 from urllib3.util import Retry
 
 from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.sandbox import samples
+from petstore_tools.sandbox.faults import Fault
 
+AMPLE = Plan(100_000, 1_000_000)
+FAULTS = [
+    Fault(kind, "POST", at=tuple(range(first, 10_000, 25)))
+    for kind, first in (("drop_after", 5), ("drop_before", 10), ("error_before", 15))
+]
 KILL_AFTER_S = (1.2, 1.6, 1.4)
 LONGEST_S = 90
 Row = dict[str, object]
@@ -48,9 +55,8 @@ def rows_of(path: Path) -> list[Row]:
 
 def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
     """Post row by row, retrying as told; a row that fails for good is left out."""
-    session = requests.Session()
+    session = client(key)
     session.mount("http://", HTTPAdapter(max_retries=retry))
-    session.headers["Authorization"] = f"Bearer {key}"
     created = 0
     for body in rows_of(path):
         try:
@@ -77,8 +83,7 @@ def dlt_destination(path: Path, base_url: str, key: str) -> int:
     """A custom destination of dlt, one row a batch."""
     import dlt
 
-    session = requests.Session()
-    session.headers["Authorization"] = f"Bearer {key}"
+    session = client(key)
     created = 0
 
     @dlt.destination(batch_size=1, name="store")  # type: ignore[misc]
@@ -105,9 +110,7 @@ def dlt_destination(path: Path, base_url: str, key: str) -> int:
 def ours(path: Path, base_url: str, key: str) -> int:
     """The import of this toolkit."""
     os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
-    store = PetStore(
-        base_url=base_url, api_key=key, plan="100000/1000000", state_dir=path.parent / "state"
-    )
+    store = PetStore(base_url=base_url, api_key=key, plan=AMPLE, state_dir=path.parent / "state")
     for _ in range(10):
         result = store.import_pets(path)
         if not result.unsent:
@@ -123,26 +126,15 @@ WAYS: list[Callable[[Path, str, str], int]] = [
 ]
 
 
-def proxied(base_url: str) -> FaultProxy:
-    """Return the service behind what loses some answers of creates."""
-    faults: dict[int, Fate] = {5: "drop after", 10: "drop before", 15: reply(500)}
-
-    def fate(method: str, number: int) -> Fate:
-        return faults.get(number % 25, "pass") if method == "POST" else "pass"
-
-    return FaultProxy(base_url, fate)
-
-
 def run(way: str, rows: int, *, kills: bool) -> tuple[object, ...]:
     """Import through the faults; return the cells of a row."""
     with (
         tempfile.TemporaryDirectory() as name,
-        Sandbox(plan=Plan(100_000, 1_000_000), clock="system", animals=0) as box,
-        proxied(box.base_url) as proxy,
+        Sandbox(plan=AMPLE, clock="system", animals=0, faults=FAULTS) as box,
     ):
         path = Path(name) / "animals.csv"
         path.write_text(samples.animals_csv(rows), encoding="utf-8")
-        command = [sys.executable, __file__, way, str(path), proxy.base_url, box.api_key]
+        command = [sys.executable, __file__, way, str(path), box.base_url, box.api_key]
         for after_s in KILL_AFTER_S if kills else ():
             with suppress(subprocess.TimeoutExpired):
                 subprocess.run(command, capture_output=True, timeout=after_s, check=False)
@@ -152,9 +144,8 @@ def run(way: str, rows: int, *, kills: bool) -> tuple[object, ...]:
             return f"did not end within {LONGEST_S} s", "", ""
         if done.returncode:
             return "not run", "", ""
-        with closing(sqlite3.connect(box.state_dir.parent / "service.db")) as db:
-            found = Counter(db.execute("SELECT name, category_id, status FROM pet").fetchall())
-    wanted = Counter(samples.animals(rows))
+        found = existing(box)
+    wanted = expected(rows)
     too_many = (found - wanted).total()
     said = int(done.stdout.split()[-1])
     true = said == (found & wanted).total() and not too_many

@@ -19,8 +19,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pandas as pd
-import requests
 from programs import head, measured, peak_mb, row, serve_until_input_ends, serving
+from services import client
 
 KEY = {"Authorization": "Bearer k"}
 List = Callable[[], Any]
@@ -51,21 +51,14 @@ def typed(pets: list[Any]) -> pd.DataFrame:
     return frame.assign(status=pd.Categorical(frame["status"], statuses, ordered=True))
 
 
-def session() -> requests.Session:
-    """Return a session with the key."""
-    made = requests.Session()
-    made.headers.update(KEY)
-    return made
-
-
 def by_links(url: str) -> List:
     """List with a Session, as the links say."""
-    return rows_of(session().get, url)
+    return rows_of(client("k").get, url)
 
 
 def by_offset(url: str) -> List:
     """List with a Session that was told how the service pages."""
-    made = session()
+    made = client("k")
 
     def listed() -> pd.DataFrame:
         pets: list[Any] = []

@@ -15,6 +15,9 @@ from pathlib import Path
 
 from programs import head, row
 
+# isort: split
+from inventories import write
+
 from petstore_tools import DoubtfulRowsError, Plan, Sandbox
 
 NIGHTS = 30
@@ -97,9 +100,8 @@ def play(change: Callable[[int, Files], int], *, named: bool) -> tuple[int, int,
             if night:
                 wanted += change(night, files)
             (file, content), *_ = files.items()
-            path = Path(folder) / file
-            lines = [",".join(map(str, cells)) for cells in content]
-            path.write_text("\n".join(["name,categoryId,status", *lines, ""]), encoding="utf-8")
+            path = Path(folder, file)
+            write(path, *(",".join(map(str, cells)) for cells in content))
             name = f"list of night {night // 10}" if named else None
             try:
                 box.store.import_pets(path, name=name, progress=False)

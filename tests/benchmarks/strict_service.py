@@ -20,6 +20,7 @@ from typing import Any
 from programs import serve_until_input_ends
 from service_model import StrictService, StrictWindow
 
+from petstore_tools.service.messages import Response
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.throttle.rate_headers import Answer
 
@@ -57,8 +58,8 @@ class Tenant:
         self.closed_from = 0.0
         self.closed_until = 0.0
 
-    def arrive(self, name: str) -> tuple[int, dict[str, str]]:
-        """Count a request; return its status and headers."""
+    def arrive(self, name: str) -> Response:
+        """Count a request, and answer it."""
         now = time.time()
         answer = self.model.arrive(now)
         if answer.status == 200:
@@ -71,8 +72,11 @@ class Tenant:
             "X-RateLimit-Reset": answer.reset,
             "Retry-After": answer.retry_after_s,
         }
-        said = {name: str(int(value)) for name, value in fields.items() if value is not None}
-        return answer.status, said | {"Date": formatdate(now + self.rules["skew_s"], usegmt=True)}
+        response = Response(answer.status, b"[]")
+        for field, value in fields.items():
+            if value is not None:
+                response.add(field, int(value))
+        return response.add("Date", formatdate(now + self.rules["skew_s"], usegmt=True))
 
     def look_at(self, name: str, answer: Answer, now: float) -> None:
         """Count what a client was answered, and whether it should have waited."""
@@ -109,7 +113,7 @@ class App:
         _, scenario, peer, *_ = [*scope["path"].split("/"), ""]
         if scenario == "results":
             seen = {path: tenant.results() for path, tenant in self.tenants.items()}
-            await reply(send, 200, {}, json.dumps(seen).encode())
+            await Response(200, json.dumps(seen).encode()).send(send)
             return
         fresh = Tenant(scenario, self.per_minute)
         tenant = self.tenants.setdefault(f"{scenario}/{peer}", fresh)
@@ -117,17 +121,9 @@ class App:
         await asyncio.sleep(random.uniform(0, tenant.rules["jitter_s"] / 2))
         if tenant.rules["outage"] and OUTAGE_S[0] <= time.time() % 60 < OUTAGE_S[1]:
             raise ConnectionAbortedError
-        status, fields = tenant.arrive(name)
+        response = tenant.arrive(name)
         await asyncio.sleep(random.uniform(0, tenant.rules["jitter_s"] / 2))
-        await reply(send, status, fields, b"[]")
-
-
-async def reply(send: Any, status: int, fields: dict[str, str], body: bytes) -> None:
-    """Send an answer."""
-    headers = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        await response.send(send)
 
 
 if __name__ == "__main__":

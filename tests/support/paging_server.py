@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from urllib.parse import parse_qsl
 
-from ways import STATUSES, Animal, Service, Way
+from ways import Animal, Service, Way, animals
 
-from petstore_tools.service.messages import Receive, Scope, Send
+from petstore_tools.service.messages import Receive, Response, Scope, Send
 
-
-def pets(count: int, *, step: int = 1) -> list[Animal]:
-    """Animals with ascending ids."""
-    return [(1 + n * step, STATUSES[n % 3]) for n in range(count)]
+pets = partial(animals, first=1, step=1)
 
 
 @lru_cache(maxsize=20_000)
@@ -59,8 +56,7 @@ class PagingService(Service):
             await asyncio.sleep(self.latency_s)
         self._under_way -= 1
         status, headers, page = self.answer(query)
-        body = rendered(tuple(page))
-        headers |= {"content-length": str(len(body)), **self.more()}
-        fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": status, "headers": fields})
-        await send({"type": "http.response.body", "body": body})
+        response = Response(status, rendered(tuple(page)))
+        for name, value in (headers | self.more()).items():
+            response.add(name, value)
+        await response.send(send)

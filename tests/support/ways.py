@@ -17,9 +17,9 @@ Animal = tuple[int, str]
 STATUSES = ("available", "pending", "sold")
 
 
-def animals(count: int, *, step: int = 3) -> list[Animal]:
+def animals(count: int, *, first: int = 7, step: int = 3) -> list[Animal]:
     """Animals with ascending ids."""
-    return [(7 + n * step, STATUSES[n * 7 % 3]) for n in range(count)]
+    return [(first + n * step, STATUSES[n % 3]) for n in range(count)]
 
 
 @dataclass(frozen=True)
