@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
@@ -83,11 +83,8 @@ def _endless(seed: int) -> Iterator[Animal]:
 
 def animals_csv(count: int = 1_000, *, seed: int = SEED) -> str:
     """Return sample animals as the text of a CSV file with columns name, categoryId, status."""
-    return as_csv([spec.NEW_PET_FIELDS, *animals(count, seed=seed)])
-
-
-def as_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as the text of a CSV file."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n").writerows(
+        [spec.NEW_PET_FIELDS, *animals(count, seed=seed)]
+    )
     return text.getvalue()
