@@ -153,8 +153,8 @@ def find_doubtful(
         if contents[at] in new:  # of equal rows, nobody can tell which one is new
             fresh[contents[at]].append(at)
     begun = any(entry.state in SENT for entry in entries)
-    for rows in [entries] if begun else others:
-        absent = missing if begun else match(rows, contents)[1]
+    for rows in (entries, *others):
+        absent = missing if rows is entries else match(rows, contents)[1]
         # of equal rows, nobody can tell which one is gone
         sent = {entry.content for entry in rows if entry.state in SENT}
         gone = [entry for entry in absent if entry.content in sent]
@@ -164,7 +164,8 @@ def find_doubtful(
                 doubt = Doubt("the same name", _describe(names[contents[at].name]))
                 doubts.setdefault(at, doubt)
         lost = [entry for entry in gone if entry.present]
-        if begun or 2 * len(lost) <= sum(entry.present for entry in rows):
+        is_copy = not begun and 2 * len(lost) <= sum(entry.present for entry in rows)
+        if rows is entries or is_copy:
             for entry, places in _edits(rows, lost, contents, fresh):
                 for at in places:
                     doubts.setdefault(at, Doubt("the same place", _describe(entry)))

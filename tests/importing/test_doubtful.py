@@ -71,20 +71,34 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(sent: str, now: str, doubtfu
 
 
 @pytest.mark.parametrize(
-    ("theirs", "now", "doubtful"),
+    ("ours", "theirs", "now", "doubtful"),
     [
-        ("a b c", "a x c", "x"),
-        ("a b c", "a b x", "x"),
-        ("a b c", "x y z", ""),
-        ("a b", "a b/4", "b/4"),
-        ("a b c", "a x y", ""),
-        ("a b c", "a x c/4", "c/4"),
+        ("", "a b c", "a x c", "x"),
+        ("", "a b c", "a b x", "x"),
+        ("", "a b c", "x y z", ""),
+        ("", "a b", "a b/4", "b/4"),
+        ("", "a b c", "a x y", ""),
+        ("", "a b c", "a x c/4", "c/4"),
+        ("a c", "a b c", "a b/4 c", "b/4"),
+        ("a c", "a b c", "a x c", ""),
     ],
-    ids=["renamed", "renamed at the end", "shares nothing", "edited", "shares one row", "one name"],
+    ids=[
+        "renamed",
+        "renamed at the end",
+        "shares nothing",
+        "edited",
+        "shares one row",
+        "one name",
+        "one name, later",
+        "renamed, later",
+    ],
 )
-def test_a_copy_of_another_import_is_compared_with_it(theirs: str, now: str, doubtful: str) -> None:
-    """By name and place, until a row of it was sent."""
+def test_a_copy_of_another_import_is_compared_with_it(
+    ours: str, theirs: str, now: str, doubtful: str
+) -> None:
+    """By name always, and by place until a row of it was sent."""
     contents = file(now)
+    entries = journal(ours)
     other = journal(theirs, import_id="other")
     shares = {entry.content for entry in other} & set(contents)
     equal = {
@@ -92,7 +106,7 @@ def test_a_copy_of_another_import_is_compared_with_it(theirs: str, now: str, dou
     }
 
     others = [other] if shares else []
-    found = find_doubtful(contents, [], *match([], contents), equal=equal, others=others)
+    found = find_doubtful(contents, entries, *match(entries, contents), equal=equal, others=others)
 
     assert {contents[at] for at in found.keys() - equal.keys()} == set(file(doubtful))
 
