@@ -320,7 +320,7 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
     if options.is_file:
         said += f" ({' '.join(map(_argument, command))})"
     if "…" in said:
-        said += "; replace each … by the title, the id or the word that is meant"
+        said += "; replace each … by the title or letter, the id or the word that is meant"
     if "FILE" in command:
         said += ", and FILE by a file with the columns id and name"
     return said

@@ -106,6 +106,18 @@ def group(problems: Iterable[RowProblem]) -> list[Fix]:
     return sorted(fixes, key=lambda fix: -fix.rows)
 
 
+class DoubtfulRow(NamedTuple):
+    """A row that could make an animal a second time, and why."""
+
+    row: int
+    name: str
+    reason: str
+    because: str
+
+    def __str__(self) -> str:
+        return f"row {self.row} {quoted(self.name)}: {self.reason}: {self.because}"
+
+
 @dataclass(frozen=True, repr=False)
 class ImportPreview(Source):
     """
@@ -125,13 +137,13 @@ class ImportPreview(Source):
         removed: Of those, rows that the file does not hold any more.
         problems, bad_rows: Why rows cannot be sent, and how many cannot.
         duplicates: Rows that share their three values with an earlier row.
-        dropped: Of these, rows left out as asked.
+        dropped: How many of these are left out as asked.
         known: What the journal has of each row, None for a new one.
         doubts: Why rows are doubtful, by their place in `good`, in its order.
         doubtful: The same as a frame.
         lists: Whether the inventory is listed before anything is sent.
         matches: Each distinct cell that is read differently from what was typed, with its count.
-        fixes, problems_frame: The problems by what fixes them, and each one.
+        fixes: The problems by what fixes them.
         blank: Empty rows, skipped.
         notes: What was found and should be known.
         forecast: Requests, days, finishing time.
@@ -149,7 +161,7 @@ class ImportPreview(Source):
     skipped: int
     sent: int
     removed: int
-    duplicates: int
+    duplicates: tuple[int, ...]
     dropped: int
     known: tuple[Entry | None, ...]
     doubts: Mapping[int, Doubt]
@@ -186,11 +198,14 @@ class ImportPreview(Source):
         Returns:
             Columns `row` (int64, or the label), `name`, `reason`, `because` (text), by row.
         """
-        rows = [
-            (self.good[at].number, self.good[at].content.name, doubt.reason, doubt.because)
-            for at, doubt in self.doubts.items()
+        return _frame(DoubtfulRow, self._doubtful())
+
+    def _doubtful(self) -> list[DoubtfulRow]:
+        rows = [(self.good[at], doubt) for at, doubt in self.doubts.items()]
+        return [
+            DoubtfulRow(row.number, row.content.name, doubt.reason, doubt.because)
+            for row, doubt in rows
         ]
-        return _frame(("row", "name", "reason", "because"), rows)
 
     @property
     def question(self) -> str:
@@ -247,30 +262,18 @@ class ImportPreview(Source):
             more rows), `column`, `field`, `values` (the most frequent cells), `rule`, `help`
             (text); the one with the most rows first.
         """
-        return _frame(Fix._fields, self.groups).astype({"rows": "int64"})
-
-    @property
-    def problems_frame(self) -> pd.DataFrame:
-        """
-        The problems as a frame.
-
-        Returns:
-            Columns `row` (int64, or the label), `column`, `field`, `value`, `rule`, `help` (text).
-        """
-        return _frame(RowProblem._fields, self.problems)
+        return _frame(Fix, self.groups).astype({"rows": "int64"})
 
     def to_dict(self) -> dict[str, Any]:
         """
         Return the preview as JSON values: the counts, each problem, what fixes them, and the
         forecast.
         """
-        frames = {"doubtful": self.doubtful, "problems": self.problems_frame, "fixes": self.fixes}
         return {
             **{name: getattr(self, name) for name in _COUNTS},
-            **{
-                name: frame.astype({"row": str}).to_dict("records")
-                for name, frame in frames.items()
-            },
+            "doubtful": [row._asdict() for row in self._doubtful()],
+            "problems": [problem._asdict() for problem in self.problems],
+            "fixes": [fix._asdict() for fix in self.groups],
             "matches": [asdict(match) for match in self.matches],
             "notes": list(self.notes),
             "header": self.table.header,
@@ -293,8 +296,9 @@ class ImportPreview(Source):
         return f"{self.file} → {self.environment} ({self.host})"
 
     def _counts(self) -> list[str]:
-        dropped = f"({option('drop_duplicates=True')} leaves them out)"
-        equal = "and left out" if self.options.drop_duplicates else dropped
+        dropped = f" ({option('drop_duplicates=True')} leaves them out)"
+        why = "" if self.options.drop_duplicates else dropped
+        equal = f"equal to an earlier row{why}: row {first_of(self.duplicates, SHOWN)}"
         left_out: dict[str, list[int]] = defaultdict(list)
         for row in self.left_out:
             left_out[row.why].append(row.number)
@@ -305,7 +309,7 @@ class ImportPreview(Source):
             (self.unknown, "unknown: the run finds out whether they were created"),
             (self.skipped, "left out as doubtful before"),
             (self.removed, "sent and no longer in the file"),
-            (self.duplicates, f"equal to an earlier row {equal}"),
+            (len(self.duplicates), equal),
             *(
                 (len(rows), f"left out, {why}: row {first_of(rows, SHOWN)}")
                 for why, rows in left_out.items()
@@ -318,10 +322,6 @@ class ImportPreview(Source):
     def _lines(self) -> Iterator[tuple[str, str]]:
         """Yield what it says, line by line, with what each is about."""
         rows = len(self.good) + self.bad_rows
-        doubtful = [
-            f"row {self.good[at].number} {quoted(self.good[at].content.name)}: {doubt}"
-            for at, doubt in self.doubts.items()
-        ]
         parts: dict[str, Sequence[object]] = {
             "columns": [self.columns],
             "header": [self.table.header],
@@ -336,7 +336,7 @@ class ImportPreview(Source):
             "read as": some_of(self.matches, MATCHES),
             "problem": some_of(self.groups, LINES),
             "proposal": [self.questions],
-            "doubtful": some_of(doubtful, SHOWN),
+            "doubtful": some_of(self._doubtful(), SHOWN),
             "question": [f"{self.question}."] if self.doubts else [],
             "forecast": [self.forecast],
             "refused": [self.refusal],
@@ -344,12 +344,12 @@ class ImportPreview(Source):
         return ((name, str(line)) for name, lines in parts.items() for line in lines if line)
 
 
-def _frame(columns: Iterable[str], rows: Iterable[Any]) -> pd.DataFrame:
-    """Return rows as a frame of texts, with the number or the label of each row."""
+def _frame(kind: type[NamedTuple], rows: Sequence[Any]) -> pd.DataFrame:
+    """Return tuples as a frame of texts, with the number or the label of each row."""
     import pandas as pd
 
-    frame = pd.DataFrame([*rows], columns=[*columns], dtype="object")
-    return frame.astype(text_dtype()).assign(row=labels(frame["row"].tolist()))
+    frame = pd.DataFrame(rows, columns=[*kind._fields], dtype="object")
+    return frame.astype(text_dtype()).assign(row=labels([row.row for row in rows]))
 
 
 def hidden_in_names(rows: Iterable[Row]) -> list[str]:
@@ -358,20 +358,6 @@ def hidden_in_names(rows: Iterable[Row]) -> list[str]:
     found = [f"row {number} {quoted(name)}" for number, name in names if not name.isprintable()]
     hold = "a line break, a tab or an invisible character, and are sent as typed"
     return [f"names that hold {hold}: {first_of(found, _FEW)}"] if found else []
-
-
-def find_duplicates(rows: Sequence[Row]) -> tuple[set[int], list[str]]:
-    """Return the places of rows that equal an earlier one, and a sentence that names these rows."""
-    places: dict[PetValues, list[int]] = defaultdict(list)
-    for at, row in enumerate(rows):
-        places[row.content].append(at)
-    equal = {content: found for content, found in places.items() if len(found) > 1}
-    named = [
-        f"rows {first_of([rows[at].number for at in found], _FEW)} ({content})"
-        for content, found in equal.items()
-    ]
-    said = [f"duplicates: {first_of(named, _FEW, '; ')}"] if named else []
-    return {at for found in equal.values() for at in found[1:]}, said
 
 
 def preview(inventory: Inventory, folder: Path, options: ImportOptions) -> ImportPreview:
@@ -393,7 +379,8 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     options = source.options
     entries = journal.entries()
     good = source.good
-    duplicates, said = find_duplicates(good)
+    first: dict[PetValues, int] = {}
+    duplicates = [at for at, row in enumerate(good) if first.setdefault(row.content, at) != at]
     if options.drop_duplicates:
         known, _ = match(entries, [row.content for row in good])
         dropped = {at for at in duplicates if _is_unsent(known[at])}
@@ -420,12 +407,12 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
         skipped=states["skipped"],
         sent=sum(entry.state in SENT for entry in entries),
         removed=sum(entry.state in SENT for entry in missing),
-        duplicates=len(duplicates),
+        duplicates=tuple(source.good[at].number for at in duplicates),
         dropped=len(source.good) - len(good),
         known=tuple(known),
         doubts=doubts,
         lists=lists,
-        notes=(*source.table.notes, *hidden_in_names(good), *said),
+        notes=(*source.table.notes, *hidden_in_names(good)),
         forecast=whole,
         is_affordable=options.wait or whole.days <= max(1, alone.days),
     )

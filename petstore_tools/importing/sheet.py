@@ -34,6 +34,7 @@ from petstore_tools.tabular.cells import (
     MalformedLine,
     Record,
     Sheet,
+    are_blank,
     column_letter,
     is_blank,
 )
@@ -127,7 +128,8 @@ class Table:
     @property
     def likeness(self) -> tuple[int, int]:
         """How many fields a row may name, and how many cells it has; the header has the most."""
-        fields = len(self.columns.columns) + len(self.columns.proposals)
+        columns = self.columns
+        fields = len(columns.columns) + len(columns.proposals) + len(columns.doubts)
         filled = [cell for cell in self.columns.header if not is_blank(cell)]
         return fields, len(filled)
 
@@ -137,29 +139,7 @@ class Table:
         if self.wrong:
             return self.wrong
         said = "; ".join([self.columns.refusal(), *self.source.notes])
-        table = self if self.likeness[0] else self._as_data()
-        return f"{said}. To read it: {table.questions()}"
-
-    def values(self) -> dict[str, list[int]]:
-        """Return the positions of header cells that could be values of an animal, by field."""
-        found: dict[str, list[int]] = {field: [] for field in FIELDS}
-        for at, cell in enumerate(self.columns.header):
-            meant = [
-                field
-                for field in ("categoryId", "status")
-                if isinstance(self.matcher.decide(field, cell), int | str)
-            ]
-            if not is_blank(cell):
-                found[meant[0] if meant else "name"].append(at)
-        return found
-
-    def _as_data(self) -> Table:
-        """Propose letters for a row that is no header, where its cells are those of an animal."""
-        places = self.values()
-        if not (places["name"] and places["categoryId"]):
-            return self
-        proposals = {column_letter(at[0]): field for field, at in places.items() if at}
-        return replace(self, columns=replace(self.columns, proposals=proposals))
+        return f"{said}. To read it: {self.questions()}"
 
     def questions(self) -> str:
         """
@@ -224,31 +204,24 @@ def _understand(source: Sheet, options: ImportOptions) -> Table:
     the first row of titles above the data, else the first row that is not empty, or none where that
     row is data. Else the likeliest row.
     """
-    first = None
     nothing = Titles((), {}, {}, FIELDS)
-    best = Table(source, 0, nothing, options, wrong="there is no header row")
+    tables = [Table(source, 0, nothing, options, wrong="there is no header row")]
+    filled = (record for record in source.records() if not are_blank(record[1]))
     above: list[int] = []
-    for number, cells in islice(source.records(), HEADER_WITHIN):
-        filled = [at for at, cell in enumerate(cells) if not is_blank(cell)]
-        if not filled:
-            continue
-        cells = cells[: filled[-1] + 1] if source.name else cells
+    for number, cells in islice(filled, TITLES_WITHIN if options.by_letter else HEADER_WITHIN):
         try:
             table = _header(source, number, cells, options)
         except SheetError as wrong:
             titles = replace(nothing, header=tuple(cells))
             table = Table(source, number, titles, options, wrong=str(wrong))
-        table = replace(table, above=tuple(above))
-        if table.columns.missing:
-            best = max(best, table, key=lambda table: table.likeness)
-        elif not options.by_letter or table.columns.are_known():
-            return table
-        elif not table.columns.has_header or number > TITLES_WITHIN:
-            return first or table
-        else:
-            first = first or table
+        tables.append(replace(table, above=tuple(above)))
         above.append(number)
-    return first or best
+        if not table.columns.has_header:
+            break
+        if not (table.columns.missing or (options.by_letter and not table.columns.are_known())):
+            return tables[-1]
+    found = [table for table in tables if not table.columns.missing]
+    return found[0] if found else max(tables, key=lambda table: table.likeness)
 
 
 def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:
@@ -261,18 +234,16 @@ def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions
     if options.by_letter:
         width = max(len(cells) for _, cells in islice(source.records(), HEADER_WITHIN))
         header += [""] * (width - len(cells))
-    titles = read_titles(
-        header,
-        options.columns,
-        defaults=options.defaults or (),
-        hidden=source.hidden_columns,
-    )
+    titles = read_titles(header, options.columns, defaults=options.defaults or ())
     table = Table(source, number, titles, options, added=len(added))
     is_counted = isinstance(source, FrameSource) and all(map(str.isdecimal, header))  # by pandas
     if not options.by_letter or is_counted:
         return table
-    found = table.values()
-    is_data = any(titles.columns.get(field) in found[field] for field in ("categoryId", "status"))
+    is_data = any(
+        isinstance(table.matcher.decide(field, header[at]), int | str)
+        for field, at in titles.columns.items()
+        if field != "name" and header[at].strip()
+    )
     if options.header and not is_data:
         return table
     letters = [column_letter(at) for at in range(len(header))]
@@ -293,8 +264,6 @@ class Source:
         bad: Rows that cannot.
         left_out: Rows that are not empty and not imported, each with the reason.
         blank: Empty rows, skipped.
-        matches: Each distinct cell that is read differently from what was typed, the most frequent
-            first.
     """
 
     options: ImportOptions
@@ -304,7 +273,6 @@ class Source:
     bad: tuple[BadRow, ...]
     left_out: tuple[LeftOut, ...]
     blank: int
-    matches: tuple[Match, ...]
 
     @property
     def file(self) -> str:
@@ -332,6 +300,11 @@ class Source:
         """The call and the command with everything that needs an answer, "" where nothing does."""
         asked = ASKED & {problem.rule for problem in self.problems}
         return self.table.questions() if asked or self.table.columns.proposals else ""
+
+    @cached_property
+    def matches(self) -> list[Match]:
+        """Each distinct cell that is not sent as typed, the most frequent first."""
+        return count_matches(self.good, self.table.columns.places)
 
     @property
     def bad_rows(self) -> int:
@@ -368,5 +341,4 @@ def read_source(client: Client, options: ImportOptions) -> Source:
         bad,
         left_out=left_out,
         blank=rows.count(None),
-        matches=tuple(count_matches(good, table.columns.places)),
     )

@@ -47,7 +47,7 @@ class Titles:
     Attributes:
         header: Cells as typed; the letters of the columns where there is no header.
         columns: Position from 0, by field.
-        proposals: Field that may be meant, by title, or by letter where two columns have one title.
+        proposals: Field that may be meant, by title, or by letter where the title is not clear.
         missing: Fields that need an answer: required ones without a column or a default, and those
             that two columns could be.
         doubts: Which columns could be the same field, in words, by field.
@@ -117,7 +117,6 @@ def read_titles(
     given: Mapping[str, str] | None = None,
     *,
     defaults: Collection[str] = (),
-    hidden: Collection[int] = (),
 ) -> Titles:
     """
     Find the fields in a header.
@@ -126,7 +125,6 @@ def read_titles(
         header: Cells as typed.
         given: Field by title, or by column letter where no title is that.
         defaults: Fields that have a default: they need no column.
-        hidden: Positions of columns that nobody sees: of two, the other is proposed.
 
     Raises:
         SheetError: `given` names a column or a field that is not there.
@@ -152,7 +150,6 @@ def read_titles(
         elif places:
             both = " and ".join(f"{column_letter(at)} {titles[at]!r}" for at in places)
             doubts[name] = f"columns {both} could both be {name}"
-            proposals[column_letter(min(places, key=lambda at: at in hidden))] = name
         elif word:
             title = titles[free[word]]
             is_clear = titles.count(title) == 1 and title.isprintable() and not _SPECIAL & {*title}

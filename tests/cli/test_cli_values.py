@@ -63,8 +63,8 @@ def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, run: Run) 
         'statuses={"verkauft": "sold", "frei": "available"}) '
         "(petstore-tools import tiere.csv --columns Tier=name --columns Art=categoryId "
         "--columns Zustand=status --categories FILE "
-        "--status-word verkauft=sold --status-word frei=available); replace each … by the title, "
-        "the id or the word that is meant, and FILE by a file with the columns id and name"
+        "--status-word verkauft=sold --status-word frei=available); replace each … by the title "
+        "or letter, the id or the word that is meant, and FILE by a file with the columns id and name"
     )
     assert animals(box) == []
 

@@ -42,11 +42,11 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
         f"{named}, column B (categoryId): 'cats' is a name, not an id; name the category file: "
         'categories="FILE"'
     )
-    assert preview.problems_frame["row"].tolist() == labels[1:2]
+    assert preview.fixes["row"].tolist() == labels[1:2]
     assert f"({escape(named.removeprefix('row '))})" in preview._repr_html_()
     assert result.frame["row"].tolist() == labels
     assert result.frame["outcome"].tolist() == ["created", "rejected", "created", "created"]
-    assert preview.notes[-1].startswith("duplicates: ")
+    assert preview.duplicates == (5,)
     again = sandbox.store.import_pets(frame, name="spring", progress=False)
     assert (again.created_now, again.created, again.frame["row"].tolist()) == (0, 3, labels)
 
