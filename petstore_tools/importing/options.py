@@ -24,7 +24,7 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.text import option, quoted, suggest
+from petstore_tools.text import option, suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +55,7 @@ def open_source(
         return open_sheets(Path(source), sheet, encoding)
     frame = to_pandas(source)
     if frame is None:
-        raise SheetError(f"{quoted(str(source))} is neither the path of a file nor a DataFrame")
+        raise SheetError(f"give the path of a file or a DataFrame, not {type(source).__name__}")
     return [FrameSource(frame=frame)]
 
 
