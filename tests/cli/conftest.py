@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from commands import Run
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import main
@@ -26,7 +27,7 @@ def run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> Callable[..., subprocess.CompletedProcess[str]]:
+) -> Run:
     """Run a command with the sandbox as its service; it never shows a traceback or the key."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PETSTORE_BASE_URL", box.base_url)

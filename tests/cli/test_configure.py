@@ -1,4 +1,4 @@
-"""`configure`: asks again after a slip, masks the key, and checks before it keeps."""
+"""`configure`, `quota` and `doctor`: the settings, what is left, and what is wrong."""
 
 from __future__ import annotations
 
@@ -6,20 +6,14 @@ import os
 import stat
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from commands import Run
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import cli
-
-
-@pytest.fixture
-def box() -> Iterator[Sandbox]:
-    with Sandbox(plan="pro", clock="system", animals=3) as found:
-        yield found
 
 
 def configure(*answers: str) -> Result:
@@ -130,3 +124,54 @@ def test_the_file_is_for_this_user_alone(box: Sandbox) -> None:
     configure(box.base_url, box.api_key, "pro", "")
 
     assert stat.S_IMODE(config().stat().st_mode) == 0o600
+
+
+def test_quota_costs_no_request(run: Run, box: Sandbox) -> None:
+    """Both windows are shown."""
+    done = run("quota")
+
+    assert (done.returncode, len(box.traffic())) == (0, 0)
+    assert "10,000" in done.stdout
+    assert "100,000" in done.stdout
+
+
+def test_doctor_finds_all_well_and_says_what_it_looked_at(run: Run, box: Sandbox) -> None:
+    """One request."""
+    done = run("doctor")
+
+    words = [line.split()[:2] for line in done.stdout.splitlines()]
+    subjects = ["settings", "folder", "budget", "service", "clock", "plan"]
+    assert words == [["ok", subject] for subject in subjects]
+    assert (done.returncode, len(box.traffic())) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("env", "code", "said"),
+    [
+        ({"PETSTORE_API_KEY": "wrong"}, 3, "Copy the key again"),
+        ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v1"}, 5, "petstore-tools serve"),
+        ({"PETSTORE_BASE_URL": "http://127.0.0.1:9/v2"}, 2, "must end in /v1"),
+        ({"PETSTORE_API_KEY": ""}, 2, "PETSTORE_API_KEY"),
+        ({"PETSTORE_PLAN": "gold"}, 2, "unknown plan"),
+        ({"PETSTORE_STATE_DIR": f"{__file__}/none"}, 2, "PETSTORE_STATE_DIR"),
+        ({"PETSTORE_PLAN": "free"}, 0, "Is PETSTORE_PLAN the plan of this key?"),
+    ],
+)
+def test_doctor_names_what_is_wrong_and_what_helps(
+    run: Run, env: dict[str, str], code: int, said: str
+) -> None:
+    """Key, service, address, plan, and a folder that cannot be written."""
+    done = run("doctor", **env)
+
+    assert said in done.stdout + done.stderr
+    assert done.returncode == code
+
+
+def test_doctor_sees_a_clock_that_is_wrong(run: Run) -> None:
+    """The throttle bears it; it is worth a word."""
+    with Sandbox(plan="pro") as box:  # its clock stands in January
+        here = {"PETSTORE_BASE_URL": box.base_url, "PETSTORE_API_KEY": box.api_key}
+        done = run("doctor", **here)
+
+    assert "Set this machine's clock by a time server." in done.stdout
+    assert done.returncode == 0

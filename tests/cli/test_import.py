@@ -1,24 +1,39 @@
-"""The command line as people and scripts meet it: words, streams and exit codes."""
+"""`import` and `imports` on the command line."""
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Callable
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import Run
 from proxy import FaultProxy
-from services import free_port
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox import samples
-from petstore_tools.sandbox.faults import Fault
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
+OPTIONS = (
+    "--columns Tier=name --columns Art=categoryId --columns Zustand=status "
+    "--categories kategorien.csv --status-word verkauft=sold --status-word frei=available "
+    "--default status=pending"
+).split()
+ANIMALS = [("Rex", 3, "sold"), ("Mia", 4, "pending"), ("Bo", 3, "available")]
+
+
+@pytest.fixture(autouse=True)
+def _sheet(tmp_path: Path) -> None:
+    (tmp_path / "tiere.csv").write_text(SHEET, encoding="utf-8")
+    (tmp_path / "kategorien.csv").write_text("id,name\n3,Hunde\n4,Katzen\n", encoding="utf-8")
+
+
+def animals(box: Sandbox) -> list[tuple[Any, ...]]:
+    """Return what stands behind the 25 animals of the service."""
+    frame = box.store.list_pets().iloc[25:]
+    return list(frame[["name", "categoryId", "status"]].itertuples(index=False, name=None))
 
 
 @pytest.mark.case("P55")
@@ -28,6 +43,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
         (0, None, "good.csv --yes", {}),
         (1, None, "bad.csv --yes", {}),
         (1, None, "bad.csv --dry-run", {}),
+        (2, None, "bad.csv --dry-run --strict", {}),
         (1, None, "copy.csv --yes --doubtful skip", {}),
         (2, "BadParameter", "good.csv --first 0", {}),
         (2, "SheetError", "absent.csv --dry-run", {}),
@@ -60,14 +76,9 @@ def test_json_is_one_object_with_every_exit_code(
     if error is None and not of_a_preview:
         fields = "rows created rejected unknown unsent skipped stopped resumes_at journal files"
         assert list(told) == [*fields.split(), "not_written", "notes"]
+        assert all(f"  {file}\n" in done.stderr for file in told["files"])
+        assert ("petstore-tools imports show" in done.stderr) == (told["skipped"] > 0)
     assert (box.traffic()["method"] == "POST").sum() == told.get("created", 0)
-
-
-def test_exit_codes_of_a_listing_are_those_of_an_import(run: Run, box: Sandbox) -> None:
-    """A key that is refused, and a service that answers nonsense."""
-    assert run("list", PETSTORE_API_KEY="wrong").returncode == 3
-    box.faults.append(Fault("garbage"))
-    assert run("report").returncode == 5
 
 
 def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_path: Path) -> None:
@@ -87,40 +98,6 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_p
     assert run("imports", "show", name).stdout.count("  unsent\n") == 2
     assert run("imports", "--environment", "staging").stdout == "No imports yet.\n"
     assert "several imports begin with '': " in run("imports", "show", "").stderr
-
-
-def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) -> None:
-    """Create prints the lines that set the variables; list shows no key; serve answers it."""
-    assert run("keys", "list", "--database", "s.db").stdout == "No keys yet.\n"
-    made = run("keys", "create", "--plan", "pro", "--database", "s.db")
-    key = next(line.partition("=")[2] for line in made.stdout.splitlines() if "API_KEY=" in line)
-    assert key.startswith("psk_")
-    listed = run("keys", "list", "--database", "s.db")
-    assert "pro (300" in listed.stdout
-    assert key not in listed.stdout
-    port = str(free_port())
-    server = subprocess.Popen(
-        [sys.executable, "-m", "petstore_tools", "serve", "--port", port, "--database", "s.db"],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert server.stderr is not None
-        assert (
-            f"Serving production at http://127.0.0.1:{port}/v1 from s.db"
-            in server.stderr.readline()
-        )
-        done = run(
-            "list",
-            PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1",
-            PETSTORE_API_KEY=key,
-            PETSTORE_PLAN="pro",
-        )
-    finally:
-        server.terminate()
-        server.communicate(timeout=20)
-    assert done.returncode == 0
 
 
 @pytest.mark.case("P34")
@@ -187,3 +164,74 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     assert run("imports").stdout == "No imports yet.\n"
     again = run("import", "a.csv", "--yes").stderr
     assert "5 rows of a.csv may be animals that exist already" in again
+
+
+def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box: Sandbox, run: Run) -> None:
+    """Each value that is read differently stands in the preview, with its count."""
+    done = run("import", "tiere.csv", *OPTIONS, "--yes")
+
+    assert done.returncode == 0, done.stderr
+    assert animals(box) == ANIMALS
+    assert "categoryId: 'Hunde' is read as 3 in 2 rows" in done.stderr
+    assert "status: an empty cell is read as 'pending' in 1 row" in done.stderr
+
+
+def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, run: Run) -> None:
+    """Without a terminal the line to copy is shown; nothing is sent."""
+    refused = run("import", "tiere.csv", "--yes")
+
+    said = refused.stderr.rstrip()
+    assert said.endswith(
+        'To read it: store.import_pets("tiere.csv", '
+        'columns={"Tier": "name", "Art": "categoryId", "Zustand": "status"}, '
+        'categories={"Hunde": …, "Katzen": …}, '
+        'statuses={"verkauft": "sold", "frei": "available"}) '
+        "(petstore-tools import tiere.csv --columns Tier=name --columns Art=categoryId "
+        "--columns Zustand=status --categories FILE "
+        "--status-word verkauft=sold --status-word frei=available); replace each … by the title "
+        "or letter, the id or the word that is meant, and FILE by a file with the columns id and name"
+    )
+    assert animals(box) == []
+
+
+def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: Run) -> None:
+    """With the category file in its place, it is a command that imports as was asked."""
+    asked = (
+        "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
+        '--name "new year" --default status=pending --columns Tier=name'
+    )
+
+    refused = run("import", "tiere.csv", *shlex.split(asked))
+
+    command = refused.stderr.partition("(petstore-tools ")[2].partition(");")[0]
+    assert all(option in command for option in asked.split(" --"))
+    done = run(*shlex.split(command.replace("FILE", "kategorien.csv")), "--yes")
+    assert done.returncode == 0, done.stderr
+    assert animals(box) == ANIMALS[:2]
+
+
+def test_a_dry_run_prints_each_problem_as_json(run: Run) -> None:
+    """With what fixes them, and the forecast."""
+    shown = run("import", "tiere.csv", *OPTIONS[:6], "--dry-run", "--json")
+
+    found = json.loads(shown.stdout)
+    assert (shown.returncode, found["bad_rows"], len(found["problems"])) == (1, 3, 5)
+    assert (
+        found["fixes"][0]["help"] == 'name the category file: categories="FILE" (--categories FILE)'
+    )
+    assert found["forecast"]["requests"] == 0
+
+
+def test_a_sheet_without_a_header_is_read_by_letters(
+    box: Sandbox, run: Run, tmp_path: Path
+) -> None:
+    """`--no-header` says that the first row is an animal; it needs the letters."""
+    (tmp_path / "plain.csv").write_text("Rex,3\nMia,4\n")
+    letters = ("--columns", "A=name", "--columns", "B=categoryId")
+
+    refused = run("import", "plain.csv", "--no-header", "--yes")
+    done = run("import", "plain.csv", "--no-header", *letters, "--yes")
+
+    assert "header=False (--no-header) needs all columns by letter" in refused.stderr
+    assert done.returncode == 0, done.stderr
+    assert sorted(name for name, *_ in animals(box)) == ["Mia", "Rex"]

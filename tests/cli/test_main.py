@@ -8,17 +8,16 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import commands
 import pytest
+from commands import Run
 
 from petstore_tools import Sandbox
 from petstore_tools.cli import COMMANDS, MODULES, main
 from petstore_tools.sandbox.faults import Fault
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 LINUX = pytest.mark.skipif(
     sys.platform != "linux", reason="of Linux: /dev/full takes nothing, /proc no file"
 )

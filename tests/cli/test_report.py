@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import Run
 from python_calamine import CalamineWorkbook
 
 from petstore_tools import Sandbox
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
+from commands import Run
 from python_calamine import CalamineWorkbook
 
 from petstore_tools.tabular.template import CATEGORY_SHEET
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_a_template_offers_the_categories(run: Run, tmp_path: Path) -> None:

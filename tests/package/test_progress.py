@@ -33,14 +33,16 @@ def test_the_preview_and_what_ends_an_import_stand_on_lines_of_their_own(tmp_pat
     """
     (tmp_path / "small.csv").write_text("name,categoryId\nMia,1\n")
     with Sandbox(animals=3, clock="system", plan="pro") as box:
-        declined = on_a_terminal("import", "small.csv", box=box, cwd=tmp_path, answers="n\n")
+        declined = on_a_terminal(
+            "import", "small.csv", "--json", box=box, cwd=tmp_path, answers="n\n"
+        )
         missing = on_a_terminal("import", "none.csv", box=box, cwd=tmp_path)
         agreed = on_a_terminal("import", "small.csv", box=box, cwd=tmp_path, answers="y\n")
 
     assert (declined[0], missing[0], agreed[0]) == (0, 2, 0)
     assert "import:" not in declined[1] + missing[1] + agreed[1].partition("[y/N]: ")[0]
     assert "import:" in agreed[1]
-    assert "Nothing was sent." in declined[1]
+    assert '{"message": "Nothing was sent."}' in declined[1]
     assert declined[1].startswith("small.csv")
     assert missing[1].startswith("Error: ")
 

@@ -7,12 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
 import petstore_tools
 from petstore_tools import PetStore, Sandbox, errors, spec
-from petstore_tools.cli import COMMANDS, cli
 from petstore_tools.plans import Plan
 from petstore_tools.sandbox import samples
 
@@ -77,14 +75,6 @@ def loaded_by(code: str) -> set[str]:
 def test_names_load_on_first_use(code: str, absent: str) -> None:
     """A frame loads pandas, a sandbox the server; neither a store nor help does."""
     assert not loaded_by(code) & set(absent.split())
-
-
-def test_every_command_of_the_list_loads() -> None:
-    """The list of commands is written without loading them."""
-    for name in COMMANDS:
-        command = cli.get_command(click.Context(cli), name)
-        assert command is not None
-        assert command.name == name
 
 
 @pytest.mark.parametrize("kind", [PetStore, Sandbox, Plan])

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from petstore_tools import Sandbox
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def run(

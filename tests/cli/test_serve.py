@@ -1,0 +1,44 @@
+"""`serve` and `keys`: the service on this machine, and the keys of its callers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from commands import Run
+from services import free_port
+
+
+def test_keys_are_shown_once_and_serve_runs_on_them(tmp_path: Path, run: Run) -> None:
+    """Create prints the lines that set the variables; list shows no key; serve answers it."""
+    assert run("keys", "list", "--database", "s.db").stdout == "No keys yet.\n"
+    made = run("keys", "create", "--plan", "pro", "--database", "s.db")
+    key = next(line.partition("=")[2] for line in made.stdout.splitlines() if "API_KEY=" in line)
+    assert key.startswith("psk_")
+    listed = run("keys", "list", "--database", "s.db")
+    assert "pro (300" in listed.stdout
+    assert key not in listed.stdout
+    port = str(free_port())
+    server = subprocess.Popen(
+        [sys.executable, "-m", "petstore_tools", "serve", "--port", port, "--database", "s.db"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stderr is not None
+        assert (
+            f"Serving production at http://127.0.0.1:{port}/v1 from s.db"
+            in server.stderr.readline()
+        )
+        done = run(
+            "list",
+            PETSTORE_BASE_URL=f"http://127.0.0.1:{port}/v1",
+            PETSTORE_API_KEY=key,
+            PETSTORE_PLAN="pro",
+        )
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+    assert done.returncode == 0
