@@ -29,7 +29,6 @@ from petstore_tools.importing.values import (
     fold,
     read_rows,
 )
-from petstore_tools.tabular.atomic import as_on_disk
 from petstore_tools.tabular.cells import (
     MalformedLine,
     Record,
@@ -325,7 +324,7 @@ def read_source(client: Client, options: ImportOptions) -> Source:
         SheetError: It cannot be used, or has no rows.
     """
     table = read_table(options)
-    path = Path(options.name) if options.name else as_on_disk(options.path)
+    path = Path(options.name) if options.name else options.path.resolve()
     above = [LeftOut(number, "above the header") for number in table.above]
     rows: list[AnyRow] = [*above, *table.rows()]
     good = tuple(row for row in rows if isinstance(row, Row))

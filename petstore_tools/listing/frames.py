@@ -193,7 +193,7 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
     """
     match path.suffix.casefold():
         case ".csv":
-            form = {"encoding": "utf-8-sig", "line_ending": "\r\n"} if for_excel else {}
+            form = {"encoding": "utf-8-sig"} if for_excel else {}
             texts = frame.select_dtypes(exclude=["number", "datetime"]).columns
             for name in texts if for_excel else ():
                 frame = frame.assign(**{name: frame[name].map(escape_formula, na_action="ignore")})

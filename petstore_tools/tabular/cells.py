@@ -131,7 +131,7 @@ def is_blank(cell: str) -> bool:
 
 def are_blank(cells: Iterable[str]) -> bool:
     """Say whether nothing is in any of some cells."""
-    return not any(map(str.strip, cells)) and all(map(is_blank, cells))
+    return all(map(is_blank, cells))
 
 
 def escape_formula(cell: str) -> str:

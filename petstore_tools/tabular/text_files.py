@@ -25,8 +25,6 @@ _SAMPLE: Final = 100_000  # characters that tell the delimiter
 # the first line may name the delimiter, as Excel takes it
 _NAMED: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
 _MARKS: Final = {
-    codecs.BOM_UTF32_LE: "utf-32",  # it begins like that of UTF-16
-    codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
@@ -46,43 +44,29 @@ class CsvSource(Sheet):
     text: str
     encoding: str
 
-    @property
-    def line_ending(self) -> str:
-        """As in its first line."""
-        return next((end for end in ("\r\n", "\n", "\r") if end in self.text), "\n")
-
     def records(self) -> Iterator[Record]:
         """Yield each record with its number as a spreadsheet shows it."""
         return records(self.text, self.delimiter)
 
     def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:  # noqa: ARG002
         """Return a file like this one."""
-        return csv_bytes(
-            header,
-            rows,
-            encoding=self.encoding,
-            delimiter=self.delimiter,
-            line_ending=self.line_ending,
-        )
+        return csv_bytes(header, rows, encoding=self.encoding, delimiter=self.delimiter)
 
 
-def read_csv(path: Path, sheet: str | None, encoding: str | None = None) -> CsvSource:
+def read_csv(path: Path, encoding: str | None = None) -> CsvSource:
     """
     Return the one sheet of a text, split by the delimiter that gives most rows the same number of
     cells.
 
     Args:
         path: Of the file.
-        sheet: None: a text has none.
         encoding: None: it is found. A mark at the beginning of the file counts more.
 
     Raises:
         ArgumentError: There is no such encoding.
-        SheetError: It is empty, or not text; or a sheet is asked for.
+        SheetError: It is empty, or not text.
         OSError: It cannot be read.
     """
-    if sheet is not None:
-        raise SheetError(f"{path.name} is not a workbook: it has no sheet {sheet!r}")
     found = _decoded(path.read_bytes(), path, encoding)
     text = found.text
     sample = found.text[:_SAMPLE]
@@ -122,7 +106,7 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
             raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
         except ValueError:
             continue
-        if encoding.startswith(("utf-16", "utf-32")):
+        if encoding.startswith("utf-16"):
             return CsvSource(text=text, encoding="utf-16", notes=(f"read as {encoding.upper()}",))
         if told:  # result files are marked, so that they are read alike without the option
             encoding = "utf-8-sig"
@@ -172,7 +156,6 @@ def csv_bytes(
     *,
     encoding: str = "utf-8",
     delimiter: str = ",",
-    line_ending: str = "\n",
 ) -> bytes:
     """Return a CSV file; every cell reads back to the same text."""
     lines: list[str] = []
@@ -181,6 +164,6 @@ def csv_bytes(
         SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n"
     )
     writer.writerows((header, *rows))
-    text = "".join(line.removesuffix("\r\n") + line_ending for line in lines)
+    text = "".join(line.removesuffix("\r\n") + "\n" for line in lines)
     # cells came in this encoding; a reason of the service's may not fit it
     return text.encode(encoding, errors="backslashreplace")

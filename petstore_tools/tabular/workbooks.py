@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as member
 from datetime import date, datetime, time, timedelta
-from functools import lru_cache
 from io import BytesIO
 from numbers import Real
 from pathlib import Path
@@ -54,7 +53,6 @@ _BROKEN: Final = (
 )
 _MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
 _MOST_CELLS: Final = 8_000_000  # of a sheet that calamine reads, from A1 to the last one
-_MOST_COLUMNS: Final = 16_384
 _PIECE: Final = 1 << 12  # bytes of XML parsed at once: of more, Python walks their elements again
 _EMPTY: Final = re.compile(  # cells and rows of .xlsx that have a format alone
     rb'<row r="[^/>]*>(?:<c r="[^/>]*/>)*</row>|<row r="[^/>]*/>|<c r="[^/>]*/>'
@@ -68,13 +66,7 @@ _XLS_SIZE: Final = re.compile(
     rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
 )
 _XLSB_SIZE: Final = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
-_REPEATED: Final = re.compile(rb'-repeated="(\d+)"')
-_ODD_BOOLEAN: Final = re.compile(  # a boolean as a number, which may be shown as TRUE
-    rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
-    rb'|value-type="float"[^>]*><text:p>[^\W\d]+</text:p>'
-)
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
-_NUMBER: Final = re.compile(r"\s*[-+]?[\d.]+(?:E[-+]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
 
@@ -97,17 +89,11 @@ class Worksheet(Sheet):
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
         """Keep a row, unless it holds nothing."""
-        row: list[str] = []
-        for at, cell in cells:
-            if cell or isinstance(cell, NonTextCell):
-                if at < len(row):
-                    raise ValueError(f"the cells of row {number} are not in order")
-                row.extend([""] * (at - len(row)))
-                row.append(cell)
-        if not are_blank(row):
+        found = {at: cell for at, cell in cells if not is_blank(cell)}
+        if found:
             if number <= next(reversed(self.rows), 0):
                 raise ValueError(f"row {number} is not in its place")
-            self.rows[number] = row
+            self.rows[number] = [found.get(at, "") for at in range(max(found) + 1)]
 
     def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
@@ -125,17 +111,15 @@ class Worksheet(Sheet):
 
     def finished(self, names: tuple[str, ...]) -> Worksheet:
         """Return the sheet, in which each cell that a merged one covers says so."""
-        width = max(map(len, self.rows.values()), default=0)
         for top, left, bottom, right in self.merged:
             first = self.rows.get(top + 1, [])[left : left + 1]
             if are_blank(first):
                 continue
             kind = f"{MERGED} {column_letter(left)}{top + 1} {quoted(first[0])}"
             for number in self.rows.keys() & range(top + 1, bottom + 2):
-                end = min(right + 1, width)
                 cells = self.rows[number]
-                cells.extend([""] * (end - len(cells)))
-                for at in range(left, end):
+                cells.extend([""] * (right + 1 - len(cells)))
+                for at in range(left, right + 1):
                     if is_blank(cells[at]):
                         cells[at] = NonTextCell("", kind)
         return replace(self, names=names)
@@ -159,13 +143,6 @@ def text_of(value: Any) -> str:
         case time() | timedelta():
             return NonTextCell(str(value), "a time")
     return NonTextCell(str(value), f"of type {type(value).__name__}")
-
-
-@lru_cache(1 << 16)
-def _number(text: str) -> str:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{text!r} is not a number")
-    return text_of(float(text))
 
 
 _UNSAVED: Final = NonTextCell("", "a formula without a saved value")
@@ -197,11 +174,10 @@ class _Xlsx:
         self.sheets: dict[str, bool] = {}
         for entry in index.iterfind(".//{*}sheet"):
             link = next(links[value] for key, value in entry.items() if key.endswith("}id"))
-            if link.get("Type", "").endswith("/worksheet"):
-                name = entry.get("name", "")
-                place = posixpath.join("/xl", link.get("Target", ""))
-                self._sheets[name] = posixpath.normpath(place)[1:]
-                self.sheets[name] = entry.get("state", "visible") == "visible"
+            name = entry.get("name", "")
+            place = posixpath.join("/xl", link.get("Target", ""))
+            self._sheets[name] = posixpath.normpath(place)[1:]
+            self.sheets[name] = entry.get("state", "visible") == "visible"
         is_1904 = any(part.get("date1904") in _TRUE for part in index.iterfind("{*}workbookPr"))
         self._day_0 = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
         self._strings = dict(enumerate(map(_text_in, self._part("xl/sharedStrings.xml"))))
@@ -209,9 +185,8 @@ class _Xlsx:
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
-        parts = {part.casefold(): part for part in self._book.namelist()}
-        found = parts.get(name.casefold())
-        return ElementTree.fromstring(self._book.read(found) if found else "<none/>")
+        is_there = name in self._book.namelist()
+        return ElementTree.fromstring(self._book.read(name) if is_there else "<none/>")
 
     def _date_styles(self) -> set[str]:
         """Return the styles under which a number is a date."""
@@ -234,11 +209,11 @@ class _Xlsx:
                 case "row":
                     number = int(element.get("r", number + 1))
                     sheet.add(number, self._cells(element))
-                    if number in sheet.rows and element.get("hidden") in _TRUE:
+                    if element.get("hidden") in _TRUE:
                         sheet.hidden.add(number)
                 case "col" if element.get("hidden") in _TRUE:
-                    last = min(int(element.get("max", 1)), _MOST_COLUMNS)
-                    sheet.hidden_columns.update(range(int(element.get("min", 1)) - 1, last))
+                    first = int(element.get("min", 1)) - 1
+                    sheet.hidden_columns.update(range(first, int(element.get("max", 1))))
                 case "mergeCell":
                     sheet.merged.append(_corners(element.get("ref", "")))
         return sheet
@@ -278,7 +253,7 @@ class _Xlsx:
                 if days < timedelta(days=1):
                     return text_of(days)
                 return text_of(day if day.time() != time() else day.date())
-        return _number(text)
+        return text_of(float(text))
 
 
 def _text_in(item: ElementTree.Element) -> str:
@@ -297,7 +272,7 @@ def _corners(reference: str) -> tuple[int, int, int, int]:
     from xlsxwriter.utility import xl_cell_to_rowcol
 
     first, _, last = reference.partition(":")
-    return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last or first))
+    return (*xl_cell_to_rowcol(first), *xl_cell_to_rowcol(last))
 
 
 _UNSEEN: Final = (
@@ -309,7 +284,7 @@ _UNSEEN: Final = (
 class _Other:
     """A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are visible."""
 
-    def __init__(self, path: Path, sizes: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, path: Path, sizes: Iterable[tuple[int, int]] = ()) -> None:
         if any(rows * columns > _MOST_CELLS for rows, columns in sizes):  # calamine keeps them all
             raise _too_large(path)
         self._book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
@@ -322,7 +297,6 @@ class _Other:
         found = Worksheet(name=name, notes=(_UNSEEN,), is_unseen=True)
         for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
             found.add(number, enumerate(map(text_of, cells)))
-        found.merged.extend((*first, *last) for first, last in sheet.merged_cell_ranges or ())
         return found
 
 
@@ -341,10 +315,7 @@ def _open_zip(path: Path, book: zipfile.ZipFile) -> _Xlsx | _Other:
     if "content.xml" in parts:
         if b"encryption-data" in book.read("META-INF/manifest.xml"):
             raise PasswordError
-        content = book.read("content.xml")
-        if _ODD_BOOLEAN.search(content):
-            raise ValueError("it has booleans that are written as numbers")
-        return _Other(path, map(_size, content.split(b"<table:table ")[1:]))
+        return _Other(path)
     sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
     ends = [struct.unpack("<I4xI", end) for part in sheets for end in _XLSB_SIZE.findall(part)]
     return _Other(path, ends)
@@ -355,25 +326,6 @@ def _open_ole(path: Path) -> _Other:
     if _ENCRYPTED in whole:
         raise PasswordError
     return _Other(path, [struct.unpack("<I2xH", size) for size in _XLS_SIZE.findall(whole)])
-
-
-def _size(table: bytes) -> tuple[int, int]:
-    """Return the last row and the last column of a table of .ods that hold something."""
-    height = 0
-    width = 0
-    number = 0
-    for row in table.split(b"<table:table-row")[1:]:
-        number += _repeated(row.partition(b">")[0])
-        cells = row.rpartition(b"office:value-type")[0]
-        if cells:
-            height = number
-            width = max(width, sum(map(_repeated, cells.split(b"-cell")[1:])))
-    return height, width
-
-
-def _repeated(element: bytes) -> int:
-    found = _REPEATED.search(element)
-    return int(found[1]) if found else 1
 
 
 def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Worksheet]:
@@ -423,9 +375,7 @@ def open_sheets(
             begin = file.read(4)
         if begin not in (_ZIP, _OLE):
             suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
-            return [replace(read_csv(path, sheet, encoding), suffix=suffix)]
-        if encoding is not None:
-            raise SheetError(f"an encoding is for text files, and {path.name} is a workbook")
+            return [replace(read_csv(path, encoding), suffix=suffix)]
         if begin == _ZIP:
             with zipfile.ZipFile(path) as book:
                 return _sheets(path, sheet, _open_zip(path, book))

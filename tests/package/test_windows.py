@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -110,33 +109,3 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced(
 
     assert path.read_bytes() == b"new"
     assert os.listdir(tmp_path) == ["a.json"]
-
-
-@pytest.fixture
-def any_spelling(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """As Windows and macOS do: a name in other letters opens the same file."""
-
-    def as_named(path: Any) -> Any:
-        if not str(path).startswith(str(tmp_path)):
-            return path
-        folder, name = os.path.split(path)
-        names = os.listdir(folder) if os.access(folder, os.R_OK) else []
-        same = (os.path.join(folder, n) for n in names if n.casefold() == name.casefold())
-        return next(same, path)
-
-    def folding(call: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda path, *more, **options: call(as_named(path), *more, **options)
-
-    for module, name in ((os, "stat"), (os, "lstat"), (os, "unlink"), (io, "open")):
-        monkeypatch.setattr(module, name, folding(getattr(module, name)))
-
-
-@pytest.mark.usefixtures("any_spelling")
-def test_two_spellings_of_one_file_are_one_import(box: Sandbox, tmp_path: Path) -> None:
-    """Animals.csv and animals.CSV: the second run goes on with the first."""
-    (tmp_path / "Animals.csv").write_text(PETS)
-
-    box.store.import_pets(tmp_path / "Animals.csv", progress=False)
-    second = box.store.import_pets(tmp_path / "animals.CSV", progress=False)
-
-    assert (second.created, second.created_now) == (1, 0)

@@ -35,7 +35,7 @@ def test_the_delimiter_is_the_one_that_splits_most_rows_alike(
     """No title is known, so the number of cells alone tells."""
     (tmp_path / name).write_text(text)
 
-    assert read_csv(tmp_path / name, None).delimiter == delimiter
+    assert read_csv(tmp_path / name).delimiter == delimiter
 
 
 def test_an_encoding_that_does_not_exist_is_named(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_every_written_cell_reads_back_to_the_same_text() -> None:
     """Newlines, quotes, delimiters, tabs and U+2028 included."""
     cells = ["a\nb", 'say "hi"', "x;y,z", "tab\t", "\u2028", " spaced ", "", "a\r\nb", "0012"]
 
-    content = csv_bytes([*"abcdefghi"], [cells], delimiter=";", line_ending="\r\n")
+    content = csv_bytes([*"abcdefghi"], [cells], delimiter=";")
 
     assert list(records(content.decode(), ";"))[1][1] == cells
 
