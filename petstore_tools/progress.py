@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_tools.text import utc_text
+from petstore_tools.throttle.throttle import Wait
 
 if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
@@ -39,40 +40,36 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
     if callable(progress):
         yield progress
         return
-    with closing(_Display("import", " row", progress)) as display:
+    with closing(Display("import", " row", progress)) as display:
 
         def show(now: Progress) -> None:
             counts = {"rejected": now.rejected, "unknown": now.unknown}
             notes = {"created": now.created} | {name: n for name, n in counts.items() if n}
-            until = "" if now.waits_until is None else utc_text(now.waits_until)
-            display.draw(now.done, now.total, notes, until, now.waits_for)
+            wait = None if now.waits_until is None else Wait(now.waits_until, now.waits_for)
+            display.draw(now.done, now.total, wait, notes)
 
         yield show
 
 
-@contextmanager
-def page_progress(progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
-    """Give a function that takes each page's number of animals, and how many there may be."""
-    read = 0
-    with closing(_Display("list", " animal", progress)) as display:
+class Display:
+    """
+    A bar, or lines in its place, drawn from the first report on.
 
-        def show(animals: int, total: int | None) -> None:
-            nonlocal read
-            read += animals
-            if animals:
-                display.draw(read, total)
+    Args:
+        title: What goes on.
+        unit: What is counted.
+        progress: False: show nothing; None: a bar where it can be drawn, else a line a minute.
+        waits_only: Show it only as long as there is something to wait for.
+    """
 
-        yield show
-
-
-class _Display:
-    """A bar, or lines in its place, drawn from the first report on."""
-
-    def __init__(self, title: str, unit: str, progress: bool | None) -> None:
+    def __init__(
+        self, title: str, unit: str, progress: bool | None, *, waits_only: bool = False
+    ) -> None:
         wanted = os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
         self._title = title
         self._unit = unit
         self._wanted = wanted
+        self._waits_only = waits_only
         self._on_a_terminal = sys.stderr.isatty()
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
         self._reasons = set[str]()
@@ -82,11 +79,13 @@ class _Display:
         self,
         done: int,
         total: int | None,
+        wait: Wait | None = None,
         notes: Mapping[str, int] | None = None,
-        until: str = "",
-        why: str = "",
     ) -> None:
-        """Show how many of how many are done, notes, and until when and why it waits."""
+        """Show how many of how many are done, until when and why it waits, and notes."""
+        if self._waits_only and wait is None:
+            self.close()
+            return
         if not self._wanted:
             return
         if self._bar is None:
@@ -96,21 +95,27 @@ class _Display:
             self._bar = tqdm(total=total, initial=done, unit=self._unit, desc=self._title, **form)
         self._bar.total = total
         if self._as_bar:
-            self._bar.bar_format = WAITING if until else None
-        if not until:
+            self._bar.bar_format = None if wait is None else WAITING
+        if wait is None:
             self._bar.set_postfix(notes, refresh=False)
-        elif self._on_a_terminal:
-            self._bar.set_postfix_str(f"waits until {until}", refresh=False)
-            if why not in self._reasons:  # a line above the bar, once
-                self._reasons.add(why)
-                self._bar.write(f"Waiting until {until}: {why}.", file=sys.stderr)
         else:
-            self._bar.set_postfix_str(f"waits until {until}: {why}", refresh=False)
+            self._show_wait(wait)
         self._bar.update(done - self._bar.n)
-        if until and self._as_bar:
+        if wait is not None and self._as_bar:
             self._bar.refresh()
+
+    def _show_wait(self, wait: Wait) -> None:
+        until = f"waits until {utc_text(wait.until)}"
+        if not self._on_a_terminal:
+            self._bar.set_postfix_str(f"{until}: {wait.why}", refresh=False)
+            return
+        self._bar.set_postfix_str(until, refresh=False)
+        if wait.why not in self._reasons:  # a line above the bar, once
+            self._reasons.add(wait.why)
+            self._bar.write(f"Waiting until {utc_text(wait.until)}: {wait.why}.", file=sys.stderr)
 
     def close(self) -> None:
         """Leave the bar as it is."""
         if self._bar is not None:
             self._bar.close()
+            self._bar = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -16,7 +17,7 @@ from petstore_tools.importing.options import ImportOptions, read_categories, tak
 from petstore_tools.listing.completeness import HOLE, Listing
 from petstore_tools.listing.links import ListQuery, check_status
 from petstore_tools.plans import MAX_WAIT_S, Plan
-from petstore_tools.progress import import_progress, page_progress, show_text
+from petstore_tools.progress import Display, import_progress, show_text
 from petstore_tools.settings import Settings
 from petstore_tools.text import option, parse_duration
 
@@ -152,8 +153,8 @@ class PetStore:
             kept = self.kept.younger(age_s, status=status, now=now)
             if kept is not None:
                 return kept
-        with page_progress(self.progress) as show:
-            frame = self.inventory.fetch(query, wait=wait, show=show)
+        with closing(Display("list", " animal", self.progress)) as display:
+            frame = self.inventory.fetch(query, wait=wait, show=display.draw)
         listing = Listing.as_listed(frame)
         notes = [] if listing.complete or first is not None else [listing.shortfall]
         notes += [note for note in listing.notes if note != HOLE]
@@ -176,7 +177,12 @@ class PetStore:
         from petstore_tools.listing.pages import Pages
         from petstore_tools.throttle.gate import CallOptions
 
-        return Pages(self.inventory, ListQuery(status, limit), CallOptions(wait=wait))
+        display = Display("list", " animal", self.progress, waits_only=True)
+        call_options = CallOptions(
+            wait=wait, on_wait=lambda now: display.draw(pages.listing.rows, None, now)
+        )
+        pages = Pages(self.inventory, ListQuery(status, limit), call_options)
+        return pages
 
     def pets(self, *, status: str | None = None, wait: bool = False) -> Iterator[Pet]:
         """

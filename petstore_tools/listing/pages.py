@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,6 +33,7 @@ from petstore_tools.tabular.atomic import replace_file
 from petstore_tools.text import pluralize, quoted
 from petstore_tools.throttle.gate import ALONE, CallOptions
 from petstore_tools.throttle.quota import SLOW_S, connections
+from petstore_tools.throttle.throttle import Wait
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +42,7 @@ _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
 _REFUSED: Final = (400, 404, 422)  # by which a service refuses a parameter
+_TICK_S: Final = 0.5  # how often is shown what a page that is fetched ahead waits for
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,7 +115,11 @@ class Inventory:
             replace_file(self._path, _FILE.dump_json(self._known))
 
     def fetch(
-        self, query: ListQuery, *, wait: bool, show: Callable[[int, int | None], None]
+        self,
+        query: ListQuery,
+        *,
+        wait: bool,
+        show: Callable[[int, int | None, Wait | None], None],
     ) -> pd.DataFrame:
         """
         Read a listing to its end.
@@ -121,18 +127,22 @@ class Inventory:
         Args:
             query: What is asked for.
             wait: Wait for the next day's quota.
-            show: Called with the animals of each page, and how many there may be.
+            show: Called with the animals so far, how many there may be, and what the next ones wait
+                for.
 
         Raises:
             IncompleteListingError: A complete one was required; the frame is in `last_partial`.
         """
         columns = Columns()
-        pages = PageIterator(self, query, CallOptions(wait=wait))
-        show(0, pages.size)
+
+        def on_wait(wait: Wait | None) -> None:
+            show(len(columns), pages.size, wait)
+
+        pages = PageIterator(self, query, CallOptions(wait=wait, on_wait=on_wait))
         try:
             for page in pages:
                 columns.add(page.rows)
-                show(len(page), pages.size)
+                on_wait(None)
         except BaseException as error:
             self.last_partial = columns.to_frame(pages.listing)
             if isinstance(error, KeyboardInterrupt):
@@ -259,8 +269,8 @@ class PageIterator:
 
     def __iter__(self) -> Iterator[Page]:
         try:
-            call = partial(self._client.call, "GET", call_options=self._call_options)
-            yield from self._pages(Prefetcher(call))
+            call = partial(self._client.call, "GET")
+            yield from self._pages(Prefetcher(call, self._call_options))
         except (Exception, KeyboardInterrupt) as error:
             self._end = End("cut", str(error) or "it was interrupted")
             raise
@@ -341,10 +351,15 @@ class Prefetcher:
 
     Args:
         call: Gets an address; raises at once where the listing has ended.
+        call_options: How it waits; `on_wait` is called from the caller's thread alone.
     """
 
-    def __init__(self, call: Callable[[str], Reply]) -> None:
-        self._call = call
+    def __init__(self, call: Callable[..., Reply], call_options: CallOptions) -> None:
+        self._call = partial(call, call_options=call_options)
+        self._on_wait = call_options.on_wait
+        self._wait: Wait | None = None  # of a thread
+        ahead = replace(call_options, on_wait=partial(setattr, self, "_wait"))
+        self._call_ahead = partial(call, call_options=ahead)
         self._fetched: dict[str, Future[Reply]] = {}
 
     def get(self, url: str, predicted: Iterable[str]) -> Reply:
@@ -359,10 +374,16 @@ class Prefetcher:
                 threading.Thread(
                     target=self._fetch, args=(address, future), name="page", daemon=True
                 ).start()
-        return self._fetched.pop(url).result() if url in self._fetched else self._call(url)
+        if url not in self._fetched:
+            return self._call(url)
+        future = self._fetched.pop(url)
+        while not future.done():
+            wait([future], _TICK_S)
+            self._on_wait(None if future.done() else self._wait)
+        return future.result()
 
     def _fetch(self, url: str, future: Future[Reply]) -> None:
         try:
-            future.set_result(self._call(url))
+            future.set_result(self._call_ahead(url))
         except BaseException as error:
             future.set_exception(error)

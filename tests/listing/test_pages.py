@@ -6,10 +6,11 @@ retries.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from email.utils import formatdate
@@ -24,10 +25,12 @@ from petstore_tools import PetStore, Plan, Sandbox
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import ApiError, IncompleteListingError, Interrupted, ProtocolError
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.links import ListQuery
 from petstore_tools.plans import parse
 from petstore_tools.sandbox.faults import Fault
 from petstore_tools.service.server import ThreadedServer
 from petstore_tools.settings import Settings
+from petstore_tools.throttle.throttle import Wait
 
 AMPLE = Plan(1_000_000, 100_000_000)
 REFUSED, FAILS = str(11 * 99), str(13 * 99)  # pages 12 and 14: each repeats an animal
@@ -261,6 +264,51 @@ def test_pages_fetched_ahead_that_turn_out_wrong_are_not_believed(tmp_path: Path
 
     assert Listing.of(frame).completeness == "unproven"
     assert Listing.of(frame).may_have_hole
+
+
+@pytest.mark.case("P30")
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_listing_shows_until_when_and_why_it_waits(ahead: bool, tmp_path: Path) -> None:
+    """
+    A 429 to it, or to a page that is fetched ahead: from the caller's thread, and no longer than it
+    waits.
+    """
+    service = PagingService(pets(2_050), "offset", latency_s=0.02 * ahead, total="listing")
+    answer = service.answer
+    refusals = [(429, {"Retry-After": "1"}, [])]
+
+    def refusing(query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
+        is_late = int(query.get("offset", 0)) > 1_000
+        return refusals.pop() if is_late and refusals else answer(query)
+
+    service.answer = refusing  # type: ignore[method-assign]
+    shown = []
+
+    def show(read: int, total: int | None, wait: Wait | None) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        shown.append((read, total, wait and wait.why))
+
+    with store_of(service, tmp_path) as store:
+        store.inventory.fetch(ListQuery(), wait=False, show=show)
+
+    waits = [now for now in shown if now[2]]
+    assert waits
+    assert {total for _, total, _ in shown} == {2_050}
+    assert {why for _, _, why in waits} == {"the service answered 429 (too many requests)"}
+    assert shown[-1] == (2_050, 2_050, None)
+
+
+@pytest.mark.parametrize("read", [PetStore.list_pets, lambda store: list(store.pages())])
+def test_a_wait_for_the_plan_is_shown_on_a_bar(
+    read: Callable[[PetStore], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Until when and why, beside the animals so far, and also where there is no bar else."""
+    with Sandbox(plan="4/1000", animals=500) as box:
+        box.store.progress = True
+        read(box.store)
+
+    shown = capsys.readouterr().err
+    assert re.search(r"400/.*, waits until 20.* UTC: all 4 requests of this minute are used", shown)
 
 
 @pytest.mark.case("P10")

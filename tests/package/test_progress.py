@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ from commands import on_a_terminal
 
 from petstore_tools import Sandbox
 from petstore_tools.importing.send import Progress
-from petstore_tools.progress import import_progress, page_progress
+from petstore_tools.progress import Display, import_progress
 
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
 BARS = [
     (import_progress, lambda show: show(Progress(1, 2, 1, 0, 0))),
-    (page_progress, lambda show: show(1, 2)),
+    (lambda progress: closing(Display("list", "", progress)), lambda show: show.draw(1, 2)),
 ]
 
 
