@@ -29,13 +29,11 @@ class Reading:
         limit: The limit in force.
         remaining: Least Remaining of this window, less the answers since that did not report on it.
         reset: The service's Unix seconds at which the window ends.
-        assumed: No believable Reset came, so the reading holds for a minute.
     """
 
     limit: int
     remaining: int
     reset: float
-    assumed: bool = False
 
 
 @dataclass(slots=True)
@@ -80,14 +78,13 @@ class WindowBudget:
     def believe(self, new: Reading, *, number: int) -> None:
         """Take in what the answer to grant `number` says: within one window it only lowers."""
         known = self.reading
-        if not new.assumed:
-            passed_s = new.reset - self.last_reset
-            self.slides |= GUARD_S < passed_s < self.period_s - GUARD_S
-            self.last_reset = max(self.last_reset, new.reset)
-        if known is None or known.assumed > new.assumed or new.reset > known.reset + GUARD_S:
+        passed_s = new.reset - self.last_reset
+        self.slides |= GUARD_S < passed_s < self.period_s - GUARD_S
+        self.last_reset = max(self.last_reset, new.reset)
+        if known is None or new.reset > known.reset + GUARD_S:
             self.reading = new
         elif new.reset >= known.reset - GUARD_S:
-            if new.assumed or number <= self.unreported_at:
+            if number <= self.unreported_at:
                 known.remaining -= 1  # what was answered meanwhile may not be in the new one
             known.remaining = min(known.remaining, new.remaining)
             known.reset = max(known.reset, new.reset)
@@ -138,20 +135,6 @@ class WindowBudget:
 
 
 @dataclass(slots=True)
-class InFlight:
-    """
-    A request that was allowed and is not answered yet.
-
-    Attributes:
-        sent_at: The ledger's Unix seconds of the grant.
-        probe: It is the one request that shows what is left.
-    """
-
-    sent_at: float
-    probe: bool
-
-
-@dataclass(slots=True)
 class Budget:
     """
     The shared state of a throttle; times are the ledger's Unix seconds unless said otherwise.
@@ -159,7 +142,8 @@ class Budget:
     Attributes:
         named: The plan named by the program that asks now, a ceiling; None to learn it.
         windows: Minute and day.
-        in_flight: Requests allowed and not answered, by token: the number of the grant.
+        in_flight: When the requests that are not answered were allowed, by token: the number of the
+            grant.
         needs_probe: Nothing is known of the windows now, so one request goes first.
         probe_at: When the last one went.
         slowest_s: What an answer took at most, of late.
@@ -186,7 +170,7 @@ class Budget:
     windows: dict[WindowName, WindowBudget] = field(
         default_factory=lambda: {name: WindowBudget(period_s) for name, period_s in PERIODS.items()}
     )
-    in_flight: dict[int, InFlight] = field(default_factory=dict)
+    in_flight: dict[int, float] = field(default_factory=dict)
     needs_probe: bool = True
     probe_at: float = 0.0
     slowest_s: float = 0.0

@@ -156,7 +156,7 @@ class Gate:
             _log.warning("The service refused a request (%d): %s.", status, why)
         now = self.now()
         answer = rate_headers.read(status, headers, now=now, banned=banned)
-        self._unrecorded.append(lambda throttle: throttle.answered(go.token, now, answer))
+        self._unrecorded.append(lambda throttle: throttle.answered(go, now, answer))
         if go.probe or not more_follow or status >= HTTPStatus.BAD_REQUEST:
             self.flush()
 

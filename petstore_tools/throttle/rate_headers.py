@@ -55,16 +55,10 @@ def read(status: int, headers: Mapping[str, str], *, now: float, banned: bool = 
     Spec: §8.3, §8.4.
     """
     date = _http_date(headers.get("Date"))
-    limit = _count(headers.get(spec.HEADER_LIMIT))
-    remaining = _count(headers.get(spec.HEADER_REMAINING))
-    if not limit or remaining is None:
-        limit = remaining = None  # a limit of 0 is no plan
-    else:
-        remaining = min(limit, remaining)
     return Answer(
         status,
-        limit,
-        remaining,
+        _count(headers.get(spec.HEADER_LIMIT)),
+        _count(headers.get(spec.HEADER_REMAINING)),
         _number(headers.get(spec.HEADER_RESET)),
         _retry_after_s(status, headers.get(spec.HEADER_RETRY_AFTER), date or now),
         date,

@@ -36,7 +36,6 @@ from petstore_tools.throttle.budget import (
     GUARD_S,
     PROBE_LEASE_S,
     Budget,
-    InFlight,
     Reading,
     WindowBudget,
 )
@@ -128,7 +127,7 @@ class Throttle(Budget):
         self.granted += 1
         if self.needs_probe:
             self.probe_at = now
-        self.in_flight[self.granted] = InFlight(now, self.needs_probe)
+        self.in_flight[self.granted] = now
         return Go(self.granted, self.needs_probe)
 
     def unsent(self, go: Go) -> None:
@@ -142,33 +141,33 @@ class Throttle(Budget):
         if self.in_flight.pop(token, None) is not None:
             self._count(now, reported=None)
 
-    def answered(self, token: int, now: float, answer: Answer) -> None:
+    def answered(self, go: Go, now: float, answer: Answer) -> None:
         """Note what came back."""
         if answer.status == HTTPStatus.UNAUTHORIZED:  # its headers are not this key's
-            self.lost(token, now)
+            self.lost(go.token, now)
             self.probe_at = 0.0
             return
-        is_late = token not in self.in_flight  # it was given up, so it is counted already
-        request = self.in_flight.pop(token, InFlight(now, False))
+        is_late = go.token not in self.in_flight  # it was given up, so it is counted already
+        sent_at = self.in_flight.pop(go.token, now)
         self.settle(now)
-        took_s = now - request.sent_at
+        took_s = now - sent_at
         self.slowest_s = max(SLOWER * self.slowest_s, took_s)
-        self.learn_skew(answer.date, sent_at=request.sent_at, now=now)
-        reported = self._read(token, answer, now, slow_s=took_s)
+        self.learn_skew(answer.date, sent_at=sent_at, now=now)
+        reported = self._read(go.token, answer, now, slow_s=took_s)
         refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
         if not is_late:
             self._count(now, reported=reported, refused=refused)
-        if request.probe:
+        if go.probe:
             self.probe_at = 0.0
             self.needs_probe = False
             for window in self.windows.values():
                 if not window.proven:
                     window.opened_at = 0.0
         if refused:
-            self._refused(answer, request, now)
+            self._refused(answer, sent_at, now)
         elif answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
             self._block(now + answer.retry_after_s, "the service asked for a pause (503)")
-        elif request.sent_at > self.refused_at:
+        elif sent_at > self.refused_at:
             self.consecutive_429s = 0
 
     def state(self, name: WindowName, now: float) -> WindowState:
@@ -183,9 +182,8 @@ class Throttle(Budget):
         reading = window.reading
         if reading is None:
             return counted
-        limit = min(reading.limit, ceiling or reading.limit)
         ends_at = self.client_time(reading.reset) + GUARD_S
-        reported = WindowState(limit, reading.remaining - in_flight, ends_at, True)
+        reported = WindowState(reading.limit, reading.remaining - in_flight, ends_at, True)
         return min(reported, counted, key=lambda state: state.left)
 
     def _check(self, name: WindowName, now: float, *, bulk: bool) -> Wait | None:
@@ -206,8 +204,8 @@ class Throttle(Budget):
         Apply the passing of time: requests of dead processes are spent, old counts and readings
         end.
         """
-        for token, request in list(self.in_flight.items()):
-            if now - request.sent_at >= LOST_AFTER_S:
+        for token, sent_at in list(self.in_flight.items()):
+            if now - sent_at >= LOST_AFTER_S:
                 self.lost(token, now)
         if now >= self.doubted_until:
             self.lowered = None
@@ -220,7 +218,7 @@ class Throttle(Budget):
                 if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
                     window.reading = None
                     self.needs_probe = True
-                    if ahead_s <= 0 and not reading.assumed:
+                    if ahead_s <= 0:
                         self._reset(window, self.client_time(reading.reset), proven=whole)
             if whole and window.proven:
                 midnight = service_now - service_now % spec.DAY_S
@@ -239,7 +237,7 @@ class Throttle(Budget):
         if not window.proven or at >= ends_at - GUARD_S:
             earliest = at - GUARD_S - self.slowest_s
             recent = self.windows["minute"].since(earliest)
-            recent += sum(request.sent_at >= earliest for request in self.in_flight.values())
+            recent += sum(sent_at >= earliest for sent_at in self.in_flight.values())
             window.opened_at = at
             window.proven = proven
             window.counted_before = window.counted - recent
@@ -256,39 +254,36 @@ class Throttle(Budget):
 
     def _read(self, number: int, answer: Answer, now: float, *, slow_s: float) -> WindowName | None:
         """Take in the rate headers of an answer; return the window they reported on."""
-        limit = answer.limit
-        if limit is None or answer.remaining is None:
+        limit, remaining, reset = answer.limit, answer.remaining, answer.reset
+        if not limit or remaining is None or reset is None:  # a limit of 0 is no plan
             return None
-        service_now = self.service_time(now)
-        reset = answer.reset
-        # not past when it was sent, and neither in milliseconds nor years ahead
-        if reset is not None and -slow_s < reset - service_now + 2 * GUARD_S <= LONGEST_S:
-            short = reset - service_now <= SHORT_S
-            if self.named is None:
-                rate_headers.learn(self, limit, now, short=short, midnight=reset % spec.DAY_S == 0)
-            # where it may be either, the minute is the safe reading: what is left of the day is
-            # never too much for the minute
-            plan = self.plan
-            is_day = not short or limit == plan.per_day != plan.per_minute
-            name: WindowName = "day" if is_day else "minute"
-            window = self.windows[name]
-            window.believe(Reading(limit, answer.remaining, reset), number=number)
-            used = window.counted - window.counted_before + 1
-            window.proven |= window.is_new(now, 0.0) and limit - answer.remaining <= used
-            self.utc_day |= is_day and reset % spec.DAY_S == 0
-            return name
-        window = self.windows["minute"]
-        until = window.reading.reset if window.reading else service_now + spec.MINUTE_S
-        window.believe(Reading(limit, answer.remaining, until, assumed=True), number=number)
-        return "minute"
+        ahead_s = reset - self.service_time(now)
+        # past when it was sent, or in milliseconds, or years ahead
+        if not -slow_s < ahead_s + 2 * GUARD_S <= LONGEST_S:
+            return None
+        short = ahead_s <= SHORT_S
+        midnight = reset % spec.DAY_S == 0
+        if self.named is None:
+            rate_headers.learn(self, limit, now, short=short, midnight=midnight)
+        # where it may be either, the minute is the safe reading: what is left of the day is never
+        # too much for the minute
+        plan = self.plan
+        is_day = not short or limit == plan.per_day != plan.per_minute
+        name: WindowName = "day" if is_day else "minute"
+        window = self.windows[name]
+        window.believe(Reading(limit, min(limit, remaining), reset), number=number)
+        used = window.counted - window.counted_before + 1
+        window.proven |= window.is_new(now, 0.0) and limit - remaining <= used
+        self.utc_day |= is_day and midnight
+        return name
 
-    def _refused(self, answer: Answer, request: InFlight, now: float) -> None:
+    def _refused(self, answer: Answer, sent_at: float, now: float) -> None:
         """Block all requests after a 429 (§8.4)."""
         requested_s = answer.retry_after_s
         if requested_s is None and answer.reset is not None:
             ahead_s = answer.reset - self.service_time(now)
             requested_s = ahead_s + GUARD_S if 0 < ahead_s <= spec.DAY_S else None
-        if request.sent_at > self.refused_at:  # those in flight together are one refusal
+        if sent_at > self.refused_at:  # those in flight together are one refusal
             self.consecutive_429s += 1
             self.refused_at = now
             if requested_s is not None and not answer.banned and answer.remaining != 0:

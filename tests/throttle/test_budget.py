@@ -86,7 +86,7 @@ def test_a_block_is_neither_lifted_nor_lengthened_by_a_clock(step_s: float, bann
     now = throttle.follow(T0, "boot", 100.0)
     go = throttle.ask(now)
     assert isinstance(go, Go)
-    throttle.answered(go.token, now, Answer(429, retry_after_s=600, banned=banned))
+    throttle.answered(go, now, Answer(429, retry_after_s=600, banned=banned))
 
     for passed_s in (0.1, 300.0, 600.0):
         now = throttle.follow(T0 + step_s + passed_s, "boot", 100.0 + passed_s)

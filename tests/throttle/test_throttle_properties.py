@@ -127,14 +127,14 @@ class Client:
         now = self.timeline.now
         self.asks += 1
         match self.throttle.ask(now):
-            case Go(token):
+            case Go() as go:
                 self.left -= 1
                 self.sent_while_closed += now < self.closed_until
                 self.refused_in_a_row = 0
                 founded = self.founded(now)
                 self.flying += 1
                 there_s, back_s = latency(self.rng, self.case.latency_s)
-                self.timeline.at(now + there_s, partial(self.arrive, token, back_s, founded))
+                self.timeline.at(now + there_s, partial(self.arrive, go, back_s, founded))
             case Wait(until):
                 assert until > now
                 # who waits for the answer of a dead process would ask a thousand times
@@ -148,7 +148,7 @@ class Client:
         known = self.told.get(self.windows[0].reset(now + self.case.skew_s))
         return self.flying == 0 if known is None else known - self.flying >= 1
 
-    def arrive(self, token: str, back_s: float, founded: bool) -> None:
+    def arrive(self, go: Go, back_s: float, founded: bool) -> None:
         answer = self.service.arrive(self.timeline.now)
         if self.rng.random() < self.case.deaths:
             # kill -9: the ledger's file is all that stays, and another process starts
@@ -160,7 +160,7 @@ class Client:
         def read() -> None:
             now = self.timeline.now
             self.flying -= 1
-            self.throttle.answered(token, now, answer)
+            self.throttle.answered(go, now, answer)
             if answer.status == 429:
                 self.left += 1
                 self.unfounded += not founded
@@ -308,7 +308,7 @@ def test_a_lost_probe_costs_seconds(
         said = Answer(200, limit, left, end)
         if speaks == "429":
             said = Answer(200 if left else 429, retry_after_s=None if left else end - start)
-        throttle.answered(go.token, start, said)
+        throttle.answered(go, start, said)
 
     now = end
     for _ in range(lost + 1):
