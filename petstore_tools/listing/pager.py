@@ -101,7 +101,7 @@ class Received:
     def take(self, response: Response, overlap: int = 0) -> None:
         """Count a page in, whose first animals should repeat the end of the page before."""
         ids = response.ids
-        repeats = overlap if overlap and ids[:overlap] == self.last[-overlap:] else 0
+        repeats = overlap if ids[:overlap] == self.last[-overlap:] else 0
         self.moved |= repeats != overlap
         self.new = [pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self.ids]
         self.ids.update(dict.fromkeys(self.new))

@@ -327,11 +327,11 @@ class PageIterator:
 
     def _kept(self, rows: list[PetRow], others: set[int]) -> list[PetRow]:
         """Return the rows that are new, and note what the document does not name."""
-        statuses = {str(row.get("status")) for row in rows if row.get("status") not in _KNOWN}
-        fields = {name for row in rows for name in row} - set(spec.PET_FIELDS)
+        statuses = {row.get("status") for row in rows} - _KNOWN
+        fields = set[str | None]().union(*rows) - spec.PET_FIELDS.keys()
         for kind, names in (("status", statuses), ("field", fields)):
             for name in names:
-                note = f"the interface document does not name the {kind} {quoted(name)}"
+                note = f"the interface document does not name the {kind} {quoted(str(name))}"
                 self._notes[note] = None
         by_id = {row["id"]: row for row in reversed(rows)}
         rows = [by_id[pet_id] for pet_id in self._pager.new]

@@ -234,10 +234,9 @@ class Throttle(Budget):
             proven: It did for sure.
         """
         ends_at = window.opened_at + window.period_s
-        if not window.proven or at >= ends_at - GUARD_S:
-            earliest = at - GUARD_S - self.slowest_s
-            recent = self.windows["minute"].since(earliest)
-            recent += sum(sent_at >= earliest for sent_at in self.in_flight.values())
+        if at >= ends_at - GUARD_S:
+            recent = self.windows["minute"].since(at - GUARD_S - self.slowest_s)
+            recent += len(self.in_flight)
             window.opened_at = at
             window.proven = proven
             window.counted_before = window.counted - recent

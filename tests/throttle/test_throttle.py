@@ -111,6 +111,20 @@ def test_so_many_requests_may_go_at_once(
     assert throttle.plan == (plan or FREE)
 
 
+@pytest.mark.parametrize(("read_s", "again_s"), [(3.0, 61.0), (0.4, 59.6)])
+def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
+    read_s: float, again_s: float
+) -> None:
+    """Its time is only known as well as `Date` tells: to a second, and what the answer took."""
+    throttle = Throttle(Plan(4, 1_000))
+    throttle.answered(go(throttle), T0 + read_s, Answer(200, 4, 3, T0 + 60, date=T0))
+    for _ in range(3):
+        hear(throttle, Answer(200), T0 + again_s)
+
+    throttle.settle(T0 + 65)
+    assert throttle.state("minute", T0 + 65).left == 1
+
+
 def test_a_wait_says_why() -> None:
     """With the numbers of the window."""
     decision = warm(remaining=0).ask(T0 + 1)
