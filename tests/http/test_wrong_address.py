@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from commands import run
 from pydantic import SecretStr
 from raw import RawServer, reply
 
@@ -86,12 +85,3 @@ def test_a_connection_that_breaks_later_is_no_matter_of_the_address() -> None:
         box.store.list_pets()
 
     assert "https" not in str(caught.value)
-
-
-def test_doctor_says_the_same_words() -> None:
-    """With exit code 5."""
-    with sending(reply(200, PAGE)) as server:
-        done = run("doctor", PETSTORE_BASE_URL=server.base_url, PETSTORE_API_KEY="k")
-
-    assert done.returncode == 5
-    assert "a web page came instead; is the base address right?" in done.stdout

@@ -11,6 +11,7 @@ from inventories import framed
 
 from petstore_tools import Sandbox
 from petstore_tools.listing import frames
+from petstore_tools.listing.completeness import Listing
 
 HOSTILE = [
     (1, "=A1+1", 3, "sold"),
@@ -47,7 +48,9 @@ def test_exports_keep_what_their_format_can_keep(tmp_path: Path) -> None:
         frames.write(frame, tmp_path / f"out{ending}")
     frames.write(frame, tmp_path / "excel.csv", for_excel=True)
 
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame)
+    stored = pd.read_parquet(tmp_path / "out.parquet")
+    pd.testing.assert_frame_equal(stored, frame)
+    assert Listing.of(stored) == Listing.of(frame)
     rows = json.loads((tmp_path / "out.json").read_text("utf-8"))
     assert [(r["id"], r["name"], r["categoryId"], r["status"]) for r in rows] == HOSTILE
     marked = (tmp_path / "excel.csv").read_bytes()

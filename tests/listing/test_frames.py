@@ -1,7 +1,5 @@
 """Frames with the same columns and dtypes, whatever came."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from inventories import framed
@@ -38,24 +36,6 @@ def test_a_status_the_document_does_not_name_is_kept_behind_the_three() -> None:
 
     assert list(found["status"].cat.categories) == ["available", "pending", "sold", "resting"]
     assert status_report(found).breakdown.loc["resting", "count"] == 1
-
-
-@pytest.mark.case("P53a")
-def test_a_filtered_listing_shows_its_filter() -> None:
-    """Complete, but of the animals with one status."""
-    report = status_report(animals(1, status="available"))
-
-    assert report.headline == "Complete: 1 animal of status available in sandbox"
-    assert report.headline in report.to_html()
-
-
-def test_attrs_are_plain_json_and_survive_parquet(tmp_path: Path) -> None:
-    """A frame can be stored with what it is a listing of."""
-    found = animals(5)
-
-    found.to_parquet(tmp_path / "pets.parquet")
-
-    assert Listing.of(pd.read_parquet(tmp_path / "pets.parquet")) == Listing.of(found)
 
 
 @pytest.mark.parametrize(
