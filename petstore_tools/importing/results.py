@@ -16,7 +16,7 @@ from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.send import Stopped
 from petstore_tools.importing.sheet import ADDED
-from petstore_tools.importing.values import BadRow, RowProblem
+from petstore_tools.importing.values import BadRow
 from petstore_tools.listing.frames import status_dtype, text_dtype
 from petstore_tools.tabular.atomic import check_writable, replace_file
 from petstore_tools.tabular.cells import column_position
@@ -79,11 +79,6 @@ class ImportResult:
     def resumes_at(self) -> float | None:
         """Unix seconds from which the same call goes on, None where nothing waits for a time."""
         return None if self.stopped is None else self.stopped.resumes_at
-
-    @property
-    def problems(self) -> tuple[RowProblem, ...]:
-        """Why rows cannot be sent, by row."""
-        return tuple(problem for row in self.bad for problem in row.problems)
 
     @property
     def complete(self) -> bool:
