@@ -34,7 +34,6 @@ _OF_ERRORS: Final[dict[type[BaseException], int]] = {  # the nearest kind first
     KeyboardInterrupt: INTERRUPTED,
 }
 _OF_STOPS: Final = {
-    "unknown rows": PARTLY,
     "key refused": KEY_REFUSED,
     "quota": AT_A_LIMIT,
     "banned": AT_A_LIMIT,
