@@ -23,13 +23,17 @@ def file(text: str) -> list[PetValues]:
 
 
 def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
-    """Read the rows of an import: created, `-` in front: not in the last run's file, `?`: unsent."""
+    """
+    Read the rows of an import: created, `-` in front: not in the last run's file, `?`: unsent, `!`:
+    a person agreed, `~`: unknown.
+    """
+    states = {"?": "unsent", "!": "unsent", "~": "unknown"}
     entries = []
     for at, word in enumerate(text.split(), start=2):
-        content = values(word.lstrip("-?"))
-        state = "unsent" if word.startswith("?") else "created"
-        here = not word.startswith("-")
-        entries.append(Entry(at, import_id, content, at, here, state))  # type: ignore[arg-type]
+        content = values(word.lstrip("-?!~"))
+        state = states.get(word[0], "created")
+        row = Entry(at, import_id, content, at, word[0] != "-", state, word[0] == "!", pet_id=at)  # type: ignore[arg-type]
+        entries.append(row)
     return entries
 
 
@@ -55,6 +59,8 @@ CASES = {  # what was sent, the file now, the doubtful rows
     "a row gone long ago asks no more by its place": ("a -b c", "a x c", ""),
     "one of two equal rows, gone long ago, asks no more by its place": ("a b -b c", "a x b c", ""),
     "an unsent row of the name of a missing one": ("a b ?b/4", "a b/4", "b/4"),
+    "one that a person agreed to": ("a b !b/4", "a b/4", ""),
+    "a row is edited that is unknown": ("a ~b c", "a b/4 c", "b/4"),
 }
 
 
@@ -120,7 +126,7 @@ def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
     found = find_doubtful(contents, entries, *match(entries, contents), equal=equal)
 
     assert {at: doubt.reason for at, doubt in found.items()} == {1: "equal", 2: "the same place"}
-    assert str(found[2]) == "the same place: row 3 of import ours was 'b', 3, no status (created)"
+    assert str(found[2]) == "the same place: row 3 of import ours was 'b', 3, no status (id 3)"
 
 
 def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:

@@ -85,7 +85,6 @@ class World:
     questions: int = 0
     needless: int = 0
     changes: str = ""
-    shows: bool = False
 
     def made_for(self, who: int) -> int:
         """Count the animals made for a row of a person."""
