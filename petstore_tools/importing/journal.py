@@ -126,7 +126,9 @@ SELECT a.id, a.name, a.category_id, a.status, s.listing FROM temp.animal a
 JOIN shown s ON s.pet_id = a.id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id)
 AND (EXISTS (SELECT 1 FROM changed WHERE field = 'categoryId')
-    OR a.category_id IN (SELECT category_id FROM row WHERE state IN ('unknown', 'created')))
+    OR a.category_id IN (
+        SELECT category_id FROM row WHERE state IN ('unknown', 'created') AND pet_id IS NULL
+    ))
 """
 _DECIDE: Final = """
 UPDATE row SET state = :state, pet_id = :pet_id, detail = :detail, may_be = :may_be,
@@ -264,7 +266,7 @@ class Journal:
         with self._reading() as db:
             found = db.execute("SELECT DISTINCT import FROM row WHERE state = 'sending'").fetchall()
         for (name,) in found:
-            with suppress(JournalError), held(self._folder, name, wait_s=0):
+            with suppress(JournalError), import_lock(self._folder, name, wait_s=0):
                 self.mark_lost(name)
 
     def compare(
@@ -361,18 +363,10 @@ class Journal:
         Raises:
             JournalError: A row is not on its way, or the file cannot be written.
         """
-        times = {"now": self._clock.now(), "steady": self._clock.steady()}
+        times: dict[str, object] = {"now": self._clock.now(), "steady": self._clock.steady()}
         with self._transaction() as db:
             for entry, outcome in outcomes:
-                _change(
-                    db,
-                    _SETTLE,
-                    entry,
-                    **times,
-                    state=outcome.state,
-                    pet_id=outcome.pet_id,
-                    detail=outcome.detail,
-                )
+                _change_row(db, _SETTLE, entry, times | asdict(outcome))
                 for field in outcome.changed:
                     db.execute(_LEARN, (field, entry.key))
             if intent is None:
@@ -381,10 +375,11 @@ class Journal:
             if not intent.answered and doubtful != "send":
                 equal = self._find_equal_rows(db, _ONE_ROW, intent.content).get(0)
             if equal is None:
-                _change(db, _INTEND, intent, **times)
+                _change_row(db, _INTEND, intent, times)
                 return True
             answered = doubtful == "skip" and not equal.is_open
-            _change(db, _SKIP, intent, **times, answered=answered, detail=str(equal))
+            facts = {"answered": answered, "detail": str(equal)}
+            _change_row(db, _SKIP, intent, times | facts)
         return False
 
     def _find_equal_rows(
@@ -399,7 +394,7 @@ class Journal:
             " ORDER BY o.state IN ('sending', 'unknown') DESC",
             (*values, self.id),
         )
-        return {place: _equal(*row) for place, *row in rows}
+        return {place: _describe_sent(*row) for place, *row in rows}
 
     def take_listing(self, pages: Iterable[Iterable[PetRow]]) -> None:
         """Take the animals of a listing in place of those of the one before."""
@@ -427,8 +422,6 @@ class Journal:
             number = db.execute("INSERT INTO listing DEFAULT VALUES").lastrowid
             db.execute("INSERT OR IGNORE INTO shown SELECT id, ? FROM temp.animal", (number,))
             lost = _entries(db, _LOST, {"steady": began, "after_s": after_s})
-            if not lost:
-                return {}
             changed = {field for (field,) in db.execute("SELECT field FROM changed")}
             animals = [
                 Animal(id_, PetValues(*content), since)
@@ -457,11 +450,12 @@ class Journal:
         with self._transaction() as db:
             which = "import = ? AND number = ? AND state = 'unknown'"
             rows = _entries(db, which, (self.id, number))
-            rows = [row for row in rows if row.present] or rows
-            if len(rows) != 1:
-                why = "is not an unknown row" if not rows else "stands for several unknown rows"
-                raise JournalError(f"row {number} of import {self.id} {why}: nothing was changed")
-            facts = {"key": rows[0].key, "may_be": "", "now": self._clock.now()}
+            if not rows:
+                raise JournalError(
+                    f"row {number} of import {self.id} is not an unknown row: nothing was changed"
+                )
+            row = max(rows, key=lambda row: row.present)
+            facts = {"key": row.key, "may_be": "", "now": self._clock.now()}
             try:
                 db.execute(_DECIDE, outcome | facts)
             except sqlite3.IntegrityError as error:
@@ -509,7 +503,9 @@ class Journal:
             yield self._db
 
 
-def _change(db: sqlite3.Connection, update: str, entry: Entry, **facts: object) -> None:
+def _change_row(
+    db: sqlite3.Connection, update: str, entry: Entry, facts: dict[str, object]
+) -> None:
     """Change a row that is in the state that an update names."""
     if not db.execute(update, facts | {"key": entry.key}).rowcount:
         raise JournalError(
@@ -517,7 +513,7 @@ def _change(db: sqlite3.Connection, update: str, entry: Entry, **facts: object) 
         )
 
 
-def _equal(import_id: str, number: int, state: str, pet_id: int | None) -> Doubt:
+def _describe_sent(import_id: str, number: int, state: str, pet_id: int | None) -> Doubt:
     """Say that another import sent a row."""
     did = {"created": "sent", "skipped": "sent or skipped"}.get(state, "may have sent")
     animal = "" if pet_id is None else f", id {pet_id}"
@@ -603,7 +599,7 @@ def open_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> Iterato
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             sqlite.create(path, _TABLES)
-    with held(folder, target.id), closing(Journal(folder, target, clock)) as journal:
+    with import_lock(folder, target.id), closing(Journal(folder, target, clock)) as journal:
         yield journal
 
 
@@ -613,7 +609,7 @@ def read_journal(folder: Path, target: Target, clock: Clock = _CLOCK) -> closing
 
 
 @contextmanager
-def held(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[None]:
+def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[None]:
     """
     Hold a lock that ends with its process, through SQLite on every system.
 

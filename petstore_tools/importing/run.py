@@ -220,12 +220,10 @@ class _Run:
         """
         first = self._options.first
         chosen = None if first is None else {e.key for e in self._journal.unsent()[:first]}
-        usable = 0
         listed = 0
         while (unsent := self._unsent(chosen)) or self._journal.lost_s():
             self._sender.run(unsent, self._calls)
-            if self._sender.usable > usable:
-                usable = self._sender.usable
+            if self._sender.usable:
                 listed = 0
             lost_s = self._journal.lost_s()
             if not lost_s:

@@ -110,7 +110,7 @@ class Sender:
 
     Attributes:
         doubtful: What happens to rows that become doubtful meanwhile (`Journal.record`).
-        usable: Answers that said what became of a row.
+        usable: Answers of this run that said what became of a row.
         failing: Why the other rows were kept back, "" where they were not.
         wait: What a connection, or the caller's thread, waits for.
     """
@@ -148,6 +148,7 @@ class Sender:
         self._queue = deque(entries)
         self._counts = self.journal.counts()
         self._unknown_in_a_row = 0
+        self.usable = 0
         self.failing = ""
         try:
             self.show()

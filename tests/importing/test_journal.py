@@ -15,7 +15,7 @@ import pytest
 
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import JournalError, SettingsError
-from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.doubtful import Entry, State
 from petstore_tools.importing.journal import (
     Journal,
     Target,
@@ -24,6 +24,7 @@ from petstore_tools.importing.journal import (
     open_journal,
     read_journal,
 )
+from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
@@ -102,17 +103,23 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
         assert [(e.state, e.pet_id) for e in b.entries()] == [("created", 8), ("unsent", None)]
 
 
-def test_a_row_is_not_sent_that_another_import_sent_since(tmp_path: Path) -> None:
-    """Unless a person agreed; one without a status has those of any."""
+@pytest.mark.parametrize(
+    ("state", "doubtful", "waits"),
+    [("unknown", "skip", True), ("created", "ask", True), ("created", "skip", False)],
+)
+def test_a_row_is_not_sent_that_another_import_sent_since(
+    tmp_path: Path, state: State, doubtful: Doubtful, waits: bool
+) -> None:
+    """It waits where that is not certain, or nobody was asked; one without a status has any."""
     with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
         (mine,) = add(a, REX)
         (theirs,) = add(b, REX._replace(status=None))
-        a.record([], intent=mine)
+        answer(a, mine, Outcome(state))
 
-        may_leave = b.record([], intent=theirs, doubtful="skip")
+        may_leave = b.record([], intent=theirs, doubtful=doubtful)
 
         assert not may_leave
-        assert [(e.state, e.waits) for e in b.entries()] == [("skipped", True)]
+        assert [(e.state, e.waits) for e in b.entries()] == [("skipped", waits)]
 
 
 def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
@@ -193,6 +200,24 @@ def test_a_row_is_sent_again_when_two_listings_agree_and_anew_each_time(tmp_path
                 states += [o.state for o in show(journal, *animals, began=1_060.0).values()]
 
     assert states == ["unknown", "unknown", "unsent", "unknown", "unsent"]
+
+
+@pytest.mark.parametrize(
+    ("field", "stored"),
+    [("name", MIA._replace(name="Tom")), ("categoryId", MIA._replace(category_id=5))],
+)
+def test_what_the_service_changes_is_no_difference(
+    tmp_path: Path, field: str, stored: PetValues
+) -> None:
+    """Once an answer showed that: a new animal may be the lost row."""
+    with open_journal(tmp_path, target(), ManualClock(1_000.0)) as journal:
+        show(journal)
+        shown, lost = add(journal, REX, MIA)
+        answer(journal, shown, Outcome("created", 7, changed=frozenset({field})))
+        answer(journal, lost, Outcome("unknown"))
+        show(journal, (7, REX), (8, stored), began=1_060.0)
+
+        assert [entry.may_be for entry in journal.entries()] == ["", "8"]
 
 
 def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:

@@ -112,13 +112,3 @@ def test_a_listing_says_what_became_of_lost_rows(
     second = [replace(row, absent=row.key in absent) for row in lost(*rows)]
     again = decide(second, listed)
     assert {key for key, o in again.items() if o.state == "unsent"} == absent
-
-
-@pytest.mark.parametrize(("field", "value"), [("name", "Re"), ("categoryId", 4)])
-def test_what_the_service_changes_is_no_difference(field: str, value: object) -> None:
-    """Where it was seen to change names, any new animal of the category may be the row."""
-    other = REX._replace(**{{"categoryId": "category_id"}.get(field, field): value})
-
-    outcomes = decide(lost((REX, 1)), [Animal(7, other, 2)], changed={field})
-
-    assert outcomes[1].candidates == (7,)
