@@ -24,7 +24,7 @@ from typing import (
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError, SheetError
-from petstore_tools.text import option, suggest
+from petstore_tools.text import option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,17 +270,15 @@ def takes_options(
     Args:
         make: The class of the options.
     """
-    parameters = signature(make).parameters
 
     def decorate(method: Callable[[S, ImportOptions], R]) -> Callable[Concatenate[S, P], R]:
         @wraps(method)
         def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            for name in kwargs.keys() - parameters:
-                raise ArgumentError(f"there is no option {name!r}{suggest(name, [*parameters])}")
             return method(self, make(*args, **kwargs))
 
         own = signature(method)
-        shown = [next(iter(own.parameters.values())), *parameters.values()]
+        itself, _ = own.parameters.values()
+        shown = [itself, *signature(make).parameters.values()]
         call.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
         call.__doc__ = f"{cleandoc(method.__doc__ or '')}\n\n{cleandoc(make.__doc__ or '')}"
         return call

@@ -185,10 +185,8 @@ class Matcher:
         self._delimiter = delimiter
         self._words = _words(statuses or {})
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
-        self._titles: dict[str, str] = {}  # names as their table has them
         for id_, name in (categories or {}).items():
             self._ids[fold(name)].add(id_)
-            self._titles[fold(name)] = name
         self._comparisons = _COMPARISONS
         self._defaults: dict[str, Value] = {}
         for field, value in (defaults or {}).items():
@@ -234,7 +232,7 @@ class Matcher:
             return _IS_SHORTENED
         if self._categories is not None:
             help_ = "add it to the categories, or correct the cell"
-            return Problem("is not a known category", self._suggestion(text, self._titles) or help_)
+            return Problem("is not a known category", self._suggestion(text, [*self._ids]) or help_)
         if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
             file = option('categories="FILE"', "--categories FILE")
             return Problem("is a name, not an id", f"name the category file: {file}")
@@ -248,18 +246,12 @@ class Matcher:
             return self._defaults.get("status")
         flag = option('statuses={"WORD": "sold"}', '--status-word "WORD=sold"')
         help_ = f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
-        return Problem("is not a status", self._suggestion(text, self._words) or help_)
+        return Problem("is not a status", self._suggestion(text, [*self._words]) or help_)
 
-    def _suggestion(self, text: str, titles: Mapping[str, str]) -> str:
-        """
-        Ask whether the nearest word was meant; "" where none is near, or after very many
-        comparisons.
-        """
-        from difflib import get_close_matches
-
-        self._comparisons -= len(titles)
-        near = get_close_matches(fold(text), titles, 1) if self._comparisons >= 0 else []
-        return f"did you mean {titles[near[0]]!r}?" if near else ""
+    def _suggestion(self, text: str, known: Sequence[str]) -> str:
+        """Ask whether the nearest word was meant; "" for none, or after very many comparisons."""
+        self._comparisons -= len(known)
+        return suggest(fold(text), known).removeprefix("; ") if self._comparisons >= 0 else ""
 
 
 def _words(statuses: Mapping[str, str]) -> dict[str, str]:
