@@ -47,8 +47,7 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
     assert result.frame["row"].tolist() == labels
     assert result.frame["outcome"].tolist() == ["created", "rejected", "created", "created"]
     assert preview.duplicates == (5,)
-    again = sandbox.store.import_pets(frame, name="spring", progress=False)
-    assert (again.created_now, again.created, again.frame["row"].tolist()) == (0, 3, labels)
+    assert [*map(str, preview.matches)] == ["name: 'Tom ' is read as 'Tom' in 1 row"]
 
 
 @pytest.mark.case("P64", "P69")
