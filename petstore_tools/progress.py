@@ -46,7 +46,8 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
             counts = {"rejected": now.rejected, "unknown": now.unknown}
             notes = {"created": now.created} | {name: n for name, n in counts.items() if n}
             wait = None if now.waits_until is None else Wait(now.waits_until, now.waits_for)
-            display.draw(now.done, now.total, wait, notes)
+            if now.total or wait:  # else nothing is sent yet
+                display.draw(now.done, now.total, wait, notes)
 
         yield show
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Run
+from commands import Run, on_a_terminal
 from proxy import FaultProxy
 
 from petstore_tools import Sandbox
@@ -79,6 +80,23 @@ def test_json_is_one_object_with_every_exit_code(
         assert all(f"  {file}\n" in done.stderr for file in told["files"])
         assert ("petstore-tools imports show" in done.stderr) == (told["skipped"] > 0)
     assert (box.traffic()["method"] == "POST").sum() == told.get("created", 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+@pytest.mark.parametrize(("answer", "code", "sent"), [("skip", 1, 1), ("send", 0, 2), ("", 2, 0)])
+def test_a_terminal_asks_once_about_doubtful_rows(
+    box: Sandbox, tmp_path: Path, answer: str, code: int, sent: int
+) -> None:
+    """`--yes` is no answer; Enter sends nothing."""
+    old = box.add([("Old", 3, None)])
+    (tmp_path / "copy.csv").write_text("name,categoryId\nTom,4\nOld,3\n")
+
+    ended, shown = on_a_terminal(
+        "import", "copy.csv", "--yes", box=box, cwd=tmp_path, answers=f"{answer}\n"
+    )
+
+    assert (ended, len(animals(box)) - len(old)) == (code, sent), shown
+    assert "import:" not in shown.partition("Leave the doubtful rows out, send them, or stop")[0]
 
 
 def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_path: Path) -> None:
