@@ -280,7 +280,6 @@ class History:
             raise ArgumentError(
                 "only a listing of all animals is kept, without a status: store.snapshot()"
             )
-        counts = count(frame)
         started_at = round(listing.started_at, 6)  # as a datetime holds it
         animals = frame[[*spec.PET_FIELDS]].astype("object").where(frame.notna(), None)
         with self._open("BEGIN IMMEDIATE") as database:
@@ -290,7 +289,7 @@ class History:
                     f"it began at {utc_text(listing.started_at)}, before the newest kept one "
                     f"ended ({utc_text(free_from)})"
                 )
-            kept = Snapshot(newest + 1, listing, counts, self)
+            kept = Snapshot(newest + 1, listing, count(frame), self)
             number = {"number": kept.number}
             database.execute(_SHOWN)
             rows = animals.itertuples(index=False, name=None)
@@ -302,7 +301,7 @@ class History:
                 started_at,
                 max(started_at, round(listing.ended_at, 6)),  # the clock may be set back meanwhile
                 listing.may_have_hole,
-                json.dumps(counts),
+                json.dumps(kept.counts),
                 json.dumps(listing.to_dict()),
             )
             database.execute("INSERT INTO listings VALUES (?, ?, ?, ?, ?, ?)", row)

@@ -134,7 +134,6 @@ def _chart(book: Workbook, name: str, table: pd.DataFrame, top: int) -> Any:
                     **colours[0],
                 }
             )
-    chart.set_title({"name": sheet})
     chart.set_legend({"none": of_statuses})
     # a date axis draws one listing a day
     chart.set_x_axis({"text_axis": True, "num_format": "yyyy-mm-dd hh:mm"})

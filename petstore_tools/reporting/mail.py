@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from email.message import EmailMessage
 from email.policy import SMTP
-from email.utils import format_datetime, formataddr, getaddresses, localtime
+from email.utils import formataddr, getaddresses, localtime
 from typing import TYPE_CHECKING, Final
 
 from petstore_tools.errors import ArgumentError
@@ -38,7 +38,7 @@ def mail(report: StatusReport, to: Sequence[str], subject: str) -> bytes:
     if to:
         message["To"] = ", ".join(map(address, to))
     message["Subject"] = one_line(subject, "the subject")
-    message["Date"] = format_datetime(localtime())
+    message["Date"] = localtime()
     message["X-Unsent"] = "1"  # Outlook opens it as a draft
     message.set_content(f"{report.to_text()}\n\n{Presentation(report).made}")
     message.add_alternative(page("mail.html", report, "counts"), subtype="html")

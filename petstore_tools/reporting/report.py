@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -418,9 +417,8 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     kept = history.snapshots(listing.status, "ended_at <= :until", until=until)
     if not kept:
         return {}
-    newest = kept[-1]
-    mark = functools.partial(history.mark_reported, listing.status, newest.number)
-    found: dict[str, Any] = {"_mark": mark}
+    newest = kept[-1].number
+    found: dict[str, Any] = {"_mark": lambda: history.mark_reported(listing.status, newest)}
     if len(kept) > 1:
         found["counts"] = tables.counts_over_time(kept)
         if listing.status is None:

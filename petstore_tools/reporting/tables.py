@@ -13,7 +13,6 @@ from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
 
 NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
 TOTAL: Final = "total"
-DAY_S: Final = 86_400.0
 
 
 def _index(names: Iterable[str]) -> pd.Index[Any]:
@@ -153,7 +152,7 @@ def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
         longer).
     """
     began = stays["began_after"] + stays["first_seen"]
-    days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / DAY_S
+    days = (stays["ended_after"] + stays["ended_by"] - began) / 2 / spec.DAY_S
     known = stays.assign(status=named_statuses(stays), days=days).dropna(subset=["days"])
     groups = known.groupby("status")["days"]
     ends = {"median_days": groups.median(), "days_90": groups.quantile(0.9)}

@@ -57,15 +57,9 @@ class FrameSource(Sheet):
     def records(self) -> Iterator[Record]:
         """Yield the titles as row 1, then the rows."""
         yield 1, [str(title) for title in self.frame.columns]
-        columns = [_texts(self.frame.iloc[:, at]) for at in range(self.frame.shape[1])]
-        labels = self.frame.index.tolist()
-        for number, (label, *cells) in enumerate(zip(labels, *columns, strict=True), start=2):
-            yield FrameRow(number, label), cells
-
-
-def _texts(column: pd.Series[Any]) -> list[str]:
-    cells = zip(column.isna().tolist(), column.tolist(), strict=True)
-    return ["" if is_missing else _text(value) for is_missing, value in cells]
+        values = self.frame.astype("object").where(self.frame.notna(), "")
+        for number, (label, *cells) in enumerate(values.itertuples(name=None), start=2):
+            yield FrameRow(number, label), [_text(cell) for cell in cells]
 
 
 def _text(value: Any) -> str:

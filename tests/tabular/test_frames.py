@@ -57,7 +57,7 @@ def test_frames_of_other_libraries_are_imported_and_reported(
 def test_what_is_no_frame_is_named_by_its_type(sandbox: Sandbox) -> None:
     """In one sentence."""
     assert to_pandas([1]) is None
-    with pytest.raises(errors.SheetError, match="neither the path of a file nor a DataFrame"):
+    with pytest.raises(errors.SheetError, match="not list"):
         sandbox.store.import_pets([1], name="spring")
     with pytest.raises(errors.FrameError, match="not list"):
         status_report([1])  # type: ignore[arg-type]

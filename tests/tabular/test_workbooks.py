@@ -234,10 +234,13 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
     (tmp_path / "far.xls").write_bytes(b"\xd0\xcf\x11\xe0" + size)
     locked = b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le")
     (tmp_path / "locked.xlsx").write_bytes(locked)
+    with zipfile.ZipFile(tmp_path / "locked.ods", "w") as book:
+        book.writestr("META-INF/manifest.xml", "<manifest:encryption-data/>")
+        book.writestr("content.xml", b"")
 
     for name, why in {
         **dict.fromkeys(("bomb.xlsx", "far.xlsb", "far.xls"), "is too large: delete"),
-        "locked.xlsx": "locked.xlsx has a password: remove it",
+        **dict.fromkeys(("locked.xlsx", "locked.ods"), "has a password: remove it"),
     }.items():
         with pytest.raises(SheetError, match=why):
             open_sheets(tmp_path / name)
