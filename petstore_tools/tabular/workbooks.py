@@ -134,7 +134,7 @@ def text_of(value: Any) -> str:
             return NonTextCell("TRUE" if value else "FALSE", "a boolean")
         case Real():
             number = float(value)
-            if abs(number) >= EXACT:
+            if not abs(number) < EXACT:  # or no number at all: NaN
                 return NonTextCell(f"{number:.0f}", "a number that may have been rounded")
             text = str(int(number)) if number.is_integer() else repr(number)
             return NonTextCell(text, "a number")
@@ -247,7 +247,7 @@ class _Xlsx:
             case "d":
                 return NonTextCell(text, "a date")
         if cell.get("s") in self._dates:
-            with suppress(OverflowError):
+            with suppress(OverflowError, ValueError):
                 days = timedelta(seconds=round(float(text) * 86_400))
                 day = self._day_0 + days
                 if days < timedelta(days=1):

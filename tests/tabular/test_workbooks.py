@@ -139,6 +139,10 @@ UNSAVED = typed("", "a formula without a saved value")
             {2: [UNSAVED, UNSAVED]},
         ),
         ('<row r="2"><c r="A2" t="b"><v>0</v></c></row>', {2: [typed("FALSE", "a boolean")]}),
+        (
+            '<row r="2"><c r="A2"><v>NaN</v></c></row>',
+            {2: [typed("nan", "a number that may have been rounded")]},
+        ),
         ('<row r="2"><c r="A2" t="str"><v>a_x000D_b</v></c></row>', {2: ["a\rb"]}),
         (
             '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
