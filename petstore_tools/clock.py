@@ -37,7 +37,7 @@ class SystemClock:
         """Sleep until `at`, or half a second: the caller asks again."""
         time.sleep(max(0.0, min(SLICE_S, at - self.now())))
 
-    def poke(self) -> None:
+    def wake_sleepers(self) -> None:
         """Do nothing: a thread that waits for the answer of another one asks again soon."""
 
     def machine_time(self) -> tuple[str, float]:
@@ -87,7 +87,7 @@ class ManualClock:
             self._set(self._now + seconds)
 
     def sleep_until(self, at: float) -> None:
-        """Sleep until the clock shows `at`, or less: after a poke or half a real second."""
+        """Sleep until the clock shows `at`, or less: until woken, or half a real second."""
         me = threading.get_ident()
         with self._changed:
             if at <= self._now:
@@ -102,7 +102,7 @@ class ManualClock:
         """Return a name of its own, and its time: it is advanced, never set."""
         return f"manual {id(self)}", self.now()
 
-    def poke(self) -> None:
+    def wake_sleepers(self) -> None:
         """Wake all sleepers."""
         with self._changed:
             self._sleeping.clear()

@@ -213,7 +213,7 @@ class Sender:
     def _keep_back(self) -> None:
         self._queue.clear()
         self._changed.notify_all()
-        self.client.clock.poke()
+        self.client.clock.wake_sleepers()
 
     def show_wait(self, wait: Wait | None) -> None:
         """Show what the caller's thread waits for."""

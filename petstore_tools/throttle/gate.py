@@ -177,7 +177,7 @@ class Gate:
             # meets the error, and until then the request counts as in flight
             with suppress(LedgerError):
                 self._update(lambda throttle, now: None)  # noqa: ARG005
-            self._clock.poke()
+            self._clock.wake_sleepers()
 
     def now(self) -> float:
         """Return the ledger's Unix seconds."""

@@ -40,7 +40,7 @@ def test_time_stands_still_while_another_thread_works() -> None:
     assert woke == {"early": 10.0, "late": 20.0}
 
 
-def test_a_poke_wakes_sleepers_without_moving_time() -> None:
+def test_sleepers_are_woken_without_moving_time() -> None:
     """They ask again, since an answer may have come."""
     clock = ManualClock(0.0)
     awake = threading.Event()
@@ -53,7 +53,7 @@ def test_a_poke_wakes_sleepers_without_moving_time() -> None:
 
         threading.Thread(target=sleep).start()
         while not awake.wait(0.01):
-            clock.poke()
+            clock.wake_sleepers()
 
     assert clock.now() == 0.0
 
