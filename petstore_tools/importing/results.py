@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -71,9 +71,9 @@ class ImportResult:
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
     not_written: tuple[str, ...] = ()
-    entries: tuple[Entry, ...] = field(repr=False, default=())
-    bad: tuple[BadRow, ...] = field(repr=False, default=())
-    name_at: int = field(repr=False, default=0)
+    entries: tuple[Entry, ...] = ()
+    bad: tuple[BadRow, ...] = ()
+    name_at: int = 0
 
     @property
     def resumes_at(self) -> float | None:
