@@ -49,35 +49,24 @@ class Work:
         return [Response(status, b"") for _ in batch.requests]
 
 
-def run(work: Work, *methods: str) -> list[int]:
-    batches = Batches(work, refuse)
-
-    async def ask() -> list[int]:
-        answers = [batches.respond(a_request(method)) for method in methods]
-        return [answer.status for answer in await asyncio.gather(*answers) if answer is not None]
-
-    return asyncio.run(ask())
-
-
 def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() -> None:
     """600 requests are three batches, the first of them in place."""
     work = Work()
+    batches = Batches(work, refuse)
 
-    assert run(work, *["GET"] * 600) == [200] * 600
+    async def ask() -> list[Response | None]:
+        return await asyncio.gather(*(batches.respond(a_request()) for _ in range(600)))
+
+    assert [answer and answer.status for answer in asyncio.run(ask())] == [200] * 600
     assert [size for size, _ in work.sizes] == [MAX_AT_ONCE, MAX_AT_ONCE, 88]
     assert work.sizes[0] == (MAX_AT_ONCE, False)
 
 
-def test_a_database_that_is_held_up_is_waited_for_in_its_thread() -> None:
-    """One on another machine, and a file that another program has."""
-    work = Work(busy=True)
-
-    assert run(work, "GET") == [200]
-    assert work.sizes == [(1, True)]
-
-
 def test_a_batch_waits_for_all_callers_of_the_last_one() -> None:
-    """They come back one after the other; the first of them would be answered alone."""
+    """
+    They come back one after the other; the first of them would be answered alone. A database that
+    is held up is waited for in its thread.
+    """
     work = Work(busy=True, takes_s=0.004)
     batches = Batches(work, refuse)
 
@@ -93,6 +82,7 @@ def test_a_batch_waits_for_all_callers_of_the_last_one() -> None:
     asyncio.run(ask())
 
     assert len(work.sizes) < 45  # 30 where all come together, 60 where the first is alone
+    assert all(in_thread for _, in_thread in work.sizes)
 
 
 @pytest.mark.parametrize(("takes_s", "longest_s"), [(0.0, GATHER_S), (0.05, 0.1)])

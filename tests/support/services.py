@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -24,20 +24,28 @@ WIDE: Final = Plan(1_000_000_000, 1_000_000_000)
 
 
 @contextmanager
-def locked(where: str, table: str = "usage") -> Iterator[None]:
-    """Hold what every request needs, or a table of PostgreSQL, as another program would."""
+def undone(where: str, do: str, undo: str, *more: str) -> Iterator[None]:
+    """Do something to a database as another program would, and undo it."""
+    db: Any
     if where.startswith("postgresql"):
         import psycopg
 
-        with psycopg.connect(where) as other:
-            other.execute(f"LOCK TABLE {table}")
-            yield
+        db = psycopg.connect(where, autocommit=True)
     else:
-        file = sqlite3.connect(where, isolation_level=None)
-        file.execute("BEGIN IMMEDIATE")
+        db = sqlite3.connect(where, isolation_level=None, timeout=10)
+    with closing(db):
+        for statement in (do, *more):
+            db.execute(statement)
         yield
-        file.execute("ROLLBACK")
-        file.close()
+        for statement in (undo, *more):
+            db.execute(statement)
+
+
+def locked(where: str, table: str = "usage") -> AbstractContextManager[None]:
+    """Hold what every request needs, or a table of PostgreSQL, as another program would."""
+    on_postgres = where.startswith("postgresql")
+    how = f"BEGIN; LOCK TABLE {table}" if on_postgres else "BEGIN IMMEDIATE"
+    return undone(where, how, "ROLLBACK")
 
 
 @dataclass(frozen=True)
