@@ -125,7 +125,6 @@ class Client:
 
             adapter = LimiterAdapter(
                 per_minute=self.per_minute,
-                per_day=PER_DAY,
                 burst=self.per_minute,
                 bucket_class=SQLiteBucket,
                 bucket_kwargs={"path": f"{self.folder}/bucket.db", "use_file_lock": True},
