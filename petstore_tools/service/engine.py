@@ -148,7 +148,6 @@ class Engine(ABC):
             rows = self._opened(first, durable, within_s)
         try:
             yield rows
-            self._check()
         except BaseException:
             if self._db is not None:  # else it is undone already
                 with suppress(UnavailableError):
@@ -188,9 +187,6 @@ class Engine(ABC):
     @abstractmethod
     def adding(self, pets: Iterable[NewPet]) -> list[Statement]:
         """Return the statements that add animals, and whose rows are their ids."""
-
-    def _check(self) -> None:  # noqa: B027
-        """Make sure that a commit would be kept."""
 
     @abstractmethod
     def _reason(self, error: Exception) -> str:

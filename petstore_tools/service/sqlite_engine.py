@@ -1,4 +1,4 @@
-"""SQLite as an engine: one file, and before each commit a check that it is still the same one."""
+"""SQLite as an engine: one file, and in each transaction a check that it is still the same one."""
 
 from __future__ import annotations
 
@@ -81,9 +81,13 @@ class SqliteEngine(Engine):
             if _code(error) == sqlite3.SQLITE_BUSY:  # nothing is wrong with the connection
                 raise UnavailableError(LOCKED) from error
             raise
-
-    def _check(self) -> None:
-        if self._file != sqlite.identity(self._path):
+        found = sqlite.identity(self._path)
+        if found != self._file:
+            db.execute("ROLLBACK")
+            if found or not self._path.exists():  # of a file that was emptied, the log is the rest
+                # before another file in its place takes the log for its own
+                db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self.close()
             raise UnavailableError(GONE)
 
     def _reason(self, error: Exception) -> str:
@@ -99,7 +103,8 @@ class SqliteEngine(Engine):
 
     def _connection(self) -> sqlite3.Connection:
         if self._db is None:
-            self._check()  # no file is made in the place of one that is gone
+            if self._file != sqlite.identity(self._path):
+                raise UnavailableError(GONE)  # no file is made in its place
             self._db = sqlite.connect(self._real, durability=self._durability, journal="WAL")
         return self._db
 

@@ -159,6 +159,8 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
         if how == "emptied":
             path.write_bytes(aside.read_bytes())
         else:
+            if how == "removed":
+                filled(path)  # another program takes its place, and what lies beside it
             aside.replace(path)
         back = caller.post().json()["id"]
 
