@@ -163,6 +163,9 @@ class Throttle(Budget):
             for window in self.windows.values():
                 if not window.proven:
                     window.opened_at = 0.0
+        if not reported and answer.limit and answer.remaining in range(len(self.in_flight) + 1):
+            why = "the service says that nothing is left, and not until when"
+            self._block(now + spec.MINUTE_S, why)
         if refused:
             self._refused(answer, sent_at, now)
         elif answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:

@@ -82,8 +82,13 @@ GRANTED = {  # plan, answers by the second at which they came, and how many may 
         {0: 0, 29.9: 0, 61.5: 1},
     ),
     **{
-        f"a reset that is {name}": (FREE, [(0, Answer(200, 60, 0, reset, T0))], {0: 59, 200: 1})
+        f"a reset that is {name}, {left} left": (
+            FREE,
+            [(0, Answer(200, 60, left, reset, T0))],
+            {59: may_go, 200: 1},
+        )
         for name, reset in UNBELIEVABLE.items()
+        for left, may_go in ((0, 0), (1, 59))
     },
     **{
         f"{limit} and {left} are absurd, {plan}": (
