@@ -27,13 +27,12 @@ SHOWN_ROWS = 20
 @options.STATUS
 @click.option("--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals.")
 @options.output(*frames.ENDINGS)
-@options.EXCEL
 @click.option(
     "--max-age", metavar="AGE", help="Use a snapshot that is not older than AGE, such as 1h or 2d."
 )
 @options.ENVIRONMENT
 @options.WAIT
-def list_(output: Path | None, environment: str | None, *, excel: bool, **query: Any) -> int:
+def list_(output: Path | None, environment: str | None, **query: Any) -> int:
     """
     Show the inventory, or write it to a file.
 
@@ -46,13 +45,12 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, **query:
       petstore-tools list -o inventory.csv
       petstore-tools list -o inventory.parquet --max-age 1h
     """
-    options.check_excel(output, excel=excel)
     with PetStore(environment=environment) as store:
         names = read_categories(store.settings.categories)
         frame = store.list_pets(**query)
         from_snapshot = query["max_age"] is not None and not store.client.sent
     listing = Listing.of(frame)
-    write_rows(frame, "animal", names, output, excel=excel)
+    write_rows(frame, "animal", names, output)
     if output is None:
         counts = frames.count(frame).items()
         parts = [f"{count:,} {status}" for status, count in counts if count]
@@ -64,12 +62,7 @@ def list_(output: Path | None, environment: str | None, *, excel: bool, **query:
 
 
 def write_rows(
-    frame: pd.DataFrame,
-    noun: str,
-    names: Mapping[int, str] | None,
-    output: Path | None,
-    *,
-    excel: bool,
+    frame: pd.DataFrame, noun: str, names: Mapping[int, str] | None, output: Path | None
 ) -> None:
     """
     Write a frame of animals to a file, or its first rows to the screen.
@@ -79,13 +72,12 @@ def write_rows(
         noun: What a row is.
         names: Name by category id: then a column `category` is added behind the third.
         output: The file, None for the screen.
-        excel: Write a CSV so that Excel reads it well.
     """
     if names is not None:
         category = frame["categoryId"].map(names).astype(text_dtype())
         frame.insert(3, "category", category)
     if output is not None:
-        frames.write(frame, output, for_excel=excel)
+        frames.write(frame, output)
         click.echo(f"{pluralize(len(frame), noun)} in {output}", err=True)
         return
     shown = frame.head(SHOWN_ROWS)

@@ -26,11 +26,6 @@ STATUS = click.option(
 )
 flag = partial(click.option, is_flag=True)  # an option without a value
 WAIT = flag("--wait", help="Wait for the next day's quota instead of stopping.")
-EXCEL = flag(
-    "--excel",
-    help="With -o FILE.csv: write it so that Excel shows all letters and runs no name as a "
-    "formula. Without it, names are written as they are.",
-)
 YES = flag("--yes", help="Go ahead without asking.")
 
 
@@ -55,12 +50,6 @@ def output(*endings: str, multiple: bool = False) -> Callable[[Command], Command
     if multiple:
         help_ += " Repeat the option for more."
     return click.option("-o", "--output", type=check, metavar="FILE", multiple=multiple, help=help_)
-
-
-def check_excel(output: Path | None, *, excel: bool) -> None:
-    """Check that `--excel` stands beside a CSV."""
-    if excel and (output is None or output.suffix.casefold() != ".csv"):
-        raise click.UsageError("--excel needs -o FILE.csv: add it, or leave --excel out")
 
 
 def confirmed(question: str, *, yes: bool = False, otherwise: str = "Nothing was sent") -> bool:

@@ -111,7 +111,6 @@ def report_(
     help="Leave out what ended before this age or date, such as 90d or 2026-01-05.",
 )
 @options.output(*frames.ENDINGS)
-@options.EXCEL
 @options.ENVIRONMENT
 @click.pass_context
 def history_(
@@ -120,8 +119,6 @@ def history_(
     since: str | None,
     output: Path | None,
     environment: str | None,
-    *,
-    excel: bool,
 ) -> None:
     """
     Show what became of the animals: when each was seen in which status, and when that ended.
@@ -136,7 +133,6 @@ def history_(
       petstore-tools history --since 90d -o history.xlsx
       petstore-tools history forget --before 2026-01-01
     """
-    options.check_excel(output, excel=excel)
     context.obj = environment
     if context.invoked_subcommand is not None:
         return
@@ -148,7 +144,7 @@ def history_(
     if output is None:
         rows = rows.drop(columns="last_seen (UTC)")  # narrower
     if len(rows) or output is not None:
-        write_rows(rows, "row", names, output, excel=excel)
+        write_rows(rows, "row", names, output)
     else:
         click.echo("The kept listings show no such animal.")
     click.echo(str(kept), err=True)

@@ -13,7 +13,6 @@ from petstore_tools.errors import ArgumentError, FrameError, SheetError
 from petstore_tools.listing.completeness import Listing, digest
 from petstore_tools.models import PetRow
 from petstore_tools.tabular.atomic import replace_file
-from petstore_tools.tabular.cells import escape_formula
 from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.tabular.template import LAST_ROW, rejects_bytes
 from petstore_tools.tabular.text_files import csv_bytes
@@ -174,7 +173,7 @@ def count(pets: pd.DataFrame) -> dict[str, int]:
 ENDINGS: Final = (".csv", ".xlsx", ".json", ".parquet")
 
 
-def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
+def write(frame: pd.DataFrame, path: Path) -> None:
     """
     Write a listing; `import` reads the CSV and the workbook as they are.
 
@@ -183,8 +182,6 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
             known.
         path: Its ending, one of `ENDINGS`, says what is written. Parquet and the workbook's
             properties say whether it is complete; the others have no place for it.
-        for_excel: CSV only: mark the encoding, and put `'` before a name that Excel would run as a
-            formula (it stays there: such a file is for people to read).
 
     Raises:
         ImportError: Parquet needs pyarrow.
@@ -193,12 +190,8 @@ def write(frame: pd.DataFrame, path: Path, *, for_excel: bool = False) -> None:
     """
     match path.suffix.casefold():
         case ".csv":
-            form = {"encoding": "utf-8-sig"} if for_excel else {}
-            texts = frame.select_dtypes(exclude=["number", "datetime"]).columns
-            for name in texts if for_excel else ():
-                frame = frame.assign(**{name: frame[name].map(escape_formula, na_action="ignore")})
             titles, *rows = _cells(frame)
-            replace_file(path, csv_bytes(titles, rows, **form))
+            replace_file(path, csv_bytes(titles, rows))
         case ".xlsx":
             if len(frame) > LAST_ROW:
                 raise SheetError(

@@ -35,7 +35,6 @@ RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follow
         ("list --sttaus sold", "--status"),
         ("list -o pets.docx", ".csv"),
         ("list -o nowhere/pets.csv", "no folder"),
-        ("list -o pets.xlsx --excel", "--excel needs -o FILE.csv"),
         ("list --environment Żabka", "production"),
         ("report -o .", "must end in one of"),
         ("report --to ann@example.org", "-o FILE.eml"),
