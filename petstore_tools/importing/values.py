@@ -359,7 +359,7 @@ class Row(NamedTuple):
     A row that can be sent.
 
     Attributes:
-        number: As the spreadsheet counts, from 1.
+        number: As the spreadsheet counts, from 1; of a DataFrame a FrameRow.
         content: The values that are sent.
         cells: All cells of the row as typed.
     """
@@ -370,14 +370,7 @@ class Row(NamedTuple):
 
 
 class BadRow(NamedTuple):
-    """
-    A row that cannot be sent.
-
-    Attributes:
-        number: As the spreadsheet counts, from 1.
-        cells: All cells of the row as typed.
-        problems: All of them.
-    """
+    """A row that cannot be sent, with all its problems."""
 
     number: int
     cells: tuple[str, ...]
@@ -390,13 +383,7 @@ class BadRow(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """
-    A row that is not empty and is not imported.
-
-    Attributes:
-        number: As the spreadsheet counts, from 1.
-        why: The reason, as the end of a sentence: `hidden`.
-    """
+    """A row that is not empty and not imported; `why` ends a sentence, such as `hidden`."""
 
     number: int
     why: str
