@@ -15,9 +15,7 @@ from petstore_tools.errors import SheetError
 from petstore_tools.http.client import Client
 from petstore_tools.importing.journal import Target
 from petstore_tools.importing.options import ImportOptions, open_source, spell
-from petstore_tools.importing.titles import FIELDS, Titles, read_titles
 from petstore_tools.importing.values import (
-    STATUS_WORDS,
     AnyRow,
     BadRow,
     LeftOut,
@@ -29,6 +27,7 @@ from petstore_tools.importing.values import (
     fold,
     read_rows,
 )
+from petstore_tools.importing.words import FIELDS, STATUS_WORDS, Titles, read_titles
 from petstore_tools.tabular.cells import (
     MalformedLine,
     Record,

@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.titles import FIELDS, Titles
+from petstore_tools.importing.words import A_NOTE, ERRORS, FIELDS, Titles, is_total
 from petstore_tools.tabular.cells import (
     EXACT,
     MalformedLine,
@@ -86,56 +86,9 @@ _HELPS: Final = {  # by a word for what a cell is in place of text
 }
 _IS_TOTAL: Final = Problem("is a word for a total", "delete the row")
 _IS_SHORTENED: Final = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
-# words for a status, "" for none, in the languages of the titles: proposed, never just taken
-STATUS_WORDS: Final = {
-    word: status
-    for status, words in {
-        "available": """frei verfügbar disponible libre dostępny dostępna disponibile beschikbaar
-            disponível volný volná dostupný ledig tillgänglig tilgængelig""",
-        "pending": """reserviert vorgemerkt réservé réservée zarezerwowany zarezerwowana reservado
-            reservada prenotato riservato gereserveerd reserved rezervovaný reserverad""",
-        "sold": """verkauft vendu vendue sprzedany sprzedana vendido vendida venduto venduta
-            verkocht prodaný prodaná prodáno såld solgt prodán""",
-        "": "n/a - k.a. none keine keiner aucun brak ninguno nessuno geen unbekannt unknown",
-    }.items()
-    for word in words.split()
-}
-
 # with known words, to find suggestions: difflib takes about 10 microseconds for each
 _COMPARISONS: Final = 100_000
-# words for a total or a mean in many languages, folded and without the signs around them
-_TOTALS: Final = frozenset(
-    "total|totals|grand total|subtotal|subtotals|sub total|sub-total|sum|total sum|average|"
-    "total animals|total pets|number of animals|gesamt|insgesamt|summe|gesamtsumme|zwischensumme|"
-    "endsumme|ergebnis|gesamtergebnis|gesamt ergebnis|teilergebnis|total result|gesamtanzahl|"
-    "gesamtzahl|gesamttotal|anzahl|anzahl tiere|tiere gesamt|durchschnitt|mittelwert|"
-    "total général|sous-total|sous total|totaux|somme|moyenne|nombre total|total animaux|suma|"
-    "suma total|total general|subtotales|promedio|número total|total animales|totale|"
-    "totale generale|totale complessivo|totali|somma|subtotale|totale animali|razem|suma końcowa|"
-    "suma całkowita|suma częściowa|łącznie|ogółem|podsuma|średnia|w sumie|totaal|eindtotaal|"
-    "subtotaal|som|gemiddelde|totaal dieren|total geral|celkem|součet|mezisoučet|spolu|súčet|"
-    "ukupno|skupaj|összesen|végösszeg|yhteensä|summa|totalt|i alt|samtals|kokku|kopā|iš viso|"
-    "toplam|genel toplam|ara toplam|итого|всего|сумма|суммарно|разом|усього|всього|общо|σύνολο|"
-    "\u03c3|∑|jumlah|合計|小計|総計|总计|合计|小计|總計|합계|총계".split("|")
-)
-_AROUND: Final = " \t\xa0:=.()-_*#/0123456789"  # signs and numbers beside a word for a total
-# how a line begins that is about the table, not about an animal: a total, a page, a signature
-_A_NOTE: Final = re.compile(
-    rf".*:|(?:{'|'.join(_TOTALS)}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date"
-    r"|datum|data|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis"
-    r"|firma|handtekening|geprüft|genehmigt|exportiert|approved|checked|exported|generated"
-    r"|last updated|créé|généré|imprimé|établi|signé|creado|impreso|firmado|creato|stampato"
-    r"|utworzono|wygenerowano|wydrukowano|sporządził|gemaakt|afgedrukt|opgesteld)\b.*",
-    re.IGNORECASE | re.DOTALL,
-)
 _SHORTENED: Final = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
-# what stands in a text file for an error, in the languages of spreadsheet programs
-_ERRORS: Final = frozenset(
-    """#n/a #nv #n/d #n/d! #n/b #ref! #bezug! #rif! #¡ref! #adr! #verw! #name? #nom? #¿nombre?
-    #nome? #nazwa? #naam? #value! #wert! #valeur! #¡valor! #valore! #arg! #waarde! #div/0! #¡div/0!
-    #dzielenie/0! #deel/0! #num! #zahl! #nombre! #¡num! #liczba! #getal! #null! #nul! #¡nulo!
-    #nullo! #zero! #leeg! #error! #spill! #calc! #field! #blocked! #unknown! #überlauf!""".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,14 +239,9 @@ def _name(cell: str) -> str | Problem:
         return Problem("is empty", "give a name")
     if "\0" in bare:
         return Problem("holds a NUL character", "retype it")
-    if _is_total(bare):
+    if is_total(bare):
         return _IS_TOTAL
     return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else str(bare)
-
-
-def _is_total(cell: str) -> bool:
-    """Say whether a cell is a word for a total, with a number or without: `Summe: 17`."""
-    return cell.strip(_AROUND).casefold() in _TOTALS
 
 
 def _kind(cell: str) -> str:
@@ -302,7 +250,7 @@ def _kind(cell: str) -> str:
     """
     if isinstance(cell, NonTextCell):
         return cell.kind
-    return f"the error {cell.strip()}" if "#" in cell and cell.strip().lower() in _ERRORS else ""
+    return f"the error {cell.strip()}" if "#" in cell and cell.strip().lower() in ERRORS else ""
 
 
 def _no_text(kind: str) -> Problem:
@@ -452,7 +400,7 @@ def _decided(
         # no default makes an animal of a note, and no total one of its numbers
         columns = [at for at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
-        if is_alone or _A_NOTE.fullmatch(name) or any(map(_is_total, cells)):
+        if is_alone or A_NOTE.fullmatch(name) or any(map(is_total, cells)):
             rule = "stands alone in its row" if is_alone else "is a line about the table"
             help_ = "complete the row, or delete it"
             letter = column_letter(places[0] or 0)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
-from petstore_tools.importing.titles import FIELDS
 from petstore_tools.importing.values import Matcher, Problem, fold
+from petstore_tools.importing.words import FIELDS
 from petstore_tools.tabular.cells import NonTextCell
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from petstore_tools.importing.titles import is_known, read_titles
+from petstore_tools.importing.words import is_known, read_titles
 
 
 @pytest.mark.case("P50")

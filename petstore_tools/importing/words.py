@@ -1,4 +1,7 @@
-"""Pure: which column holds which field, by exact names, by `columns=`, and what may be proposed."""
+"""
+Pure: the words of many languages in spreadsheets, and which column holds which field, by exact
+names, by `columns=`, and what may be proposed.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,52 @@ _PROPOSED: Final = {
         disponibilidade beschikbaarheid situação situacao stav tillstånd tilstand tila állapot durum
         статус состояние κατάσταση 状態 状态 zustand state état etat toestand verkaufsstatus""",
 }
+# words for a status, "" for none, in the languages of the titles: proposed, never just taken
+STATUS_WORDS: Final = {
+    word: status
+    for status, words in {
+        "available": """frei verfügbar disponible libre dostępny dostępna disponibile beschikbaar
+            disponível volný volná dostupný ledig tillgänglig tilgængelig""",
+        "pending": """reserviert vorgemerkt réservé réservée zarezerwowany zarezerwowana reservado
+            reservada prenotato riservato gereserveerd reserved rezervovaný reserverad""",
+        "sold": """verkauft vendu vendue sprzedany sprzedana vendido vendida venduto venduta
+            verkocht prodaný prodaná prodáno såld solgt prodán""",
+        "": "n/a - k.a. none keine keiner aucun brak ninguno nessuno geen unbekannt unknown",
+    }.items()
+    for word in words.split()
+}
+# words for a total or a mean in many languages, folded and without the signs around them
+_TOTALS: Final = frozenset(
+    "total|totals|grand total|subtotal|subtotals|sub total|sub-total|sum|total sum|average|"
+    "total animals|total pets|number of animals|gesamt|insgesamt|summe|gesamtsumme|zwischensumme|"
+    "endsumme|ergebnis|gesamtergebnis|gesamt ergebnis|teilergebnis|total result|gesamtanzahl|"
+    "gesamtzahl|gesamttotal|anzahl|anzahl tiere|tiere gesamt|durchschnitt|mittelwert|"
+    "total général|sous-total|sous total|totaux|somme|moyenne|nombre total|total animaux|suma|"
+    "suma total|total general|subtotales|promedio|número total|total animales|totale|"
+    "totale generale|totale complessivo|totali|somma|subtotale|totale animali|razem|suma końcowa|"
+    "suma całkowita|suma częściowa|łącznie|ogółem|podsuma|średnia|w sumie|totaal|eindtotaal|"
+    "subtotaal|som|gemiddelde|totaal dieren|total geral|celkem|součet|mezisoučet|spolu|súčet|"
+    "ukupno|skupaj|összesen|végösszeg|yhteensä|summa|totalt|i alt|samtals|kokku|kopā|iš viso|"
+    "toplam|genel toplam|ara toplam|итого|всего|сумма|суммарно|разом|усього|всього|общо|σύνολο|"
+    "\u03c3|∑|jumlah|合計|小計|総計|总计|合计|小计|總計|합계|총계".split("|")
+)
+_AROUND: Final = " \t\xa0:=.()-_*#/0123456789"  # signs and numbers beside a word for a total
+# how a line begins that is about the table, not about an animal: a total, a page, a signature
+A_NOTE: Final = re.compile(
+    rf".*:|(?:{'|'.join(_TOTALS)}|page|seite|blatt|pages?|strona|p[aá]gina|pagina|stand|as of|date"
+    r"|datum|data|fecha|erstellt|created|prepared|printed|gedruckt|signature|unterschrift|podpis"
+    r"|firma|handtekening|geprüft|genehmigt|exportiert|approved|checked|exported|generated"
+    r"|last updated|créé|généré|imprimé|établi|signé|creado|impreso|firmado|creato|stampato"
+    r"|utworzono|wygenerowano|wydrukowano|sporządził|gemaakt|afgedrukt|opgesteld)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+# what stands in a text file for an error, in the languages of spreadsheet programs
+ERRORS: Final = frozenset(
+    """#n/a #nv #n/d #n/d! #n/b #ref! #bezug! #rif! #¡ref! #adr! #verw! #name? #nom? #¿nombre?
+    #nome? #nazwa? #naam? #value! #wert! #valeur! #¡valor! #valore! #arg! #waarde! #div/0! #¡div/0!
+    #dzielenie/0! #deel/0! #num! #zahl! #nombre! #¡num! #liczba! #getal! #null! #nul! #¡nulo!
+    #nullo! #zero! #leeg! #error! #spill! #calc! #field! #blocked! #unknown! #überlauf!""".split()
+)
 _EXACT: Final = {name.casefold(): name for name in FIELDS}
 _SHOWN: Final = 20  # titles
 _SPECIAL: Final = {*'"\\$`!'}  # signs that a shell or Python reads as something else
@@ -100,6 +149,11 @@ class Titles:
         missing = [name for name in self.missing if name not in self.doubts]
         said = [f"no column for {' and '.join(missing)}"] if missing else []
         return f"{'; '.join([*said, *self.doubts.values()])}; the header has {self.shown()}"
+
+
+def is_total(cell: str) -> bool:
+    """Say whether a cell is a word for a total, with a number or without: `Summe: 17`."""
+    return cell.strip(_AROUND).casefold() in _TOTALS
 
 
 def is_known(title: str) -> bool:
