@@ -139,7 +139,9 @@ def _decide_near(lost: Sequence[Entry], animals: Sequence[Animal]) -> dict[int, 
     sets: dict[PetValues, list[Entry]] = defaultdict(list)
     for row in lost:
         sets[row.content].append(row)
+    # an animal may be that of a created row with other values, where there are too few for all
     created = {row.content for row in lost if row.state == "created"}
+    few = len(_new(animals, lost)) < len(lost)
     outcomes: dict[int, Outcome] = {}
     taken: set[int] = set()
     rest: list[tuple[Entry, list[Animal]]] = []
@@ -151,7 +153,7 @@ def _decide_near(lost: Sequence[Entry], animals: Sequence[Animal]) -> dict[int, 
         equal = [animal.id for animal in new if animal.content[:compared] == content[:compared]]
         equal = [pet_id for pet_id in equal if pet_id not in taken]
         taken.update(equal)
-        why = _why_ambiguous(rows, equal, may_be_others=bool(created - {content}))
+        why = _why_ambiguous(rows, equal, may_be_others=few and bool(created - {content}))
         if why:
             ambiguous = Outcome("unknown", None, why, tuple(equal))
             outcomes |= {row.key: ambiguous for row in rows if row.state != "created"}

@@ -88,6 +88,11 @@ CASES = {  # lost rows, animals (id, values, since), outcomes: an id, "absent", 
         [(7, REX, 2)],
         ["ambiguous", None],
     ),
+    "a created row without a status has one of its own": (
+        [(REX, 1), (NONE, 1, "created")],
+        [(7, REX, 2), (8, REX._replace(status="pending"), 2)],
+        [7, 8],
+    ),
 }
 
 
