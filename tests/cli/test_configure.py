@@ -33,7 +33,7 @@ def kept() -> dict[str, object]:
     [
         (("http://localhost", "KEY", "pro", ""), "did you mean http://localhost/v1 ?"),
         (("URL", "two words", "pro", ""), "cannot be sent"),
-        (("URL", "KEY", "gold", ""), "unknown plan 'gold'"),
+        (("URL", "KEY", "gold", ""), "unknown plan"),
         (("URL", "KEY", "pro", "gone.csv"), "there is no file gone.csv"),
         (("URL", "psk_wrong", "pro", "", "n"), "Copy the key again"),
     ],
