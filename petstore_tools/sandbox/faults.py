@@ -51,14 +51,8 @@ class Fault:
             )
         if self.method is not None and self.method not in METHODS:
             raise ArgumentError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
-        if not (self.every >= 1 and self.seconds >= 0):
-            raise ArgumentError("every must be at least 1, and seconds must not be negative")
-        if not isinstance(self.at, tuple | list) or not all(
-            isinstance(n, int) and n >= 1 for n in self.at
-        ):
-            raise ArgumentError(
-                f"at must hold numbers of requests, each at least 1, not {self.at!r}"
-            )
+        if not (min([self.every, *self.at]) >= 1 and self.seconds >= 0):
+            raise ArgumentError("every and at count from 1, and seconds must not be negative")
 
     def hits(self, number: int) -> bool:
         """Say whether the nth request of its method goes wrong."""
