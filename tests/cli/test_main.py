@@ -52,7 +52,7 @@ RETRY = rf"{TIME} GET /v1/pets: the service answered 500\. Attempt 2 of 5 follow
         ("keys list --database .", "--database"),
         *(
             pytest.param(f"{command} -o /proc/x{ending}", "the folder /proc cannot be", marks=LINUX)
-            for command, ending in (("list", ".csv"), ("report", ".html"), ("demo", ".html"))
+            for command, ending in (("list", ".csv"), ("report", ".html"))
         ),
     ],
 )
