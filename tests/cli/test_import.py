@@ -142,15 +142,19 @@ def test_a_person_decides_what_a_look_cannot(
         assert (done.returncode, told["unknown"]) == (1, 1)
 
         name = told["journal"]
-        shown = run("imports", "show", name[:4]).stdout
-        found = re.search(r"^ *(\d+) .* ambiguous +(\d+) or \d+ .* 2 new animals", shown, re.M)
-        assert found, shown
-        row, pet_id = found.groups()
+        shown = run("imports", "show", name[:4])
+        rows = r"^ *(\d+) .* ambiguous +(\d+) or \d+ .* 2 new animals"
+        ((row, pet_id),) = re.findall(rows, shown.stdout, re.M)
+        assert f"petstore-tools imports reconcile {name}" in shown.stderr
+        elsewhere = run("imports", "reconcile", name)
+        assert (elsewhere.returncode, "the settings name" in elsewhere.stderr) == (2, True)
 
         for code, decision in (
             (1, ()),  # still ambiguous
             (2, ("--row", "1", "--created", "9")),
             (2, ("--row", row)),
+            (2, ("--absent",)),
+            (2, ("--row", row, "--created", pet_id, "--absent")),
             (0, ("--row", row, "--created", pet_id)),
         ):
             decided = run("imports", "reconcile", name, *decision, **service)
@@ -184,6 +188,16 @@ def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:
     assert "5 rows of a.csv may be animals that exist already" in again
 
 
+def test_a_journal_that_cannot_be_read_is_named(run: Run, tmp_path: Path) -> None:
+    """The list of imports is then not whole, and its exit code says so."""
+    (tmp_path / "state" / "imports").mkdir(parents=True)
+    (tmp_path / "state" / "imports" / "x.db").write_text("no database" * 99)
+
+    done = run("imports")
+
+    assert (done.returncode, "x.db" in done.stderr) == (2, True)
+
+
 def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box: Sandbox, run: Run) -> None:
     """Each value that is read differently stands in the preview, with its count."""
     done = run("import", "tiere.csv", *OPTIONS, "--yes")
@@ -194,33 +208,19 @@ def test_a_sheet_of_names_and_words_is_imported_with_options_alone(box: Sandbox,
     assert "status: an empty cell is read as 'pending' in 1 row" in done.stderr
 
 
-def test_other_titles_are_proposed_and_yes_accepts_none(box: Sandbox, run: Run) -> None:
-    """Without a terminal the line to copy is shown; nothing is sent."""
-    refused = run("import", "tiere.csv", "--yes")
-
-    said = refused.stderr.rstrip()
-    assert said.endswith(
-        'To read it: store.import_pets("tiere.csv", '
-        'columns={"Tier": "name", "Art": "categoryId", "Zustand": "status"}, '
-        'categories={"Hunde": …, "Katzen": …}, '
-        'statuses={"verkauft": "sold", "frei": "available"}) '
-        "(petstore-tools import tiere.csv --columns Tier=name --columns Art=categoryId "
-        "--columns Zustand=status --categories FILE "
-        "--status-word verkauft=sold --status-word frei=available); replace each … by the title "
-        "or letter, the id or the word that is meant, and FILE by a file with the columns id and name"
-    )
-    assert animals(box) == []
-
-
 def test_the_line_to_copy_keeps_every_option(box: Sandbox, run: Run) -> None:
-    """With the category file in its place, it is a command that imports as was asked."""
+    """
+    `--yes` accepts no proposal. With the category file in its place, it imports as was asked.
+    """
     asked = (
         "--strict --drop-duplicates --wait --first 2 --doubtful skip --encoding utf-8 "
         '--name "new year" --default status=pending --columns Tier=name'
     )
 
-    refused = run("import", "tiere.csv", *shlex.split(asked))
+    refused = run("import", "tiere.csv", "--yes", *shlex.split(asked))
 
+    assert animals(box) == []
+    assert 'To read it: store.import_pets("tiere.csv", ' in refused.stderr
     command = refused.stderr.partition("(petstore-tools ")[2].partition(");")[0]
     assert all(option in command for option in asked.split(" --"))
     done = run(*shlex.split(command.replace("FILE", "kategorien.csv")), "--yes")
