@@ -318,8 +318,6 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
         {"title": None},
         {"timezone": "Mars/Olympus"},
         {"timezone": 5},
-        {"since": pd.NaT},
-        {"since": "yesterday"},
         {"categories": ["Dogs"]},
         {"categories": {"Dogs": "Cats"}},
         {"categories": 5},

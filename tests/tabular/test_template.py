@@ -59,7 +59,10 @@ def test_a_template_has_examples_drop_downs_and_a_frozen_header() -> None:
 
 
 def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
-    """Each stands there once; what has two ids is refused by the import."""
+    """
+    Each stands once on a hidden sheet, which is not read as animals; what has two ids is refused by
+    the import.
+    """
     (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
 
     hidden = CalamineWorkbook.from_path(tmp_path / "template.xlsx").get_sheet_by_name(
@@ -68,12 +71,6 @@ def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
 
     assert rules(tmp_path / "template.xlsx")["B"] == f"list {CATEGORY_SHEET}!$A$1:$A$4"
     assert hidden.to_python() == [["12"], ["Cats"], ["Dogs"], ["Vögel"]]
-
-
-def test_the_sheet_of_categories_is_not_read_as_animals(tmp_path: Path) -> None:
-    """It is hidden, and has no column for a name."""
-    (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
-
     assert [sheet.name for sheet in open_sheets(tmp_path / "template.xlsx")] == ["animals"]
 
 

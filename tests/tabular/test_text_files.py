@@ -9,7 +9,6 @@ import pytest
 from petstore_tools.errors import ArgumentError
 from petstore_tools.tabular.cells import (
     MalformedLine,
-    column_letter,
     escape_formula,
     unescape_formula,
 )
@@ -77,10 +76,3 @@ def test_every_written_cell_reads_back_to_the_same_text() -> None:
     content = csv_bytes([*"abcdefghi"], [cells], delimiter=";")
 
     assert list(records(content.decode(), ";"))[1][1] == cells
-
-
-def test_columns_are_lettered_as_spreadsheets_do() -> None:
-    """A, Z, AA, and so on."""
-    letters = [column_letter(at) for at in (0, 25, 26, 51, 52, 701, 702)]
-
-    assert letters == ["A", "Z", "AA", "AZ", "BA", "ZZ", "AAA"]
