@@ -69,6 +69,7 @@ def test_categories_are_chosen_by_their_names(tmp_path: Path) -> None:
         CATEGORY_SHEET
     )
 
+    assert 'state="hidden"' in part(tmp_path / "template.xlsx", "xl/workbook.xml")
     assert rules(tmp_path / "template.xlsx")["B"] == f"list {CATEGORY_SHEET}!$A$1:$A$4"
     assert hidden.to_python() == [["12"], ["Cats"], ["Dogs"], ["Vögel"]]
     assert [sheet.name for sheet in open_sheets(tmp_path / "template.xlsx")] == ["animals"]
