@@ -89,10 +89,10 @@ class Operations:
         after = messages.read_cursor(query.get("cursor"), status)
         self.store({})
         busy = sum(len(unread.body) for unread in self._large) > MAX_UNREAD_BYTES
-        # one animal first: to read a long page before it is refused would hold all others up
-        for pet in self._database.page(after=after, limit=1 if busy else 0, status=status):
-            if len(pet[1]) * limit > messages.PART_BYTES:
-                return _busy()
+        if busy:  # one animal first: to read a long page and refuse it would hold all others up
+            for pet in self._database.page(after=after, limit=1, status=status):
+                if len(pet[1]) * limit > messages.PART_BYTES:
+                    return _busy()
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
         first = {"limit": limit} | ({} if status is None else {"status": status})
