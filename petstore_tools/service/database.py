@@ -207,28 +207,26 @@ class Database:
 
     def save(self, usages: Mapping[str, Usage], pets: Iterable[NewPet] = ()) -> list[int]:
         """
-        Store what subjects have used, and add animals; return their ids, each higher than any
-        before.
+        Store what subjects have used, and add animals, in one round trip; return their ids in
+        order, each higher than any before.
 
         Of many addresses the oldest are forgotten.
         """
-        also = [self._saving(usages, _OVERWRITE)] if usages else []
+        statements = self._db.adding(pets)
+        adding = len(statements)
+        if usages:
+            statements.append(self._saving(usages, _OVERWRITE))
         # to sort them for each new one would hold all others up
         if self._addresses > MAX_ADDRESSES // 100:
             self._addresses = 0
-            also.append((_FORGET, ()))
-        return self.add(pets, *also)
-
-    def add(self, pets: Iterable[NewPet], *also: Statement) -> list[int]:
-        """Add animals, and execute more in the same round trip; return their ids, in order."""
-        adding = self._db.adding(pets)
-        added = self._db.execute(*adding, *also)[: len(adding)] if adding or also else []
+            statements.append((_FORGET, ()))
+        added = self._db.execute(*statements)[:adding] if statements else []
         return sorted(pet_id for rows in added for (pet_id,) in rows)
 
     def add_many(self, pets: Iterable[NewPet]) -> list[int]:
         """Add many animals in a transaction of its own; return their ids, in order."""
         with self._in_use, self._db.transaction():
-            return self.add(pets)
+            return self.save({}, pets)
 
     def page(self, *, after: int, limit: int, status: str | None) -> list[StoredPet]:
         """Return up to `limit` animals with an id above `after`, in id order."""

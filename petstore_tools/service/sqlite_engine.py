@@ -51,7 +51,7 @@ class SqliteEngine(Engine):
         self._durability = durability
         self._real = path.resolve()
         self._file: tuple[int, ...] = ()
-        with self._starting(f"(--database) {path.name or path}"):
+        with self._starting(f"(--database) {path.name}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
                 self._require_ours()

@@ -75,7 +75,7 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
         first = caller.post().json()["id"]
         other = Database(url, own_time=False)
         with other.transaction([("", "h")]):
-            (held,) = other.add([("held", 1, None)])
+            (held,) = other.save({}, [("held", 1, None)])
             later = pool.submit(caller.post, "later")
             for _ in range(20):
                 assert stored(url) == {first}

@@ -212,8 +212,7 @@ def test_a_session_that_stands_still_lets_go_of_what_others_wait_for(postgres: P
         (key,) = database.list_keys()
         paused = Database(url, own_time=False)
         with suppress(UnavailableError), paused.transaction([("", "h")]):
-            paused.save({f"key {key.id}": Usage()})
-            (lost,) = paused.add([("lost", 1, None)])
+            (lost,) = paused.save({f"key {key.id}": Usage()}, [("lost", 1, None)])
             made = caller.post()
         paused.close()
 
