@@ -233,10 +233,9 @@ class ImportPreview(Source):
                 "left out"
             )
         if self.options.strict and self.bad:
-            rows = len(self.good) + self.bad_rows
             return (
-                f"{self.bad_rows:,} of {rows:,} rows in {self.file} cannot be sent, and strict is "
-                f"set. Nothing was created. First: {self.problems[0]}"
+                f"{self.bad_rows:,} of {self.rows:,} rows in {self.file} cannot be sent, and "
+                f"strict is set. Nothing was created. First: {self.problems[0]}"
             )
         if not (self.is_affordable or self.options.doubtful == "send"):
             return (

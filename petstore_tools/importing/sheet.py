@@ -37,12 +37,12 @@ from petstore_tools.tabular.cells import (
     is_blank,
 )
 from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.text import first_of, printable
+from petstore_tools.text import printable
 
 HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
 TITLES_WITHIN: Final = 30  # the same, where columns are named by letter
 COLUMNS: Final = 30  # of the file that are shown
-SAMPLES: Final = 3  # values shown of a column, and names with guessed letters
+SAMPLES: Final = 3  # values shown of a column
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
 ASKED: Final = frozenset(("is a name, not an id", "is not a status"))  # until a meaning is given
 ADDED: Final = ["petstore_row", "petstore_problem"]  # columns of a rejects file
@@ -107,11 +107,6 @@ class Table:
         others = [repr(name) for name in self.source.names if name != self.source.name]
         notes = [f"sheet {self.source.name!r}; not read: {', '.join(others)}"] if others else []
         notes += self.source.notes
-        if self.source.is_guessed:  # a wrong guess garbles names for good
-            at = columns.columns["name"]
-            names = dict.fromkeys(cells[at] for _, cells in self._below() if len(cells) > at)
-            guessed = [repr(name) for name in names if not name.isascii()]
-            notes.append(f"names with guessed letters: {first_of(guessed, SAMPLES) or 'none'}")
         hidden = [at for at in columns.columns.values() if at in self.source.hidden_columns]
         notes += [f"column {columns.place(at)} is hidden, and is read" for at in hidden]
         if columns.proposals:
@@ -281,13 +276,17 @@ class Source:
 
     @property
     def filled(self) -> list[dict[str, Any]]:
-        """For each column of the file: how often it is filled, and what becomes of it."""
+        """
+        For each column of the file: how often it is filled, what becomes of it, and three values,
+        those first that a wrong encoding would garble.
+        """
         used = {at: field for field, at in self.table.columns.columns.items()}
         rows = [row.cells for row in self.good] + [row.cells for row in self.bad]
         found = []
         for at, title in enumerate(self.table.columns.header[:COLUMNS]):
             cells = [cells[at] for cells in rows if len(cells) > at and cells[at].strip()]
-            samples = [str(cell) for cell in islice(dict.fromkeys(cells), SAMPLES)]
+            distinct = sorted(dict.fromkeys(cells), key=str.isascii)  # odd letters first
+            samples = [str(cell) for cell in distinct[:SAMPLES]]
             facts = {"column": column_letter(at), "title": str(title), "filled": len(cells)}
             if title.strip() or cells:
                 found.append({**facts, "values": samples, "becomes": used.get(at, "not sent")})

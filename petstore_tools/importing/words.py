@@ -95,7 +95,7 @@ class Titles:
 
     Attributes:
         header: Cells as typed; the letters of the columns where there is no header.
-        columns: Position from 0, by field.
+        columns: Position from 0, by field, in the order of the document.
         proposals: Field that may be meant, by title, or by letter where the title is not clear.
         missing: Fields that need an answer: required ones without a column or a default, and those
             that two columns could be.
@@ -113,14 +113,12 @@ class Titles:
     @cached_property
     def places(self) -> tuple[int | None, ...]:
         """Position of each field, None where it has no column."""
-        return tuple(self.columns.get(name) for name in FIELDS)
+        return tuple(map(self.columns.get, FIELDS))
 
     @cached_property
     def last_required(self) -> int:
         """Position of the last column that no row may lack."""
-        return max(
-            (self.columns[name] for name in spec.REQUIRED if name in self.columns), default=-1
-        )
+        return max(self.columns.get(name, -1) for name in spec.REQUIRED)
 
     def are_known(self) -> bool:
         """Say whether each column has a title that may mean a field."""
@@ -133,16 +131,12 @@ class Titles:
 
     def describe(self) -> str:
         """Say which column is which field: `name ← A 'Name', categoryId ← C 'Category ID'`."""
-        return ", ".join(
-            f"{name} ← {self.place(at)}"
-            for name, at in zip(FIELDS, self.places, strict=True)
-            if at is not None
-        )
+        return ", ".join(f"{name} ← {self.place(at)}" for name, at in self.columns.items())
 
     def shown(self) -> str:
         """Return the cells of the header, the first of very many."""
         cells = [repr(cell) if cell else getattr(cell, "kind", "''") for cell in self.header]
-        return first_of(cells, _SHOWN) or "no cells"
+        return first_of(cells, _SHOWN)
 
     def refusal(self) -> str:
         """Say what is missing."""
@@ -230,6 +224,6 @@ def _position(key: str, titles: Sequence[str], name: str) -> int:
         )
     places = places or [at for at in range(len(titles)) if column_letter(at) == key]
     if not places:
-        listed = ", ".join(map(repr, titles[:_SHOWN])) or "no cells"
+        listed = ", ".join(map(repr, titles[:_SHOWN]))
         raise SheetError(f"there is no column {key!r}; the header has {listed}")
     return places[0]

@@ -87,7 +87,6 @@ class Sheet:
         suffix: Ending of the files that are written like it.
         delimiter: What is written between cells.
         notes: What was found and should be known.
-        is_guessed: Whether its encoding was guessed.
         name: Of a sheet of a workbook, else "".
         names: Of all sheets of the workbook.
         hidden: Rows that the spreadsheet does not show.
@@ -98,7 +97,6 @@ class Sheet:
     suffix: str = ".csv"
     delimiter: str = ","
     notes: tuple[str, ...] = ()
-    is_guessed: bool = False
     name: str = ""
     names: tuple[str, ...] = ()
     hidden: AbstractSet[int] = frozenset()

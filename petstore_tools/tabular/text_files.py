@@ -110,10 +110,9 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
             return CsvSource(text=text, encoding="utf-16", notes=(f"read as {encoding.upper()}",))
         if told:  # result files are marked, so that they are read alike without the option
             encoding = "utf-8-sig"
-        is_guessed = encoding == "cp1252"
         guess = f"read as cp1252, since it is not UTF-8: if a letter is wrong, add {name}"
-        notes = (guess,) if is_guessed else ()
-        return CsvSource(text=text, encoding=encoding, notes=notes, is_guessed=is_guessed)
+        notes = (guess,) if encoding == "cp1252" else ()
+        return CsvSource(text=text, encoding=encoding, notes=notes)
     raise SheetError(
         f"{path.name} is not text in {told or 'UTF-8 or Windows-1252'}; "
         f"save it as CSV (UTF-8), or name its encoding: {name}"
