@@ -50,20 +50,6 @@ def test_a_503_is_asked_again_when_it_said(
 
 
 @pytest.mark.case("P72")
-def test_a_service_that_pauses_every_time_costs_five_requests_over_minutes(
-    wire: responses.RequestsMock, store: PetStore
-) -> None:
-    """Not five of the day within seconds: each waits for the time that was named."""
-    for _ in range(5):
-        wire.get(f"{BASE}/pets", status=503, headers={"Retry-After": "60"})
-
-    with pytest.raises(ApiError, match="503"):
-        store.list_pets(wait=True)
-
-    assert store.client.clock.now() >= T0 + 240
-
-
-@pytest.mark.case("P72")
 def test_whoever_shares_the_budget_keeps_the_pause(
     wire: responses.RequestsMock, store: PetStore
 ) -> None:

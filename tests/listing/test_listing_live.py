@@ -3,7 +3,7 @@
 import pytest
 
 from petstore_tools import Sandbox
-from petstore_tools.errors import QuotaError
+from petstore_tools.errors import ArgumentError, QuotaError
 from petstore_tools.listing.completeness import Listing
 
 
@@ -49,8 +49,10 @@ def test_changes_while_paging_make_no_hole_and_no_double() -> None:
 
 
 def test_pets_come_lazily() -> None:
-    """One page is asked for when one animal is."""
+    """One page is asked for when one animal is; a status is checked before."""
     with Sandbox(animals=250) as box:
+        with pytest.raises(ArgumentError, match="status must be one of"):
+            box.store.pets(status="avialable")
         pet = next(box.store.pets())
 
         assert (pet.id, box.store.client.sent) == (1, 1)
