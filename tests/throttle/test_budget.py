@@ -14,17 +14,6 @@ from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
 T0 = 1_800_000_000.0
 
 
-def test_a_request_counts_a_whole_period_after_its_bucket_ended() -> None:
-    """So any 60 s that the service may choose hold at most what is counted."""
-    minute = WindowBudget(60)
-    minute.add(T0 + 0.9)
-
-    minute.settle(T0 + 60.9)
-    assert minute.used(T0 + 60.9, 0.0) == (1, T0 + 61)
-    minute.settle(T0 + 61.0)
-    assert minute.used(T0 + 61.0, 0.0)[0] == 0
-
-
 def test_a_window_that_a_reset_opened_counts_from_there() -> None:
     """What came before it does not count until a period has passed."""
     day = WindowBudget(86_400, opened_at=T0 + 3, proven=True, counted_before=3)

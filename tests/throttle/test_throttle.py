@@ -166,11 +166,12 @@ def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
 
 
 @pytest.mark.case("P26")
-def test_a_429_costs_the_day_nothing() -> None:
-    """Requests that were refused or never sent are not taken off the day."""
+def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None:
+    """A refused connection is given back whole."""
     throttle = warm()
     before = throttle.state("day", T0).left
 
+    throttle.unsent(go(throttle))
     hear(throttle, Answer(429, retry_after_s=1))
 
     assert throttle.state("day", T0).left == before
@@ -193,15 +194,6 @@ def test_a_plan_is_learnt_from_the_headers(first: Answer, then: Answer, names: l
         learnt.append(throttle.plan.name)
 
     assert learnt == names
-
-
-def test_what_never_left_is_given_back() -> None:
-    """A refused connection costs nothing."""
-    throttle = warm(remaining=1)
-
-    throttle.unsent(go(throttle))
-
-    assert go(throttle)
 
 
 def test_a_late_answer_is_counted_when_it_came_and_only_once() -> None:
