@@ -98,7 +98,6 @@ COUNTS = ("created", "rejected", "skipped", "unsent", "unknown", "ambiguous")
 @options.WAIT
 @options.YES
 @options.flag("--json", "as_json", help="Print the result as one JSON object.")
-@click.option("--no-progress", "progress", flag_value=False, default=None, help="Show no progress.")
 @options.ENVIRONMENT
 def import_(
     file: Path,
@@ -107,7 +106,6 @@ def import_(
     dry_run: bool,
     yes: bool,
     as_json: bool,
-    progress: bool | None,
     **chosen: Any,
 ) -> int:
     """
@@ -128,7 +126,7 @@ def import_(
       petstore-tools import animals.csv --default status=available
       petstore-tools import animals.csv --yes --wait --json
     """
-    with PetStore(environment=environment, progress=progress) as store:
+    with PetStore(environment=environment) as store:
         if not dry_run:
             wanted = ImportOptions(file, **chosen).with_categories(store.settings.categories)
             return _import(store, wanted, yes=yes, as_json=as_json)
