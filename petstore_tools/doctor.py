@@ -22,10 +22,10 @@ from petstore_tools.throttle import rate_headers
 
 SKEW_S: Final = 5.0  # a greater difference of the clocks is reported
 _ADVICE: Final[dict[type[PetstoreError], str]] = {
-    OutputError: "Choose a lasting folder with PETSTORE_STATE_DIR.",
-    UnauthorizedError: "Copy the key again, or ask for a new one; then petstore-tools configure.",
+    OutputError: "Name another folder in PETSTORE_STATE_DIR.",
+    UnauthorizedError: "Copy the key again, or ask for a new one, in petstore-tools configure.",
     ProtocolError: "No Animal Store Service answers at this address: correct the base address.",
-    TransportError: "Check the base address. petstore-tools serve starts a service of your own.",
+    TransportError: "Check the base address. petstore-tools serve runs a service on this machine.",
 }
 
 

@@ -391,6 +391,7 @@ def _age_s(given: str, first: int | None) -> float:
     seconds = parse_duration(given) if isinstance(given, str) else None
     if seconds is None:
         raise ArgumentError(
-            f"max_age must be an age such as '1h' or '2d' (s, min, h, d or w), not {given!r}"
+            f"{option('max_age')} must be an age such as '1h' or '2d' (s, min, h, d or w), not "
+            f"{given!r}"
         )
     return seconds

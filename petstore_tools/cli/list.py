@@ -28,7 +28,10 @@ SHOWN_ROWS = 20
 @click.option("--first", type=click.IntRange(min=1), metavar="N", help="Only the first N animals.")
 @options.output(*frames.ENDINGS)
 @click.option(
-    "--max-age", metavar="AGE", help="Use a snapshot that is not older than AGE, such as 1h or 2d."
+    "--max-age",
+    metavar="AGE",
+    help="Answer from the last kept listing if it is not older than AGE, such as 1h or 2d; else "
+    "keep a new one.",
 )
 @options.ENVIRONMENT
 @options.WAIT
