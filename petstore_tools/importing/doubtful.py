@@ -26,16 +26,9 @@ from petstore_tools.importing.values import PetValues
 
 State = Literal["unsent", "sending", "created", "rejected", "unknown", "skipped"]
 Reason = Literal["equal", "the same name", "the same place"]
-SENT: Final[tuple[State, ...]] = ("created", "sending", "unknown", "skipped")
+SENT: Final[tuple[State, ...]] = ("created", "unknown", "sending", "skipped")
 # of equal entries, these are found in a file before those that were not sent
-_RANKS: Final[tuple[State, ...]] = (
-    "created",
-    "unknown",
-    "sending",
-    "skipped",
-    "unsent",
-    "rejected",
-)
+_RANKS: Final[tuple[State, ...]] = (*SENT, "unsent", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +129,7 @@ def find_doubtful(
 
     Args:
         contents: The values of each row, in the order of the file.
-        entries: Rows of this import.
+        entries: Rows of this import, by their place in the sheet.
         known: The entry of each row of the file, None for a new one (`match`).
         missing: Entries that the file does not have (`match`).
         equal: Why a row is doubtful by its values, by its place in `contents`.
@@ -193,14 +186,14 @@ def _edits(
     neighbours changed, it is everywhere.
 
     Args:
-        rows: Rows of an import.
+        rows: Rows of an import, by their place in the sheet.
         lost: Those that were sent, and are missing.
         contents: The values of each row of the file.
         fresh: Where in the file new rows are, by their values.
     """
     if not lost:
         return
-    before = [e.content for e in sorted(rows, key=lambda e: e.number) if e.present]
+    before = [entry.content for entry in rows if entry.present]
     had = Counter(before)
     has = Counter(contents)
     neighbours = {content for content in had if had[content] == has[content]}

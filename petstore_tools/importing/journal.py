@@ -394,7 +394,12 @@ class Journal:
             " ORDER BY o.state IN ('sending', 'unknown') DESC",
             (*values, self.id),
         )
-        return {place: _describe_sent(*row) for place, *row in rows}
+        found = {}
+        for place, import_id, number, state, pet_id in rows:
+            animal = state if pet_id is None else f"id {pet_id}"
+            because = f"row {number} of import {import_id} has the same values ({animal})"
+            found[place] = Doubt("equal", because, is_open=state in ("sending", "unknown"))
+        return found
 
     def take_listing(self, pages: Iterable[Iterable[PetRow]]) -> None:
         """Take the animals of a listing in place of those of the one before."""
@@ -511,14 +516,6 @@ def _change_row(
         raise JournalError(
             f"another program changed row {entry.number} of import {entry.import_id} meanwhile"
         )
-
-
-def _describe_sent(import_id: str, number: int, state: str, pet_id: int | None) -> Doubt:
-    """Say that another import sent a row."""
-    did = {"created": "sent", "skipped": "sent or skipped"}.get(state, "may have sent")
-    animal = "" if pet_id is None else f", id {pet_id}"
-    because = f"import {import_id} {did} the same values (row {number}{animal})"
-    return Doubt("equal", because, is_open=state in ("sending", "unknown"))
 
 
 def _entries(
