@@ -236,6 +236,7 @@ def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
             find_import(tmp_path, name)
     with open_journal(tmp_path, target()) as journal:
         journal.forget()
+        assert journal.entries() == []
     assert list_imports(tmp_path) == ([], [])
 
 
