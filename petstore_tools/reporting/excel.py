@@ -42,6 +42,7 @@ CHARTS: Final = {
     "counts": {"type": "area", "subtype": "stacked"},
 }
 _LINE: Final = 80  # characters of a line above a table, so that it is printed whole
+_TITLE: Final = 60  # characters of a line of the title, which may be Chinese
 _WIDEST: Final = 550  # pixels of a column; longer texts shrink
 _TIME_WIDTH: Final = 19  # characters of a column of times
 
@@ -59,7 +60,7 @@ def workbook(report: StatusReport) -> bytes:
         "animals": named(animals, report.categories),
         "made": pd.DataFrame({"in sentences": textwrap.wrap(read.made, _LINE)}),
     }
-    heading = textwrap.wrap(report.title, _LINE)
+    heading = textwrap.wrap(report.title, _TITLE)
     lines = [line for fact in read.facts for line in textwrap.wrap(fact, _LINE)]
     top = len(heading) + len(lines) + 2
     memory = io.BytesIO()

@@ -109,7 +109,7 @@ def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(tmp_pat
     for name in book.sheet_names:
         lines = book.get_sheet_by_name(name).to_python()
         assert f"{lines[0][0]} {lines[1][0]}" == title.strip()
-        assert len(lines[0][0]) <= 80
+        assert len(lines[0][0]) <= 60
         assert "As of 2026-10-25 02:30:00 CET" in lines[3][0]
     title, *over_time = book.get_sheet_by_name("Over time").to_python()[6:]
     assert title[0] == "as of (CEST, CET)"
