@@ -23,7 +23,7 @@ from petstore_tools.throttle import rate_headers
 SKEW_S: Final = 5.0  # a greater difference of the clocks is reported
 _ADVICE: Final[dict[type[PetstoreError], str]] = {
     OutputError: "Name another folder in PETSTORE_STATE_DIR.",
-    UnauthorizedError: "Copy the key again, or ask for a new one, in petstore-tools configure.",
+    UnauthorizedError: "Copy the key again, or get a new one; petstore-tools configure keeps it.",
     ProtocolError: "No Animal Store Service answers at this address: correct the base address.",
     TransportError: "Check the base address. petstore-tools serve runs a service on this machine.",
 }
