@@ -92,11 +92,7 @@ def report_(
     for path in output:
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}
-        try:
-            getattr(report, WRITERS[ending])(path, **headers)
-        except OSError:
-            click.echo(report.to_text())  # its requests are spent, so it is shown at least
-            raise
+        getattr(report, WRITERS[ending])(path, **headers)
         click.echo(f"{report.headline}; report in {path}", err=True)
     for note in report.notes if output else ():
         click.echo(f"Note: {note}", err=True)
