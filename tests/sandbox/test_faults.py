@@ -78,7 +78,6 @@ def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
         (lambda _: Sandbox(faults="x"), "faults must be a list of Fault, not 'x'"),  # type: ignore[arg-type]
         (lambda _: Sandbox(faults=Fault("garbage")), "must be a list of Fault"),  # type: ignore[arg-type]
         (lambda _: Sandbox(animals=-1), "0 or more, not -1"),
-        (lambda _: Sandbox(animals="3"), "0 or more, not '3'"),  # type: ignore[arg-type]
         (lambda box: box.advance(days=1e9), "at most to the year 9999"),
         (lambda box: box.advance(hours="x"), "advanced by numbers"),
         (lambda box: box.advance(seconds=-1), "0 or more"),
