@@ -16,7 +16,6 @@ from petstore_tools.importing.options import ImportOptions
 from petstore_tools.importing.sheet import read_table
 from petstore_tools.importing.values import BadRow, Row
 from petstore_tools.tabular.template import rejects_bytes
-from petstore_tools.tabular.text_files import CsvSource
 
 ROUNDED = "is a number that may have been rounded"
 
@@ -35,18 +34,17 @@ def read(source: pd.DataFrame | Path, **options: Any) -> list[object]:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_encoding_delimiter_and_line_ending_are_found(
+def test_whatever_program_saved_a_text_it_is_read_alike(
     tmp_path: Path, encoding: str, ending: str, delimiter: str
 ) -> None:
-    """Whatever program saved it: the same animal, without a last newline."""
+    """Encodings, line ends, signs between cells; without a last newline."""
     lines = [f"name{delimiter}categoryId", f"Zoë{delimiter}3"]
     (tmp_path / "pets.csv").write_bytes(ending.join(lines).encode(encoding))
 
     source = read_table(ImportOptions(tmp_path / "pets.csv")).source
 
     assert read(tmp_path / "pets.csv") == [("Zoë", 3, None)]
-    assert isinstance(source, CsvSource)
-    assert (source.delimiter, source.line_ending) == (delimiter, ending)
+    assert source.delimiter == delimiter
 
 
 FLOATS = {
