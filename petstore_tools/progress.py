@@ -9,10 +9,10 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from petstore_tools.text import utc_text
-from petstore_tools.throttle.throttle import Wait
 
 if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
+    from petstore_tools.throttle.throttle import Wait
 
 Show: TypeAlias = "Callable[[Progress], None]"
 LINES: Final = {  # of tqdm: the first line after a minute, so that short runs write none
@@ -45,9 +45,8 @@ def import_progress(progress: bool | Show | None) -> Iterator[Show]:
         def show(now: Progress) -> None:
             counts = {"rejected": now.rejected, "unknown": now.unknown}
             notes = {"created": now.created} | {name: n for name, n in counts.items() if n}
-            wait = None if now.waits_until is None else Wait(now.waits_until, now.waits_for)
-            if now.total or wait:  # else nothing is sent yet
-                display.draw(now.done, now.total, wait, notes)
+            if now.total or now.wait:  # else nothing is sent yet
+                display.draw(now.done, now.total, now.wait, notes)
 
         yield show
 

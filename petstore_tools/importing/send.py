@@ -86,8 +86,7 @@ class Progress:
     Attributes:
         done, total: Rows of the import, those of earlier runs included.
         created, rejected, unknown: Of those done.
-        waits_until: Unix seconds, None while it sends.
-        waits_for: Why, in words.
+        wait: Until when it waits (Unix seconds, `until`) and what for (`why`), None while it sends.
     """
 
     done: int
@@ -95,8 +94,7 @@ class Progress:
     created: int
     rejected: int
     unknown: int
-    waits_until: float | None = None
-    waits_for: str = ""
+    wait: Wait | None = None
 
 
 class Sender:
@@ -227,10 +225,8 @@ class Sender:
             wait = self.wait
         created, rejected, unknown = (counts[s] for s in ("created", "rejected", "unknown"))
         done = created + rejected + unknown
-        progress = Progress(done, done + counts["unsent"], created, rejected, unknown)
-        if wait is not None:
-            progress = replace(progress, waits_until=wait.until, waits_for=wait.why)
-        self._progress(progress)
+        total = done + counts["unsent"]
+        self._progress(Progress(done, total, created, rejected, unknown, wait))
 
 
 def _thread_name(journal: Journal) -> str:

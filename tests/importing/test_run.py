@@ -103,7 +103,7 @@ def test_a_commit_seen_late_is_not_taken_for_absent(fast: Sandbox, tmp_path: Pat
         store = PetStore.from_settings(settings, clock=clock)  # type: ignore[arg-type]
 
         def step_and_commit(progress: Progress) -> None:
-            if progress.waits_until and held:
+            if progress.wait and held:
                 if clock.ahead_s:
                     proxy.ask(held.pop())
                 clock.ahead_s = 60.0
@@ -430,7 +430,7 @@ def test_a_wait_of_another_import_costs_this_one_nothing(file: Path, tmp_path: P
         path = write(tmp_path / "long.csv", *_rows(500))
 
         def show(progress: Progress) -> None:
-            if progress.waits_until is not None:
+            if progress.wait is not None:
                 waiting.set()
 
         def long() -> None:
