@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, AnyStr, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -418,7 +419,7 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     if not kept:
         return {}
     newest = kept[-1].number
-    found: dict[str, Any] = {"_mark": lambda: history.mark_reported(listing.status, newest)}
+    found: dict[str, Any] = {"_mark": partial(history.mark_reported, listing.status, newest)}
     if len(kept) > 1:
         found["counts"] = tables.counts_over_time(kept)
         if listing.status is None:
