@@ -159,14 +159,13 @@ def test_a_file_that_is_removed_or_replaced_while_serving_takes_no_animal(
         if how == "emptied":
             path.write_bytes(aside.read_bytes())
         else:
-            if how == "removed":
-                filled(path)  # another program takes its place, and what lies beside it
+            stored(str(path))  # another program opens what is there, and what lies beside it
             aside.replace(path)
         back = caller.post().json()["id"]
+        assert stored(str(path)) == {before, back}  # read by another program
 
     assert {answer.status_code for answer in refused} == {503}
     assert all("was removed or replaced" in answer.json()["message"] for answer in refused)
-    assert stored(str(path)) == {before, back}
 
 
 @pytest.mark.parametrize(
