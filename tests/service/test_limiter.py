@@ -38,6 +38,10 @@ CASES = {  # seconds; + allowed, - refused, ! banned
         [0] * 4 + [3] * 5 + [60] * 2 + [61] + [64] * 5,
         "+++------++------",
     ),
+    "what comes during a ban does not prolong it": (
+        [*DAY_USED_UP, *[500] * 20, 970],
+        "+++++-" + "-" * 9 + "!" * 21 + "-",
+    ),
     "after a ban nine more come before the next": (
         [*DAY_USED_UP, *range(970, 980)],
         "+++++-" + ("-" * 9 + "!") * 2,
