@@ -79,9 +79,9 @@ def consume(usage: Usage, minute: Window, day: Window, now: float) -> tuple[Usag
     closed_until = max((-end for requests, end, _ in both if requests <= 0), default=0)
     if now >= usage.banned_until:
         usage = _retry_during_block(usage, closed_until, now)
-    wait_s = max(1, ceil(max(usage.banned_until, closed_until) - now))
+    wait_s = ceil(max(usage.banned_until, closed_until) - now)
     banned = now < usage.banned_until
-    return usage, Decision(False, limit, max(0, left), -negative_reset, wait_s, banned)
+    return usage, Decision(False, limit, left, -negative_reset, wait_s, banned)
 
 
 def _roll(usage: Usage, minute: Window, day: Window, now: float) -> Usage:
