@@ -576,7 +576,7 @@ def _journal_errors(path: Path) -> Iterator[None]:
         if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
             help_ = "its folder can only be read: allow this user to write there"
         elif "locked" in text:
-            help_ = "this import is running already: wait for it or stop it"
+            help_ = "another program holds it: try again when that has ended"
         elif any(sign in text for sign in ("is full", "No space", "disk I/O")):
             help_ = "make room on its disk, and run the same call again"
         raise JournalError(f"the journal {path} cannot be used ({text}); {help_}") from error
@@ -618,7 +618,13 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
         lock = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
     with closing(lock):
         with _journal_errors(path):
-            lock.execute("BEGIN EXCLUSIVE")
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+                why = f"import {name} is running already: wait until it has ended, or stop it"
+                raise JournalError(why) from error
         yield
 
 
@@ -647,7 +653,11 @@ def list_imports(folder: Path) -> tuple[list[ImportInfo], list[JournalError]]:
     """Return all imports, the last changed first, and why journals cannot be read."""
     found: list[ImportInfo] = []
     errors: list[JournalError] = []
-    for path in sorted(folder.glob("*.db")):
+    with _journal_errors(folder):
+        paths = sorted(folder.iterdir()) if folder.exists() else []
+    for path in paths:
+        if path.suffix != ".db":
+            continue
         try:
             with closing(_open(path)) as db, _journal_errors(path):
                 for environment, base_url, name, sheet, bad_rows, at, counts in db.execute(_INFOS):

@@ -126,7 +126,7 @@ def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
     """Others of the place go on beside it, and a reader at any time."""
     with open_journal(tmp_path, target()) as journal:
         add(journal, REX)
-        refused(tmp_path, "this import is running already")
+        refused(tmp_path, "is running already")
         with open_journal(tmp_path, target("b.csv")), read_journal(tmp_path, target()) as read:
             assert len(read.entries()) == 1
     with open_journal(tmp_path, target()):
