@@ -156,8 +156,6 @@ def _import(store: PetStore, wanted: ImportOptions, *, yes: bool, as_json: bool)
             click.echo(json.dumps({"message": "Nothing was sent."}))
         return exits.DONE
     click.echo(json.dumps(result.to_dict()) if as_json else str(result))
-    for path in result.files:
-        click.echo(f"  {path.name}", err=True)
     if result.unknown or result.skipped_now:
         rows = pluralize(result.unknown + result.skipped_now, "row")
         show = f"petstore-tools imports show {result.journal}"

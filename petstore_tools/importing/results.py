@@ -147,7 +147,12 @@ class ImportResult:
         said = [] if self.stopped is None else [f"stopped: {self.stopped.why}"]
         if self.resumes_at is not None:
             said.append(f"the same call goes on from {utc_text(self.resumes_at)}")
-        return [*said, *self.notes, *(f"not written: {file}" for file in self.not_written)]
+        said += [*self.notes, *(f"not written: {file}" for file in self.not_written)]
+        if self.ambiguous:
+            said.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
+        if self.files:
+            said.append(f"files: {', '.join(path.name for path in self.files)}")
+        return said
 
     __repr__ = __str__
 
@@ -160,13 +165,9 @@ class ImportResult:
         return f"{self.file} → {self.environment}: {pluralize(self.rows, 'row')}"
 
     def _repr_html_(self) -> str:
-        said = self._said()
-        if self.ambiguous:
-            said.append(f"{pluralize(self.ambiguous, 'row')} for a person to decide")
-        if self.files:
-            said.append(f"files: {', '.join(path.name for path in self.files)}")
         rows = self._counts()
-        return html_table(self._title(), ("outcome", "rows"), rows, note="\n".join(said))
+        note = "\n".join(self._said())
+        return html_table(self._title(), ("outcome", "rows"), rows, note=note)
 
 
 def check_folder(path: Path) -> Path:

@@ -149,7 +149,7 @@ class Forecast:
         if not self.requests:
             return "nothing to send"
         baseline = (
-            f", up to {self.baseline:,} of them to list the animals that exist"
+            f", at most {self.baseline:,} of them for listing the animals that exist"
             if self.baseline
             else ""
         )

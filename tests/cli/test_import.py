@@ -77,7 +77,6 @@ def test_json_is_one_object_with_every_exit_code(
     if error is None and not of_a_preview:
         fields = "rows created rejected unknown unsent skipped stopped resumes_at journal files"
         assert list(told) == [*fields.split(), "not_written", "notes"]
-        assert all(f"  {file}\n" in done.stderr for file in told["files"])
         assert ("petstore-tools imports show" in done.stderr) == (told["skipped"] > 0)
     assert (box.traffic()["method"] == "POST").sum() == told.get("created", 0)
 

@@ -166,7 +166,9 @@ def test_every_row_stands_in_the_frame_with_its_outcome(fast: Sandbox, tmp_path:
     assert list(frame["outcome"]) == ["created", "rejected"]
     assert list(frame["name"]) == ["Rex", "Mia"]
     assert "'x' is a name, not an id" in frame["detail"][1]
-    assert str(result) == ("pets.csv → sandbox: 3 rows: 1 created, 1 rejected, 1 skipped")
+    files = "files: pets.sandbox.created.csv, pets.sandbox.rejected.csv"
+    counts = "pets.csv → sandbox: 3 rows: 1 created, 1 rejected, 1 skipped"
+    assert str(result) == f"{counts}; {files}"
     assert "<td" in result._repr_html_()
     facts = result.to_dict()
     assert {facts[name] for name in ("created", "rejected", "skipped")} == {1}
