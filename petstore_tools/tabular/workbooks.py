@@ -66,6 +66,11 @@ _XLS_SIZE: Final = re.compile(
     rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
 )
 _XLSB_SIZE: Final = re.compile(rb"\x94\x01\x10....(.{12})", re.DOTALL)
+_REPEATED: Final = re.compile(rb'-repeated="(\d+)"')
+_ODD_BOOLEAN: Final = re.compile(  # a boolean as a number, which may be shown as TRUE
+    rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
+    rb'|value-type="float"[^>]*><text:p>[^\W\d]+</text:p>'
+)
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -111,15 +116,17 @@ class Worksheet(Sheet):
 
     def finished(self, names: tuple[str, ...]) -> Worksheet:
         """Return the sheet, in which each cell that a merged one covers says so."""
+        width = max(map(len, self.rows.values()), default=0)
         for top, left, bottom, right in self.merged:
             first = self.rows.get(top + 1, [])[left : left + 1]
             if are_blank(first):
                 continue
             kind = f"{MERGED} {column_letter(left)}{top + 1} {quoted(first[0])}"
             for number in self.rows.keys() & range(top + 1, bottom + 2):
+                end = min(right + 1, width)
                 cells = self.rows[number]
-                cells.extend([""] * (right + 1 - len(cells)))
-                for at in range(left, right + 1):
+                cells.extend([""] * (end - len(cells)))
+                for at in range(left, end):
                     if is_blank(cells[at]):
                         cells[at] = NonTextCell("", kind)
         return replace(self, names=names)
@@ -284,7 +291,7 @@ _UNSEEN: Final = (
 class _Other:
     """A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are visible."""
 
-    def __init__(self, path: Path, sizes: Iterable[tuple[int, int]] = ()) -> None:
+    def __init__(self, path: Path, sizes: Iterable[tuple[int, int]]) -> None:
         if any(rows * columns > _MOST_CELLS for rows, columns in sizes):  # calamine keeps them all
             raise _too_large(path)
         self._book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
@@ -297,6 +304,7 @@ class _Other:
         found = Worksheet(name=name, notes=(_UNSEEN,), is_unseen=True)
         for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
             found.add(number, enumerate(map(text_of, cells)))
+        found.merged.extend((*first, *last) for first, last in sheet.merged_cell_ranges or ())
         return found
 
 
@@ -315,7 +323,10 @@ def _open_zip(path: Path, book: zipfile.ZipFile) -> _Xlsx | _Other:
     if "content.xml" in parts:
         if b"encryption-data" in book.read("META-INF/manifest.xml"):
             raise PasswordError
-        return _Other(path)
+        content = book.read("content.xml")
+        if _ODD_BOOLEAN.search(content):
+            raise ValueError("it has booleans that are written as numbers")
+        return _Other(path, map(_size, content.split(b"<table:table ")[1:]))
     sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
     ends = [struct.unpack("<I4xI", end) for part in sheets for end in _XLSB_SIZE.findall(part)]
     return _Other(path, ends)
@@ -326,6 +337,25 @@ def _open_ole(path: Path) -> _Other:
     if _ENCRYPTED in whole:
         raise PasswordError
     return _Other(path, [struct.unpack("<I2xH", size) for size in _XLS_SIZE.findall(whole)])
+
+
+def _size(table: bytes) -> tuple[int, int]:
+    """Return the last row and the last column of a table of .ods that hold something."""
+    height = 0
+    width = 0
+    number = 0
+    for row in table.split(b"<table:table-row")[1:]:
+        number += _repeated(row.partition(b">")[0])
+        cells = row.rpartition(b"office:value-type")[0]
+        if cells:
+            height = number
+            width = max(width, sum(map(_repeated, cells.split(b"-cell")[1:])))
+    return height, width
+
+
+def _repeated(element: bytes) -> int:
+    found = _REPEATED.search(element)
+    return int(found[1]) if found else 1
 
 
 def _sheets(path: Path, sheet: str | None, book: _Xlsx | _Other) -> list[Worksheet]:

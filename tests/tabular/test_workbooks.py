@@ -231,6 +231,13 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
     with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as book:
         book.writestr("xl/workbook.xml", b" " * (1 << 28))
         book.writestr("xl/more.xml", b" ")
+    far = (
+        "<table:table ><table:table-row table:number-rows-repeated='1048575'/><table:table-row>"
+        "<table:table-cell table:number-columns-repeated='16384' office:value-type='float'/>"
+    )
+    with zipfile.ZipFile(tmp_path / "far.ods", "w") as book:
+        book.writestr("META-INF/manifest.xml", "<manifest/>")
+        book.writestr("content.xml", far.replace("'", '"'))
     with zipfile.ZipFile(tmp_path / "far.xlsb", "w") as book:
         size = struct.pack("<4I", 0, 1_048_575, 0, 16_383)
         book.writestr("xl/worksheets/sheet1.bin", b"\x94\x01\x10" + size)
@@ -243,7 +250,7 @@ def test_what_would_fill_the_memory_or_is_locked_is_refused(tmp_path: Path) -> N
         book.writestr("content.xml", b"")
 
     for name, why in {
-        **dict.fromkeys(("bomb.xlsx", "far.xlsb", "far.xls"), "is too large: delete"),
+        **dict.fromkeys(("bomb.xlsx", "far.ods", "far.xlsb", "far.xls"), "is too large: delete"),
         **dict.fromkeys(("locked.xlsx", "locked.ods"), "has a password: remove it"),
     }.items():
         with pytest.raises(SheetError, match=why):
