@@ -137,13 +137,13 @@ WHERE key = :key
 """
 _INFOS: Final = """
 WITH outcome AS (
-    SELECT import, iif(may_be = '', state, 'ambiguous') AS name, count(*) AS rows,
+    SELECT import, iif(may_be = '', state, 'ambiguous') AS became, count(*) AS rows,
         max(changed_at) AS changed_at
-    FROM row GROUP BY import, name
+    FROM row GROUP BY import, became
 )
 SELECT i.environment, i.base_url, i.path, i.sheet, i.bad_rows,
     max(i.changed_at, ifnull(max(o.changed_at), 0)),
-    json_group_object(o.name, o.rows) FILTER (WHERE o.name IS NOT NULL)
+    json_group_object(o.became, o.rows) FILTER (WHERE o.became IS NOT NULL)
 FROM import i LEFT JOIN outcome o ON o.import = i.id GROUP BY i.id
 """
 # animals of the last listing that equal rows of the file, and belong to no row of an import

@@ -223,14 +223,14 @@ def test_what_the_service_changes_is_no_difference(
 def test_imports_are_listed_found_and_forgotten(tmp_path: Path) -> None:
     """By the first letters of their names; the last changed first; rows with problems count."""
     with open_journal(tmp_path, target()) as journal:
-        add(journal, REX, MIA)
+        add(journal, REX, MIA, MIA._replace(name="Tom"))
         answer(journal, journal.entries()[0], Outcome("created", 7))
 
     (info,), errors = list_imports(tmp_path)
 
     assert not errors
     assert find_import(tmp_path, info.id[:5]) == info
-    assert (info.target, info.states) == (target(), {"created": 1, "unsent": 1, "rejected": 1})
+    assert (info.target, info.states) == (target(), {"created": 1, "unsent": 2, "rejected": 1})
     for name in ("", "zz"):
         with pytest.raises(SettingsError, match="no import begins"):
             find_import(tmp_path, name)

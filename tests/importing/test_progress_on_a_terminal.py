@@ -61,6 +61,5 @@ def test_the_bar_of_an_import_reads_well(shown: str) -> None:
 
 def test_what_became_of_it_stands_below_the_bar(shown: str) -> None:
     """On a line of its own, too."""
-    assert shown.endswith(
-        "\npets.csv → production: 12 rows: 8 created now, 4 before\r\n  pets.created.csv\r\n"
-    )
+    counts = "12 rows: 8 created now, 4 before"
+    assert shown.endswith(f"\npets.csv → production: {counts}; files: pets.created.csv\r\n")
