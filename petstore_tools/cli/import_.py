@@ -283,7 +283,8 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
       petstore-tools imports reconcile 3f9c --row 14 --created 1017
       petstore-tools imports reconcile 3f9c --row 14 --absent
     """
-    if (row is None) != (pet_id is None and not absent) or (pet_id is not None and absent):
+    answers = (pet_id is not None) + absent
+    if answers > 1 or (row is None) != (answers == 0):
         raise click.UsageError(
             "to decide on a row, give --row and one of --created PET_ID and --absent"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from math import ceil
 from pathlib import Path
@@ -397,7 +397,7 @@ def check(inventory: Inventory, source: Source, journal: Journal) -> ImportPrevi
     whole = _estimate(inventory.client, to_send, baseline=requests if lists else 0)
     alone = _estimate(inventory.client, to_send, baseline=0)
     return ImportPreview(
-        **vars(source) | {"good": good},
+        **{field.name: getattr(source, field.name) for field in fields(Source)} | {"good": good},
         host=inventory.client.host,
         to_send=to_send,
         unsent=unsent,

@@ -20,8 +20,8 @@ HOLE: Final = "an animal that was removed while the listing was read may hide an
 
 def digest(*columns: Sequence[Any]) -> str:
     """
-    Return a digest of animals by the columns of a listing, the same in any order; no text counts as
-    missing.
+    Return a digest of animals by the columns of a listing, the same in any order; a cell that holds
+    no text counts as missing.
 
     Raises:
         TypeError, OverflowError: An id or a category is no int64.

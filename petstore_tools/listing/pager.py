@@ -101,7 +101,7 @@ class Received:
     def take(self, response: Response, overlap: int = 0) -> None:
         """Count a page in, whose first animals should repeat the end of the page before."""
         ids = response.ids
-        repeats = overlap if ids[:overlap] == self.last[-overlap:] else 0
+        repeats = overlap if overlap and ids[:overlap] == self.last[-overlap:] else 0
         self.moved |= repeats != overlap
         self.new = [pet_id for pet_id in dict.fromkeys(ids) if pet_id not in self.ids]
         self.ids.update(dict.fromkeys(self.new))
@@ -425,7 +425,7 @@ class Pager:
                 return (yield from self._end_of_filter(why))
             self._take(page, answer)
             if page.overlap and not answer.ids:
-                return self._done("")  # an overlap that does not come is no end
+                return self._done("")  # unproven: an overlap that does not come is no end
             if not came.new and len(answer.ids) > page.overlap:
                 return self._unproven("a page held no new animal")
         return self._done("the service counts as many animals as came")

@@ -73,8 +73,9 @@ def address(given: str) -> str:
     Raises:
         ArgumentError: It is none, or more than one.
     """
+    line = one_line(given, "the address")
     try:
-        ((name, found),) = getaddresses([one_line(given, "the address")])
+        ((name, found),) = getaddresses([line])
         user, domain = found.split("@")
         if not (user.isascii() and user and domain) or " " in found:
             raise ValueError(found)

@@ -34,6 +34,7 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     """
     found, names = codes(pets)
     table = pets.groupby(["categoryId", found]).size().unstack(fill_value=0)
+    # -1 is the code of no status, which is the last column
     table = table.reindex(columns=[*range(len(names) - 1), -1], fill_value=0).set_axis(
         names, axis=1
     )

@@ -49,7 +49,7 @@ class Case:
     other_program_s: float = 0.0
     named: bool = True
 
-    def least_s(self, accepted: int, died: int) -> float:
+    def longest_s(self, accepted: int, died: int) -> float:
         """Return what so many requests may take: each window is filled, and little is idle."""
         per_minute, per_day = self.plan
         unsure = died + (self.threads if self.speaks == "alternate" else 0)
@@ -200,7 +200,7 @@ def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(case: Cas
     took_s = client.run()
 
     assert client.service.refused == client.left == 0
-    assert not case.named or took_s <= case.least_s(client.service.accepted, 0)
+    assert not case.named or took_s <= case.longest_s(client.service.accepted, 0)
     assert client.asks < 150 * client.service.accepted * case.threads + 1_000
 
 
@@ -266,7 +266,7 @@ def test_processes_that_die_and_start_again_earn_no_refusal(case: Case) -> None:
 
     assert client.service.refused <= case.kinds.count("rolling")
     assert client.left == 0
-    assert took_s <= case.least_s(client.service.accepted, client.died)
+    assert took_s <= case.longest_s(client.service.accepted, client.died)
 
 
 @given(
