@@ -153,19 +153,21 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     kind = {"name": "renamed", "all": "renamed", "shuffle": "moved", "swap": "moved"}.get(what, "")
     if kind and sheet.since not in ("", kind):
         return
-    if kind == "renamed" and cells and {cells[at].values.name, cells[at].values} & sheet.added:
+    old: set[object] = {cells[at].values} if cells else set()
+    if kind == "renamed" and cells:
+        old.add(cells[at].values.name)
+    if what in ("status", "name", "all") and old & sheet.added:
         return
     if what in ("status", "name", "all", "delete"):
         if not sheet.edits:
             return
         sheet.edits -= 1
-        if cells:
-            sheet.retired |= {cells[at].values.name} if kind else {cells[at].values}
+        sheet.retired |= old
     elif what in ("rename", "copy") and not (sheet.is_settled and len(cells) > 2):
         return
     new = world.values(sheet.retired)
     if what in ("append", "insert", "name", "all"):
-        sheet.added.add(new.name)
+        sheet.added |= {new.name, new}
     elif what == "duplicate" and cells:
         sheet.added.add(cells[at].values.name)
     sheet.since = kind or sheet.since
@@ -174,13 +176,11 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
         cells.append(Cell(world.someone(), new))
     elif what == "insert":
         cells.insert(at, Cell(world.someone(), new))
-    elif what == "status":
-        edited = cells[at].values._replace(status=new.status)
+    elif what in ("status", "name"):
+        edited = cells[at].values._replace(**{what: getattr(new, what)})
         if edited not in sheet.retired:
             sheet.added.add(edited)
             cells[at] = Cell(cells[at].who, edited)
-    elif what == "name":
-        cells[at] = Cell(cells[at].who, cells[at].values._replace(name=new.name))
     elif what == "all":
         cells[at] = Cell(cells[at].who, new)
     elif what == "delete":
@@ -201,6 +201,10 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
         world.sheets.append(Sheet(f"copy{rng.random()}", copied, edits=1))
     elif what == "staff" and world.animals:
         pet_id = rng.choice(list(world.animals))
+        if pet_id not in {entry.pet_id for entry in counted(world)} and any(
+            cell.values.status is None for sheet in world.sheets for cell in sheet.cells
+        ):  # beside a row without a status, nobody can tell whose animal it was
+            return
         world.animals[pet_id] = world.animals[pet_id]._replace(status=rng.choice(STATUSES[:2]))
 
 
