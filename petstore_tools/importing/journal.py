@@ -213,7 +213,7 @@ class Journal:
         self._folder = folder
         self._path = folder / f"{target.place}.db"
         self._threads = threading.Lock()
-        self._db = _open(self._path)
+        self._db = _open(self._path, target)
 
     def close(self) -> None:
         """Close the file; a thread that still awaits an answer can write no more."""
@@ -455,12 +455,11 @@ class Journal:
         with self._transaction() as db:
             which = "import = ? AND number = ? AND state = 'unknown'"
             rows = _entries(db, which, (self.id, number))
-            if not rows:
-                raise JournalError(
-                    f"row {number} of import {self.id} is not an unknown row: nothing was changed"
-                )
-            row = max(rows, key=lambda row: row.present)
-            facts = {"key": row.key, "may_be": "", "now": self._clock.now()}
+            rows = [row for row in rows if row.present] or rows
+            if len(rows) != 1:
+                why = "stands for several unknown rows" if rows else "is not an unknown row"
+                raise JournalError(f"row {number} of import {self.id} {why}: nothing was changed")
+            facts = {"key": rows[0].key, "may_be": "", "now": self._clock.now()}
             try:
                 db.execute(_DECIDE, outcome | facts)
             except sqlite3.IntegrityError as error:
@@ -528,12 +527,12 @@ def _entries(
     ]
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path, target: Target | None = None) -> sqlite3.Connection:
     """
     Open the database of a place; where there is none, one in memory.
 
     Raises:
-        JournalError: It is damaged, empty, of another version, or none of ours.
+        JournalError: It is damaged, empty, of another version or place, or none of ours.
     """
     with _journal_errors(path):
         if path.exists():
@@ -544,6 +543,9 @@ def _open(path: Path) -> sqlite3.Connection:
         try:
             sqlite.check_format(db)
             _check_health(db)
+            places = db.execute("SELECT DISTINCT environment, base_url FROM import").fetchall()
+            if target and places not in ([], [(target.environment, target.base_url)]):
+                raise ValueError("it is of another place")
             db.execute("PRAGMA foreign_keys = ON")
             db.executescript(_TEMPORARY)
         except BaseException:

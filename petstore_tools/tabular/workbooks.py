@@ -192,8 +192,9 @@ class _Xlsx:
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
-        is_there = name in self._book.namelist()
-        return ElementTree.fromstring(self._book.read(name) if is_there else "<none/>")
+        parts = {part.casefold(): part for part in self._book.namelist()}
+        found = parts.get(name.casefold())
+        return ElementTree.fromstring(self._book.read(found) if found else "<none/>")
 
     def _date_styles(self) -> set[str]:
         """Return the styles under which a number is a date."""
@@ -260,6 +261,8 @@ class _Xlsx:
                 if days < timedelta(days=1):
                     return text_of(days)
                 return text_of(day if day.time() != time() else day.date())
+        if "_" in text:  # Python reads 1_0 as 10
+            raise ValueError(f"{text!r} is not a number")
         return text_of(float(text))
 
 
@@ -404,6 +407,8 @@ def open_sheets(
         with path.open("rb") as file:  # programs call texts .xls, and people rename files
             begin = file.read(4)
         if begin not in (_ZIP, _OLE):
+            if sheet is not None:
+                raise SheetError(f"{path.name} is not a workbook: it has no sheet {sheet!r}")
             suffix = path.suffix if path.suffix.casefold() in _TEXTS else ".csv"
             return [replace(read_csv(path, encoding), suffix=suffix)]
         if begin == _ZIP:

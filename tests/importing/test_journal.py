@@ -101,6 +101,14 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
         b.decide(3, None)
 
         assert [(e.state, e.pet_id) for e in b.entries()] == [("created", 8), ("unsent", None)]
+    with open_journal(tmp_path, target("c.csv")) as c:
+        for content in (REX, MIA):
+            add(c, content)
+            answer(c, replace(c.unsent()[0], answered=True), Outcome("unknown"))
+        add(c, MIA._replace(name="Tom"))
+
+        with pytest.raises(JournalError, match="row 2 of import .* stands for several unknown"):
+            c.decide(2, None)
 
 
 @pytest.mark.parametrize(
@@ -259,8 +267,9 @@ def changed(path: Path, statement: str) -> None:
             "it is empty, or another program's",
         ),
         (lambda path: changed(path, "PRAGMA user_version = 99"), "another version"),
+        (lambda path: changed(path, "UPDATE import SET base_url = 'x'"), "another place"),
     ],
-    ids=["empty", "garbage", "truncated", "foreign", "newer"],
+    ids=["empty", "garbage", "truncated", "foreign", "newer", "of another place"],
 )
 def test_a_database_that_cannot_be_trusted_is_refused(
     tmp_path: Path, harm: Callable[[Path], object], why: str
