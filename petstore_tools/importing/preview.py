@@ -268,11 +268,21 @@ class ImportPreview(Source):
         Return the preview as JSON values: the counts, each problem, what fixes them, and the
         forecast.
         """
+        named: dict[str, Sequence[Any]] = {
+            "doubtful": self._doubtful(),
+            "problems": self.problems,
+            "fixes": self.groups,
+        }
         return {
             **{name: getattr(self, name) for name in _COUNTS},
-            "doubtful": [row._asdict() for row in self._doubtful()],
-            "problems": [problem._asdict() for problem in self.problems],
-            "fixes": [fix._asdict() for fix in self.groups],
+            "duplicates": len(self.duplicates),
+            **{
+                name: [
+                    thing._asdict() | {"row": str(row)}
+                    for thing, row in zip(things, labels([t.row for t in things]), strict=True)
+                ]
+                for name, things in named.items()
+            },
             "matches": [asdict(match) for match in self.matches],
             "notes": list(self.notes),
             "header": self.table.header,

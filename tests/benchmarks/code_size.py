@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_TOKENS = {"petstore_tools": 83_950, "tests": 113_750}
+MOST_TOKENS = {"petstore_tools": 84_100, "tests": 114_000}
 MOST_FILES = {"petstore_tools": 85}
 NO_CODE = {
     tokenize.COMMENT,

@@ -43,6 +43,7 @@ def test_a_problem_names_the_row_by_its_label(sandbox: Sandbox, index: Any, name
         'categories="FILE"'
     )
     assert preview.fixes["row"].tolist() == labels[1:2]
+    assert [fix["row"] for fix in preview.to_dict()["fixes"]] == [str(labels[1])]
     assert f"({escape(named.removeprefix('row '))})" in preview._repr_html_()
     assert result.frame["row"].tolist() == labels
     assert result.frame["outcome"].tolist() == ["created", "rejected", "created", "created"]
