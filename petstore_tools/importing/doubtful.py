@@ -140,6 +140,8 @@ def find_doubtful(
     """
     open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
     doubts = {at: equal[at] for at in open_ & equal.keys()}
+    if not missing and not others:  # nothing that a row could be an edit of
+        return dict(sorted(doubts.items()))
     new = {contents[at] for at in open_ if known[at] is None}
     fresh: dict[PetValues, list[int]] = defaultdict(list)
     for at in open_ - equal.keys():
