@@ -11,7 +11,6 @@ from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import EXACT
 
 CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never read as animals
-LONGEST_CELL: Final = 32_767  # characters that Excel keeps
 LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
 WRITER_OPTIONS: Final = {  # text is never a formula or a link
     "in_memory": True,
