@@ -21,7 +21,6 @@ from typing import Generic, Literal, Protocol, TypeVar
 Durability = Literal["FULL", "OFF"]  # of a commit: survives a power loss; the death of the process
 BUSY_S = 10.0
 LONGEST_SLEEP_S = 0.003
-FORMAT = 1  # of the files of budget, imports and history
 
 
 def connect(
@@ -57,13 +56,14 @@ def connect(
     return connection
 
 
-def make_tables(connection: sqlite3.Connection, tables: str) -> None:
+def make_tables(connection: sqlite3.Connection, tables: str, number: int) -> None:
     """
     Make the tables of a new file, or check that this version of the toolkit made them.
 
     Args:
         connection: To the file, in no transaction.
         tables: Statements that do no harm where another process was first; none holds a `;`.
+        number: Of the format, as `check_format` takes it.
 
     Raises:
         sqlite3.NotSupportedError: Another version made them.
@@ -71,14 +71,18 @@ def make_tables(connection: sqlite3.Connection, tables: str) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not version:
         with transaction(connection):
-            for statement in (*tables.split(";"), f"PRAGMA user_version = {FORMAT}"):
+            for statement in (*tables.split(";"), f"PRAGMA user_version = {number}"):
                 connection.execute(statement)
-    check_format(connection)
+    check_format(connection, number)
 
 
-def check_format(connection: sqlite3.Connection) -> None:
+def check_format(connection: sqlite3.Connection, number: int) -> None:
     """
     Check that this version of the toolkit made the tables of a file.
+
+    Args:
+        connection: To the file.
+        number: Of the format, its `user_version`; each kind of file counts its own.
 
     Raises:
         sqlite3.NotSupportedError: It did not.
@@ -86,7 +90,7 @@ def check_format(connection: sqlite3.Connection) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if not version:
         raise sqlite3.NotSupportedError("it is empty, or another program's")
-    if version != FORMAT:
+    if version != number:
         raise sqlite3.NotSupportedError("another version of the toolkit wrote it: use that one")
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _WAIT_S: Final = 60.0  # for another writer
+_FORMAT: Final = 1
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS listings (
     number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL, may_have_hole INTEGER,
@@ -209,7 +210,8 @@ class History:
             connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
             with closing(connection), connection:
                 place = crc32(self.path.stem.encode()) >> 1  # SQLite's number is signed
-                sqlite.make_tables(connection, f"{_TABLES} PRAGMA application_id = {place}")
+                tables = f"{_TABLES} PRAGMA application_id = {place}"
+                sqlite.make_tables(connection, tables, _FORMAT)
                 if connection.execute("PRAGMA application_id").fetchone() != (place,):
                     raise sqlite3.NotSupportedError(
                         "it is that of another service: give it its old name back, or move it away"

@@ -25,8 +25,9 @@ from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import PetRow
 
+_FORMAT: Final = 1
 _TABLES: Final = f"""
-PRAGMA user_version = {sqlite.FORMAT};
+PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
     id TEXT PRIMARY KEY, environment TEXT NOT NULL, base_url TEXT NOT NULL, path TEXT NOT NULL,
     sheet TEXT NOT NULL, bad_rows INTEGER NOT NULL, changed_at REAL NOT NULL
@@ -541,7 +542,7 @@ def _open(path: Path, target: Target | None = None) -> sqlite3.Connection:
             db = sqlite3.connect(":memory:", isolation_level=None)
             db.executescript(_TABLES)
         try:
-            sqlite.check_format(db)
+            sqlite.check_format(db, _FORMAT)
             _check_health(db)
             places = db.execute("SELECT DISTINCT environment, base_url FROM import").fetchall()
             if target and places not in ([], [(target.environment, target.base_url)]):

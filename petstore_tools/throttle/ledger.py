@@ -15,6 +15,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Kind = Literal["shared", "memory"]
 _BUDGET: Final = TypeAdapter(Throttle)
-_TABLE: Final = (
-    "CREATE TABLE IF NOT EXISTS key_budget"
-    " (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID"
-)
+_FORMAT: Final = 1
+_TABLE: Final = f"""
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID
+"""
 
 # the second time: how long the database waits for a machine that vanished inside a transaction
 _BEGIN: Final = (
@@ -204,9 +206,14 @@ class SqliteLedger(DatabaseLedger):
         if self._file is not None:
             self._check_file()
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not self.path.exists():
+            for part in ("-wal", "-shm"):  # of a file that was removed while it was in use
+                Path(f"{self.path}{part}").unlink(missing_ok=True)
+            sqlite.create(self.path, _TABLE)
+        with closing(sqlite.read(self.path)) as database:
+            sqlite.check_format(database, _FORMAT)
         connection = sqlite.connect(self.path, durability="OFF", journal="WAL")
         connection.execute("PRAGMA wal_autocheckpoint = 20")  # pages: the log stays small
-        sqlite.make_tables(connection, _TABLE)
         return connection
 
 

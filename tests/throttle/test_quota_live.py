@@ -97,9 +97,18 @@ def test_two_keys_and_two_addresses_do_not_share_a_budget_and_no_key_is_on_disk(
 
 HARMS = {
     "no database": lambda path: path.write_bytes(b"x" * 5_000),
+    "empty": Path.touch,
+    "foreign": lambda path: execute(path, "CREATE TABLE invoice (id INTEGER)"),
     "a folder": Path.mkdir,
     "bad state": lambda path: altered(path, "UPDATE key_budget SET state = '{'"),
     "newer": lambda path: altered(path, "PRAGMA user_version = 2"),
+}
+
+
+REASONS = {
+    "empty": "(it is empty, or another program's)",
+    "foreign": "(it is empty, or another program's)",
+    "newer": "(another version of the toolkit wrote it: use that one)",
 }
 
 
@@ -108,6 +117,11 @@ def altered(path: Path, statement: str) -> None:
     ledger = SqliteLedger(path, subject(BASE, KEY))
     ledger.update(lambda budget: None)
     ledger.close()
+    execute(path, statement)
+
+
+def execute(path: Path, statement: str) -> None:
+    """Change a database, or make a new one."""
     with closing(sqlite3.connect(path)) as db, db:
         db.execute(statement)
 
@@ -117,16 +131,20 @@ def altered(path: Path, statement: str) -> None:
 def test_a_ledger_that_cannot_be_used_is_an_error_before_any_request(
     harm: str, tmp_path: Path
 ) -> None:
-    """Never unlimited speed: nothing is sent, and the message says why and what helps."""
-    HARMS[harm](tmp_path / "budget.db")
+    """
+    Never unlimited speed: nothing is sent, the message says why and what helps, and the file stays
+    as it is.
+    """
+    path = tmp_path / "budget.db"
+    HARMS[harm](path)
+    content = b"" if path.is_dir() else path.read_bytes()
     with PetStore(base_url=BASE, api_key=KEY, plan="free", state_dir=tmp_path) as store:
         with pytest.raises(LedgerError, match='ledger="memory"') as raised:
             store.list_pets()
 
-        assert ("(another version of the toolkit wrote it" in str(raised.value)) == (
-            harm == "newer"
-        )
+        assert REASONS.get(harm, "cannot be used (") in str(raised.value)
         assert store.client.sent == 0
+    assert path.is_dir() or path.read_bytes() == content
 
 
 @pytest.mark.case("P30")
