@@ -15,6 +15,7 @@ from petstore_tools import Sandbox
 from petstore_tools.plans import Plan
 
 CASES = Path(__file__).with_name("cases.txt")
+DOCUMENT = Path(__file__).parents[2] / "shared" / "INTERFACE.md"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,18 +28,33 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not config.getoption("--cases"):
-        return
+    without_the_document(config, items)
+    if config.getoption("--cases"):
+        print_cases(items)
+
+
+def without_the_document(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A checkout alone has no interface document: what reads it is not asked for there."""
+    readers = [item for item in items if item.get_closest_marker("document")]
+    if readers and not DOCUMENT.exists():
+        items[:] = [item for item in items if item not in readers]
+        config.hook.pytest_deselected(items=readers)
+
+
+def print_cases(items: list[pytest.Item]) -> None:
+    """Print each case with its sentence and its tests; end, with 1 where a case has no test."""
     held: dict[str, set[str]] = defaultdict(set)
     for item in items:
         for mark in item.iter_markers("case"):
             for case in mark.args:
                 held[case].add(item.nodeid.partition("[")[0])
-    listed = CASES.read_text().split()
-    for case in sorted(set(listed) | set(held), key=lambda c: (int(c[1:].rstrip("a")), c)):
-        print(case, *sorted(held[case]) or ["NO TEST"], sep="\n    ")
-    without = [case for case in listed if not held[case]]
-    pytest.exit(f"cases without a test: {without or 'none'}", returncode=bool(without))
+    lines = CASES.read_text(encoding="utf-8").splitlines()
+    sentences = dict(line.split(" ", 1) for line in lines)
+    for case in sorted(sentences | held, key=lambda c: (int(c[1:].rstrip("a")), c)):
+        title = f"{case} {sentences.get(case, 'NOT LISTED')}"
+        print(title, *sorted(held[case]) or ["NO TEST"], sep="\n    ")
+    untested = [case for case in sentences if not held[case]]
+    pytest.exit(f"cases without a test: {untested or 'none'}", returncode=bool(untested))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

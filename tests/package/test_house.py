@@ -58,24 +58,32 @@ def test_each_cited_section_is_in_the_documents_list() -> None:
 @pytest.mark.parametrize("line", SILENCES)
 def test_each_silence_of_the_document_has_a_row_of_choices(line: str) -> None:
     """What is not shown or not stated is decided, in the table of the service's README."""
-    said, _, row = line.rpartition(" | ")
+    row = line.rpartition(" | ")[2].strip()
     readme = (PACKAGE / "service" / "README.md").read_text(encoding="utf-8")
     table = readme.partition("## Where the document is silent")[2].partition("\n## ")[0]
 
-    assert any(row.strip() in line.split(" | ")[0] for line in table.splitlines())
-    if DOCUMENT.exists():
-        assert said.strip() in DOCUMENT.read_text(encoding="utf-8")
+    assert any(row in line.split(" | ")[0] for line in table.splitlines())
 
 
-def test_no_silence_of_the_document_is_forgotten() -> None:
-    """Every line that says so is paired; a checkout without the document has nothing to pair."""
-    if not DOCUMENT.exists():
-        return
-    said = [line.rpartition(" | ")[0].strip() for line in SILENCES]
-    lines = DOCUMENT.read_text(encoding="utf-8").splitlines()
-    silent = [line for line in lines if re.search(r"not shown|not stated|no default is", line)]
+@pytest.mark.document
+def test_needing_the_document_each_of_its_silences_is_listed_in_its_words() -> None:
+    """Its lines that say so are paired, with words that stand there."""
+    document = DOCUMENT.read_text(encoding="utf-8")
+    words = [line.rpartition(" | ")[0].strip() for line in SILENCES]
+    pattern = r"not shown|not stated|no default is"
+    silences = [line for line in document.splitlines() if re.search(pattern, line)]
 
-    assert [line for line in silent if not any(words in line for words in said)] == []
+    assert [phrase for phrase in words if phrase not in document] == []
+    assert [line for line in silences if not any(phrase in line for phrase in words)] == []
+
+
+def test_each_case_is_told_in_a_line() -> None:
+    """Its number, in order and once, and a sentence."""
+    lines = (ROOT / "tests" / "cases.txt").read_text(encoding="utf-8").splitlines()
+    numbers = [line.partition(" ")[0] for line in lines]
+
+    assert [line for line in lines if not re.fullmatch(r"P\d+a? [A-Z].{20,}\.", line)] == []
+    assert numbers == sorted(set(numbers), key=lambda case: (int(case[1:].rstrip("a")), case))
 
 
 def test_the_list_of_messages_holds_messages_help_and_placeholders() -> None:
