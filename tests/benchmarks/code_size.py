@@ -1,5 +1,9 @@
 """
-Count the tokens of the code, without comments, docstrings, line ends and indents: less is better.
+Count what a reader of the code meets: a word or a sign is one token. Less is better.
+
+Comments, docstrings, line ends and indents count nothing. SQL in a string counts by its words, and
+an f-string by the parts of its expressions. Templates count by words between blanks. A bound that
+is not kept prints `missed`; the script fails 2 % above it.
 
 Run: python tests/benchmarks/code_size.py
 """
@@ -7,14 +11,18 @@ Run: python tests/benchmarks/code_size.py
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tokenize
 from collections import Counter
+from io import StringIO
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_TOKENS = {"petstore_tools": 84_100, "tests": 114_000}
-MOST_FILES = {"petstore_tools": 85}
+MOST_TOKENS = {"petstore_tools": 90_500, "tests": 120_000}
+MOST_FILES = 92
+MOST_WORDS = 2_000
+MARGIN = 1.02
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -24,39 +32,80 @@ NO_CODE = {
     tokenize.ENDMARKER,
 }
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+PARTS = (ast.Name, ast.Attribute, ast.Call, ast.Constant, ast.Subscript)
+SQL = re.compile(
+    r"\b(SELECT|INSERT|UPDATE|DELETE FROM|WHERE|VALUES|FROM \w+|ON CONFLICT|PRAGMA"
+    r"|CREATE (TABLE|INDEX|TEMP|UNIQUE|TRIGGER|FUNCTION))\b"
+)
 
 
-def docstring_positions(tree: ast.Module) -> set[tuple[int, int]]:
-    """Return where the docstrings of a module begin: line and column."""
-    return {
-        (node.body[0].lineno, node.body[0].col_offset)
-        for node in ast.walk(tree)
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None
-    }
+def docstrings(tree: ast.Module) -> list[ast.Constant]:
+    """Return the strings that open modules, classes and functions."""
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, DOCUMENTED)]
+    openings = [body[0].value for body in bodies if body and isinstance(body[0], ast.Expr)]
+    constants = [node for node in openings if isinstance(node, ast.Constant)]
+    return [node for node in constants if isinstance(node.value, str)]
 
 
-def code_tokens(path: Path) -> int:
-    """Count the tokens of a file that are code."""
-    docstrings = docstring_positions(ast.parse(path.read_text(encoding="utf-8")))
-    with tokenize.open(path) as file:
-        tokens = list(tokenize.generate_tokens(file.readline))
-    return sum(token.type not in NO_CODE and token.start not in docstrings for token in tokens)
+def signs(source: str, comments: list[ast.Constant]) -> int:
+    """Count the tokens that are code; an f-string, and what stands in it, is one."""
+    lines: set[int] = set()
+    for node in comments:
+        lines.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    count = depth = 0
+    for token in tokenize.generate_tokens(StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        is_docstring = kind == "STRING" and token.start[0] in lines
+        if kind == "FSTRING_END":  # Python 3.12 takes an f-string apart
+            depth -= 1
+        elif depth == 0 and token.type not in NO_CODE and not is_docstring:
+            count += 1
+        if kind == "FSTRING_START":
+            depth += 1
+    return count
+
+
+def hidden(tree: ast.Module, comments: list[ast.Constant]) -> int:
+    """Count the words of SQL, but for the string itself, and the parts of what f-strings show."""
+    nodes = list(ast.walk(tree))
+    expressions = [node.value for node in nodes if isinstance(node, ast.FormattedValue)]
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and node not in comments]
+    texts = [node.value for node in constants if isinstance(node.value, str)]
+    queries = [text for text in texts if SQL.search(text)]
+    words = sum(len(re.findall(r"\w+|[^\w\s]", query)) - 1 for query in queries)
+    parts = [part for expression in expressions for part in ast.walk(expression)]
+    return words + sum(isinstance(part, PARTS) for part in parts)
+
+
+def code_tokens(source: str) -> int:
+    """Count the tokens of a file."""
+    tree = ast.parse(source)
+    comments = docstrings(tree)
+    return signs(source, comments) + hidden(tree, comments)
+
+
+def verdict(label: str, size: int, most: int) -> bool:
+    """Print a size beside its bound; say whether it fails."""
+    print(f"{label}: {size:,}, at most {most:,}{'' if size <= most else ': missed'}")
+    return size > most * MARGIN
 
 
 def main() -> int:
-    """Print each room and each sum beside its bound; the exit code is 1 above one."""
-    fails = False
+    """Print each room, and each sum beside its bound; the exit code is 1 where one fails."""
+    failures = []
     for folder, most in MOST_TOKENS.items():
         rooms: Counter[str] = Counter()
-        paths = sorted((ROOT / folder).rglob("*.py"))
-        for path in paths:
-            rooms[path.relative_to(ROOT / folder).parts[0].removesuffix(".py")] += code_tokens(path)
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            room = path.relative_to(ROOT / folder).parts[0].removesuffix(".py")
+            rooms[room] += code_tokens(path.read_text(encoding="utf-8"))
         print(", ".join(f"{room} {tokens:,}" for room, tokens in sorted(rooms.items())))
-        print(f"{folder}: {rooms.total():,} tokens, at most {most:,}")
-        most_files = MOST_FILES.get(folder, len(paths))
-        print(f"{folder}: {len(paths)} files, at most {most_files}")
-        fails = fails or rooms.total() > most or len(paths) > most_files
-    return int(fails)
+        failures.append(verdict(f"{folder}: tokens", rooms.total(), most))
+    package = ROOT / "petstore_tools"
+    failures.append(verdict("files", len(list(package.rglob("*.py"))), MOST_FILES))
+    templates = [path.read_text(encoding="utf-8") for path in package.rglob("templates/*.html")]
+    words = sum(len(template.split()) for template in templates)
+    failures.append(verdict("templates: words", words, MOST_WORDS))
+    return int(any(failures))
 
 
 if __name__ == "__main__":

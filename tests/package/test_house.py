@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from code_size import code_tokens, verdict
 
 from petstore_tools import spec
 
@@ -84,6 +85,34 @@ def test_each_case_is_told_in_a_line() -> None:
 
     assert [line for line in lines if not re.fullmatch(r"P\d+a? [A-Z].{20,}\.", line)] == []
     assert numbers == sorted(set(numbers), key=lambda case: (int(case[1:].rstrip("a")), case))
+
+
+@pytest.mark.parametrize(
+    ("source", "tokens"),
+    [
+        ("", 0),
+        ("n = len(rows) + 1  # a comment\n", 8),
+        ('def f():\n    """Say\n    it."""\n    return "It is said."\n', 7),
+        ('db = "SELECT id FROM pet WHERE id > ?"\n', 10),
+        ("text = f'{len(rows)} rows of {n:,}'\n", 3 + 3 + 1),
+        ("text = f'{f\"{n}\"} rows'\n", 3 + 1 + 1),
+    ],
+)
+def test_the_size_counts_what_a_reader_meets(source: str, tokens: int) -> None:
+    """A word or a sign each; SQL by its words, an f-string by its parts, no comment or docstring."""
+    assert code_tokens(source) == tokens
+
+
+def test_a_size_above_its_bound_is_missed_and_fails_2_percent_above(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """So that a bound which is hardly missed is named, and stays as it is."""
+    assert [verdict("x", size, 1_000) for size in (1_000, 1_020, 1_021)] == [False, False, True]
+    assert capsys.readouterr().out.splitlines() == [
+        "x: 1,000, at most 1,000",
+        "x: 1,020, at most 1,000: missed",
+        "x: 1,021, at most 1,000: missed",
+    ]
 
 
 def test_the_list_of_messages_holds_messages_help_and_placeholders() -> None:
