@@ -163,6 +163,11 @@ WHERE r.import != ? AND NOT r.waits
 """
 _CLOCK: Final = SystemClock()
 LOST: Final = "the run ended before the answer came"
+_MOVE_AWAY: Final = (
+    "so it is not known which animals exist already. Put a good copy in its place, or move "
+    "it away: then every file counts as new, and its rows are compared with the inventory"
+)
+_RUN_AGAIN: Final = "run the same call again: it checks the journal first"
 
 
 @dataclass(frozen=True)
@@ -330,10 +335,8 @@ class Journal:
             answered = doubt is not None and (send or not doubt.is_open)
             why = "" if doubt is None else str(doubt)
             rows.append((key, self.id, *content, number, state, answered, compared, why, now))
-        target = asdict(self.target) | {"path": str(self.target.path)}
-        facts = {"id": self.id, "bad_rows": bad_rows, "now": now}
         with self._transaction() as db:
-            db.execute(_ADD_IMPORT, target | facts)
+            self._add_import(db, bad_rows)
             db.execute("UPDATE row SET present = 0 WHERE import = ?", (self.id,))
             db.executemany(_ADD, rows)
             db.execute(
@@ -486,15 +489,27 @@ class Journal:
             found = db.execute("SELECT 1 FROM written WHERE import = ? AND digest = ?", values)
             return found.fetchone() is not None
 
-    def note_written(self, digest: str) -> None:
-        """Note a result file, before it is written."""
+    def note_written(self, digest: str, bad_rows: int) -> None:
+        """
+        Note a result file, before it is written: also of an import that no row was added to.
+
+        Args:
+            digest: Of its content.
+            bad_rows: Rows of the import's file that have problems.
+        """
         with self._transaction() as db:
+            self._add_import(db, bad_rows)
             db.execute("INSERT OR IGNORE INTO written VALUES (?, ?)", (self.id, digest))
 
     def forget(self) -> None:
         """Delete what is known of this import, so that its file counts as new."""
         with self._transaction() as db:
             db.execute("DELETE FROM import WHERE id = ?", (self.id,))
+
+    def _add_import(self, db: sqlite3.Connection, bad_rows: int) -> None:
+        target = asdict(self.target) | {"path": str(self.target.path)}
+        facts = {"id": self.id, "bad_rows": bad_rows, "now": self._clock.now()}
+        db.execute(_ADD_IMPORT, target | facts)
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -535,7 +550,7 @@ def _open(path: Path, target: Target | None = None) -> sqlite3.Connection:
     Raises:
         JournalError: It is damaged, empty, of another version or place, or none of ours.
     """
-    with _journal_errors(path):
+    with _journal_errors(path, _MOVE_AWAY):
         if path.exists():
             db = sqlite.connect(path, durability="FULL", busy_s=sqlite.BUSY_S)
         else:
@@ -566,15 +581,11 @@ def _check_health(db: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _journal_errors(path: Path) -> Iterator[None]:
+def _journal_errors(path: Path, help_: str = _RUN_AGAIN) -> Iterator[None]:
     """Turn the errors of a file that cannot be used into the journal's, with what to do."""
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, TypeError) as error:
-        help_ = (
-            "so it is not known which animals exist already. Put a good copy in its place, or move "
-            "it away: then every file counts as new, and its rows are compared with the inventory"
-        )
         text = str(error)
         if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
             help_ = "its folder can only be read: allow this user to write there"

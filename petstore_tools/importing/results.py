@@ -242,6 +242,8 @@ def write_files(
         name = f"{_stem(preview)}.{outcome}{source.suffix}"
         try:
             content = source.content(header, rows, **helps) if rows else b""
+            if content:
+                journal.note_written(_digest(content), preview.bad_rows)
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
         except (OSError, SheetError) as error:
             why = getattr(error, "strerror", None) or str(error)
@@ -264,8 +266,6 @@ def _write(place: Path, source: Path, content: bytes, journal: Journal) -> Path:
     """
     Write a file where one of ours is or none, and remove ours where there is nothing to write.
     """
-    if content:
-        journal.note_written(_digest(content))
     stem = place.stem
     number = 1
     while place.exists() and not (

@@ -283,6 +283,18 @@ def test_a_database_that_cannot_be_trusted_is_refused(
     refused(tmp_path, f"{path.name} .*({why}).*move it away.*every file counts as new")
 
 
+@pytest.mark.case("P96")
+def test_only_a_journal_whose_check_failed_is_to_be_moved_away(tmp_path: Path) -> None:
+    """A healthy one that cannot be used for another reason stays where it is."""
+    with open_journal(tmp_path, target()) as journal:
+        pass
+
+    with pytest.raises(JournalError, match="run the same call again") as caught:
+        journal.entries()
+
+    assert "move it away" not in str(caught.value)
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="rights of files as POSIX has them")
 def test_a_folder_that_can_only_be_read_is_said_as_that() -> None:
     """In these words; root, who may write everywhere, tries it as nobody."""

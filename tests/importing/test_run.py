@@ -19,11 +19,13 @@ from inventories import existing, expected, on_plan, through, write
 from proxy import Ask, Fate, FaultProxy, body_of, reply, with_body
 
 from petstore_tools import PetStore, Sandbox
+from petstore_tools.cli import exits
 from petstore_tools.errors import (
     DoubtfulRowsError,
     Interrupted,
     JournalError,
     LedgerError,
+    PetstoreError,
     SheetError,
 )
 from petstore_tools.importing.journal import Target, read_journal
@@ -67,6 +69,47 @@ def test_a_lost_answer_is_found_out(fast: Sandbox, file: Path, fate: Fate, again
 
     assert (result.created, proxy.counts["POST"]) == (60, 60 + again)
     assert existing(fast) == expected()
+
+
+def _interrupted(_: Ask, __: bytes) -> bytes:
+    """Press Ctrl-C while a request is under way."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    return b""
+
+
+@pytest.mark.case("P96")
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("drop before", 5),
+        (reply(500), 5),
+        (reply(401), 3),
+        (reply(429, Retry_After="80000"), 4),
+        (_interrupted, 130),
+    ],
+    ids=["service down", "service failing", "key refused", "day used up", "Ctrl-C"],
+)
+def test_a_first_run_that_ends_before_its_first_create_says_why(
+    fast: Sandbox, tmp_path: Path, end: Fate, code: int
+) -> None:
+    """Also beside a row with a problem, whose file is written; the next run goes on."""
+    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,cats,sold")
+    fate = [end]
+    with FaultProxy(fast.base_url, lambda method, number: fate[0]) as proxy:
+        store = through(fast, proxy)
+        try:
+            ended = exits.of_result(run(store, path))
+        except (PetstoreError, Interrupted) as error:
+            ended = exits.of_error(error)
+        files = sorted(path.name for path in tmp_path.glob("a*"))
+        fate[0] = "pass"
+        fast.advance(days=1)
+        result = run(store, path)
+
+    assert (ended, files) == (code, ["a.csv", "a.sandbox.rejected.csv"])
+    assert outcomes(result) == "created rejected"
+    assert [path.name for path in result.files] == ["a.sandbox.created.csv", files[1]]
 
 
 class Stepped:
