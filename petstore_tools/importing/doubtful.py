@@ -10,8 +10,9 @@ sent yet is doubtful for one of three reasons:
 - *the same place*: rows that were sent are missing since the last run, and fewer new rows in their
   place bear their name: then the new rows there may be their edits.
 
-Until a row of it was sent, a file is compared in the same way with each import that shares rows
-with it: by name, and by place where it holds at least half of that import's rows, and so may be a
+A file is compared in the same way with each import that shares a row's name and category with it,
+but there two rows bear the same name only where their category is the same. By place it is compared
+until a row of it was sent, where it holds at least half of that import's rows, and so may be a
 copy.
 """
 
@@ -133,7 +134,7 @@ def find_doubtful(
         known: The entry of each row of the file, None for a new one (`match`).
         missing: Entries that the file does not have (`match`).
         equal: Why a row is doubtful by its values, by its place in `contents`.
-        others: Rows of each other import that shares a row that was sent with this file.
+        others: Rows of each other import that sent a row whose name and category this file has.
 
     Returns:
         The doubt of each doubtful row, by its place in `contents`, in their order.
@@ -153,15 +154,16 @@ def find_doubtful(
         # of equal rows, nobody can tell which one is gone
         sent = {entry.content for entry in rows if entry.state in SENT}
         gone = [entry for entry in absent if entry.content in sent]
-        names = {entry.content.name: entry for entry in gone}
+        width = 1 if rows is entries else 2  # of another import, the category counts, too
+        names = {entry.content[:width]: entry for entry in gone}
         for at in open_:
-            if contents[at].name in names:
-                doubt = Doubt("the same name", _describe(names[contents[at].name]))
-                doubts.setdefault(at, doubt)
+            namesake = names.get(contents[at][:width])
+            if namesake is not None:
+                doubts.setdefault(at, Doubt("the same name", _describe(namesake)))
         lost = [entry for entry in gone if entry.present]
         is_copy = not begun and 2 * len(lost) <= sum(entry.present for entry in rows)
         if rows is entries or is_copy:
-            for entry, places in _edits(rows, lost, contents, fresh):
+            for entry, places in _edits(rows, lost, contents, fresh, width):
                 for at in places:
                     doubts.setdefault(at, Doubt("the same place", _describe(entry)))
     return dict(sorted(doubts.items()))
@@ -178,6 +180,7 @@ def _edits(
     lost: Sequence[Entry],
     contents: Sequence[PetValues],
     fresh: Mapping[PetValues, Sequence[int]],
+    width: int,
 ) -> Iterator[tuple[Entry, list[int]]]:
     """
     Yield a missing row with the new rows in its place, where fewer of these bear its name than rows
@@ -192,6 +195,7 @@ def _edits(
         lost: Those that were sent, and are missing.
         contents: The values of each row of the file.
         fresh: Where in the file new rows are, by their values.
+        width: How many of the values are the name: 1, or 2 with the category.
     """
     if not lost:
         return
@@ -208,10 +212,10 @@ def _edits(
     for place, values in _between(before, neighbours).items():
         went = [entry for content in values for entry in missing.get(content, ())]
         came = [at for content in now[place] for at in fresh.get(content, ())]
-        names = Counter(entry.content.name for entry in went)
-        names -= Counter(contents[at].name for at in came)
+        names = Counter(entry.content[:width] for entry in went)
+        names -= Counter(contents[at][:width] for at in came)
         for entry in went:
-            if entry.content.name in names:
+            if entry.content[:width] in names:
                 yield entry, came
                 break
 

@@ -155,10 +155,10 @@ JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id AND import = ?)
 GROUP BY f.place
 """
-# other imports that sent a row which the file has, too
+# other imports that sent a row whose name and category the file has, too
 _SHARING_IMPORTS: Final = """
 SELECT DISTINCT r.import FROM temp.file f
-JOIN row r ON r.name = f.name AND r.category_id = f.category_id AND r.status IS f.status
+JOIN row r ON r.name = f.name AND r.category_id = f.category_id
 WHERE r.import != ? AND NOT r.waits
 """
 _CLOCK: Final = SystemClock()

@@ -83,33 +83,38 @@ def test_a_row_is_doubtful_by_its_name_or_its_place(sent: str, now: str, doubtfu
         ("", "a b c", "a b x", "x"),
         ("", "a b c", "x y z", ""),
         ("", "a b", "a b/4", "b/4"),
+        ("", "a b", "a/3/sold b/3/sold", "a/3/sold b/3/sold"),
+        ("", "a b c", "a x y b/4", ""),
         ("", "a b c", "a x y", ""),
-        ("", "a b c", "a x c/4", "c/4"),
-        ("a c", "a b c", "a b/4 c", "b/4"),
+        ("", "a b c", "a x c/3/sold", "c/3/sold"),
+        ("a c", "a b c", "a b/3/sold c", "b/3/sold"),
+        ("a c", "a b c", "a b/4 c", ""),
         ("a c", "a b c", "a x c", ""),
     ],
     ids=[
         "renamed",
         "renamed at the end",
         "shares nothing",
-        "edited",
+        "another category",
+        "every status edited",
+        "shares one row and one name",
         "shares one row",
         "one name",
-        "one name, later",
+        "a status edited, later",
+        "another category, later",
         "renamed, later",
     ],
 )
 def test_a_copy_of_another_import_is_compared_with_it(
     ours: str, theirs: str, now: str, doubtful: str
 ) -> None:
-    """By name always, and by place until a row of it was sent."""
+    """By name and category always, and by place until a row of it was sent."""
     contents = file(now)
     entries = journal(ours)
     other = journal(theirs, import_id="other")
-    shares = {entry.content for entry in other} & set(contents)
-    equal = {
-        at: Doubt("equal", "exists") for at, content in enumerate(contents) if content in shares
-    }
+    sent = {entry.content for entry in other}
+    equal = {at: Doubt("equal", "exists") for at, content in enumerate(contents) if content in sent}
+    shares = {content[:2] for content in sent} & {content[:2] for content in contents}
 
     others = [other] if shares else []
     found = find_doubtful(contents, entries, *match(entries, contents), equal=equal, others=others)

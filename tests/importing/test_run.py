@@ -384,6 +384,30 @@ def test_renamed_copied_and_reordered_files_make_nothing_twice(
     assert existing(fast).total() == 9
 
 
+@pytest.mark.case("P98")
+@pytest.mark.parametrize("how", ["edited", "by defaults"])
+def test_a_copy_that_shares_no_equal_row_is_asked_about(
+    fast: Sandbox, tmp_path: Path, how: str
+) -> None:
+    """Names and categories tell that it is one; a row of another category is new."""
+    run(fast.store, write(tmp_path / "a.csv", *_rows(8)))
+    if how == "edited":
+        rows = [row.replace("sold", "pending") for row in _rows(8)]
+        copy = write(tmp_path / "b.csv", *rows, "Rex 1,4,sold")
+        options: dict[str, object] = {}
+    else:
+        rows = [row.removesuffix(",sold") for row in _rows(8)]
+        copy = write(tmp_path / "b.csv", *rows, "Rex 1,4", header="name,categoryId")
+        options = {"defaults": {"status": "available"}}
+
+    with pytest.raises(DoubtfulRowsError, match="8 rows of b.csv") as caught:
+        run(fast.store, copy, **options)
+    result = run(fast.store, copy, doubtful="skip", **options)
+
+    assert set(caught.value.preview.doubtful["reason"]) == {"the same name"}
+    assert (result.created, result.skipped, existing(fast).total()) == (1, 8, 9)
+
+
 @pytest.mark.case("P63")
 def test_another_list_under_the_old_name_is_one_question(fast: Sandbox, tmp_path: Path) -> None:
     """It names `name=`, which makes the list an import of its own."""
