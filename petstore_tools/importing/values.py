@@ -20,6 +20,7 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.words import A_NOTE, ERRORS, FIELDS, Titles, is_total
 from petstore_tools.tabular.cells import (
     EXACT,
+    MERGED,
     MalformedLine,
     NonTextCell,
     Record,
@@ -156,8 +157,10 @@ class Matcher:
         """Read a cell of a field; of a missing column the cell is ""."""
         decided = self.decided[field]
         kind = _kind(cell)
-        if kind not in ("", "a number") and not (field == "status" and fold(cell) in self._words):
-            return _no_text(kind)
+        if kind not in ("", "a number"):
+            is_word = field == "status" and fold(cell) in self._words
+            if not is_word or kind.startswith(MERGED):
+                return _no_text(kind)
         if field == "name":  # nearly all are distinct
             return _name(cell)
         if cell not in decided:  # a number is read as the text that it shows

@@ -115,20 +115,23 @@ class Worksheet(Sheet):
     unescape = escape
 
     def finished(self, names: tuple[str, ...]) -> Worksheet:
-        """Return the sheet, in which each cell that a merged one covers says so."""
+        """
+        Return the sheet, in which each cell that a merged one covers says so, whatever it holds.
+        """
         width = max(map(len, self.rows.values()), default=0)
         for top, left, bottom, right in self.merged:
             first = self.rows.get(top + 1, [])[left : left + 1]
-            if are_blank(first):
-                continue
-            kind = f"{MERGED} {column_letter(left)}{top + 1} {quoted(first[0])}"
+            is_shown = not are_blank(first)
+            text = quoted(first[0]) if is_shown else "that is empty"
+            kind = f"{MERGED} {column_letter(left)}{top + 1} {text}"
             for number in self.rows.keys() & range(top + 1, bottom + 2):
-                end = min(right + 1, width)
                 cells = self.rows[number]
-                cells.extend([""] * (end - len(cells)))
-                for at in range(left, end):
-                    if is_blank(cells[at]):
-                        cells[at] = NonTextCell("", kind)
+                if is_shown:
+                    cells.extend([""] * (min(right + 1, width) - len(cells)))
+                for column in range(left, min(right + 1, len(cells))):
+                    is_first = (number, column) == (top + 1, left)
+                    if not is_first and (is_shown or not is_blank(cells[column])):
+                        cells[column] = NonTextCell(cells[column], kind)
         return replace(self, names=names)
 
 

@@ -148,7 +148,7 @@ UNSAVED = typed("", "a formula without a saved value")
         ('<row r="2"><c r="A2" t="str"><v>a_x000D_b</v></c></row>', {2: ["a\rb"]}),
         (
             '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
-            {1_048_576: [*[""] * 16_383, typed("1", "a number")]},
+            {1_048_576: [*[""] * 16_383, typed("1", "part of the merged cell F1 that is empty")]},
         ),
     ],
 )
