@@ -7,8 +7,9 @@ sent yet is doubtful for one of three reasons:
 - *equal*: an animal with its values exists that no row of this file made, or another import sent a
   row with them (the journal finds these).
 - *the same name*: it bears the name of a row that was sent and is in the file no more.
-- *the same place*: rows that were sent are missing since the last run, and fewer new rows in their
-  place bear their name: then the new rows there may be their edits.
+- *the same place*: rows that were sent are missing since the last version, and fewer new rows in
+  their place bear their name: then the new rows there may be their edits. A file that leaves rows
+  out and brings no new one is a part of the version before, and no row is gone by it.
 
 A file is compared in the same way with each import that shares a row's name and category with it,
 but there two rows bear the same name only where their category is the same. By place it is compared
@@ -21,6 +22,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, Literal
 
 from petstore_tools.importing.values import PetValues
@@ -52,6 +54,8 @@ class Entry:
         may_be: Where only a person can decide, the ids of animals that may be it: `17 or 18`.
         sent_after: Number of the last complete listing that ended before it was sent, 0 for none.
         absent: It is unknown, and a listing that was late enough did not show it.
+        position: Its place in the last version of the sheet that was no part of one before; None
+            where that did not have it.
     """
 
     key: int
@@ -68,6 +72,7 @@ class Entry:
     may_be: str = ""
     sent_after: int = 0
     absent: bool = False
+    position: int | None = None
 
     @property
     def waits(self) -> bool:
@@ -160,10 +165,10 @@ def find_doubtful(
             namesake = names.get(contents[at][:width])
             if namesake is not None:
                 doubts.setdefault(at, Doubt("the same name", _describe(namesake)))
-        lost = [entry for entry in gone if entry.present]
-        is_copy = not begun and 2 * len(lost) <= sum(entry.present for entry in rows)
-        if rows is entries or is_copy:
-            for entry, places in _edits(rows, lost, contents, fresh, width):
+        version = [entry for entry in rows if entry.position is not None]
+        lost = [entry for entry in gone if entry.position is not None]
+        if rows is entries or (not begun and 2 * len(lost) <= len(version)):
+            for entry, places in _edits(version, lost, contents, fresh, width):
                 for at in places:
                     doubts.setdefault(at, Doubt("the same place", _describe(entry)))
     return dict(sorted(doubts.items()))
@@ -176,7 +181,7 @@ def _describe(entry: Entry) -> str:
 
 
 def _edits(
-    rows: Sequence[Entry],
+    version: Sequence[Entry],
     lost: Sequence[Entry],
     contents: Sequence[PetValues],
     fresh: Mapping[PetValues, Sequence[int]],
@@ -191,7 +196,7 @@ def _edits(
     neighbours changed, it is everywhere.
 
     Args:
-        rows: Rows of an import, by their place in the sheet.
+        version: Rows of an import that its last version had.
         lost: Those that were sent, and are missing.
         contents: The values of each row of the file.
         fresh: Where in the file new rows are, by their values.
@@ -199,7 +204,7 @@ def _edits(
     """
     if not lost:
         return
-    before = [entry.content for entry in rows if entry.present]
+    before = [entry.content for entry in sorted(version, key=attrgetter("position"))]
     had = Counter(before)
     has = Counter(contents)
     neighbours = {content for content in had if had[content] == has[content]}

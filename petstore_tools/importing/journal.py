@@ -35,7 +35,7 @@ CREATE TABLE import (
 CREATE TABLE row (
     key INTEGER PRIMARY KEY, import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE,
     name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
-    number INTEGER NOT NULL, present INTEGER NOT NULL DEFAULT 1,
+    number INTEGER NOT NULL, present INTEGER NOT NULL DEFAULT 1, position INTEGER,
     state TEXT NOT NULL
         CHECK (state IN ('unsent', 'sending', 'created', 'rejected', 'unknown', 'skipped')),
     answered INTEGER NOT NULL, compared INTEGER NOT NULL,
@@ -71,7 +71,7 @@ _ONE_ROW: Final = "(SELECT 0 AS place, ? AS name, ? AS category_id, ? AS status)
 _WAITED: Final = "iif(:steady >= lost_at, :steady - lost_at, :steady)"
 _ENTRY: Final = (
     "key, import, name, category_id, status, number, present, state, answered, compared, pet_id,"
-    " detail, changed_at, may_be, sent_after, absent"
+    " detail, changed_at, may_be, sent_after, absent, position"
 )
 _ADD_IMPORT: Final = """
 INSERT INTO import VALUES (:id, :environment, :base_url, :path, :sheet, :bad_rows, :now)
@@ -84,6 +84,14 @@ INSERT INTO row (
 ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,
     state = iif(waits, excluded.state, state), detail = iif(waits, excluded.detail, detail),
     answered = answered OR excluded.answered, compared = compared OR excluded.compared
+"""
+# a file that leaves rows out and brings no new one is a part: the version before it still counts
+_TAKE_POSITIONS: Final = """
+UPDATE row SET position = iif(present, number, NULL) WHERE import = :id AND (
+    :brings_rows OR NOT EXISTS (
+        SELECT 1 FROM row WHERE import = :id AND position IS NOT NULL AND NOT present
+    )
+)
 """
 _SETTLE: Final = """
 WITH given (is_foreign) AS (SELECT
@@ -344,6 +352,7 @@ class Journal:
                 " AND state IN ('unsent', 'rejected')",
                 (self.id,),
             )
+            db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": None in known})
 
     def record(
         self,

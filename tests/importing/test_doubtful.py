@@ -33,7 +33,7 @@ def journal(text: str, *, import_id: str = "ours") -> list[Entry]:
         content = values(word.lstrip("-?!~"))
         state = states.get(word[0], "created")
         row = Entry(at, import_id, content, at, word[0] != "-", state, word[0] == "!", pet_id=at)  # type: ignore[arg-type]
-        entries.append(row)
+        entries.append(replace(row, position=at if row.present else None))
     return entries
 
 
@@ -158,8 +158,8 @@ def nights(change: Callable[[int, list[PetValues]], None]) -> list[int]:
         for at, (content, entry) in enumerate(zip(rows, known, strict=True)):
             state = "skipped" if at in doubts else "created"
             state = state if entry is None else entry.state
-            now.append(Entry(at, "ours", content, at, True, state, answered=True))  # type: ignore[arg-type]
-        sent = now + [replace(entry, present=False) for entry in missing]
+            now.append(Entry(at, "ours", content, at, True, state, answered=True, position=at))  # type: ignore[arg-type]
+        sent = now + [replace(entry, present=False, position=None) for entry in missing]
     return asked[1:]
 
 

@@ -408,6 +408,27 @@ def test_a_copy_that_shares_no_equal_row_is_asked_about(
     assert (result.created, result.skipped, existing(fast).total()) == (1, 8, 9)
 
 
+@pytest.mark.case("P98")
+def test_a_part_of_a_file_takes_no_row_away(fast: Sandbox, tmp_path: Path) -> None:
+    """A hidden name that was corrected is asked about, once, when the whole comes again."""
+    rows = _rows(8)
+    path = write(tmp_path / "a.csv", *rows)
+    run(fast.store, path)
+    for part in (rows[5:6], rows[6:1:-2]):
+        assert run(fast.store, write(path, *part)).created_now == 0
+    corrected = [*rows[:3], "Max,3,sold", *rows[4:]]
+
+    with pytest.raises(DoubtfulRowsError, match="1 row of a.csv") as caught:
+        run(fast.store, write(path, *corrected))
+    skipped = run(fast.store, path, doubtful="skip")
+    more = run(fast.store, write(path, *corrected[:3], "Mia,3,sold", *corrected[3:]))
+
+    assert "row 5 of import" in str(caught.value.preview.doubtful["because"][0])
+    assert caught.value.preview.doubtful["reason"][0] == "the same place"
+    assert outcomes(skipped) == "created created created skipped" + 4 * " created"
+    assert (more.created_now, more.skipped_now, existing(fast).total()) == (1, 0, 9)
+
+
 @pytest.mark.case("P63")
 def test_another_list_under_the_old_name_is_one_question(fast: Sandbox, tmp_path: Path) -> None:
     """It names `name=`, which makes the list an import of its own."""
