@@ -14,6 +14,7 @@ from petstore_tools.plans import PERIODS, Plan, WindowName
 
 GUARD_S: Final = 1.0  # headers carry whole seconds: a reset may be up to one later than written
 PROBE_LEASE_S: Final = 4.0
+LONGEST_LEASE_S: Final = 60.0  # also behind a process that was stopped for hours
 STEP_S: Final = 1.0  # a clock that differs by more from one that nobody sets was set
 DRIFT: Final = 1e-3  # of two clocks that nobody sets
 MOST_CLOCKS: Final = 8  # of machines that share the budget

@@ -121,18 +121,19 @@ class Gate:
                         "not sent",
                         retry_at=self.local_time(resumes_at),
                     )
-                case Wait(until, why):
-                    wait = Wait(self.local_time(until), why)
+                case Wait(until, why, ask_at):
+                    wait = Wait(self.local_time(until), why, self.local_time(ask_at))
                     if wait.until - self._clock.now() > patience_s:
                         raise QuotaError(why, plan=str(self.read().plan), resumes_at=wait.until)
                     waited = True
                     self.log_wait(wait)
                     call_options.on_wait(wait)
-                    self._clock.sleep_until(wait.until)
+                    self._clock.sleep_until(min(wait.until, wait.ask_at))
 
     def log_wait(self, wait: Wait) -> None:
         """Log a wait of a second or more; calls that wait for the same moment share one line."""
-        if wait.until >= max(self._logged_until, self._clock.now()) + LOGGED_FROM_S:
+        soonest = min(wait.until, wait.ask_at)
+        if soonest >= max(self._logged_until, self._clock.now()) + LOGGED_FROM_S:
             self._logged_until = wait.until
             _log.info("Waiting until %s: %s.", utc_text(wait.until), wait.why)
 

@@ -34,6 +34,7 @@ from petstore_tools.plans import DOCUMENTED, PERIODS, Plan, WindowName
 from petstore_tools.throttle import rate_headers
 from petstore_tools.throttle.budget import (
     GUARD_S,
+    LONGEST_LEASE_S,
     PROBE_LEASE_S,
     Budget,
     Reading,
@@ -45,7 +46,8 @@ SLOWER: Final = 0.9  # how much of the longest wait for an answer is remembered 
 SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
 LONGEST_S: Final = spec.DAY_S + 4 * GUARD_S
 LOST_AFTER_S: Final = 60.0  # longer than any request lives here: its process died
-POLL_S: Final = 0.05  # how soon to ask again when only an answer is missing
+POLL_S: Final = 0.05  # how soon to ask again for a probe's answer, at first
+LATER: Final = 0.25  # then by how much of its age
 BLOCK_MARGIN_S: Final = 0.5
 BACKOFF_BASE_S: Final = 5.0  # after a 429 that names no usable time
 BACKOFF_LONGEST_S: Final = 900.0
@@ -66,11 +68,14 @@ class Go:
 @dataclass(frozen=True, slots=True)
 class Wait:
     """
-    Ask again at `until` (client's Unix seconds) or when an answer came in; `why` is for people.
+    Wait until `until` (client's Unix seconds) at most; `why` is for people.
+
+    An answer may end it before: ask again when one came in, or at `ask_at` at the latest.
     """
 
     until: float
     why: str
+    ask_at: float = inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +123,11 @@ class Throttle(Budget):
             decision = Stop if self.banned else Wait
             return decision(self.blocked_until, self.reason)
         # where answers take long, a probe that is under way is not lost yet
-        if self.needs_probe and now < self.probe_at + max(PROBE_LEASE_S, 3 * self.slowest_s):
-            return Wait(now + POLL_S, "the first request that shows what is left")
+        lease_s = min(max(PROBE_LEASE_S, 3 * self.slowest_s), LONGEST_LEASE_S)
+        if self.needs_probe and now < self.probe_at + lease_s:
+            ask_at = now + max(POLL_S, LATER * (now - self.probe_at))
+            why = "a first request was sent, and its answer shows what is left"
+            return Wait(self.probe_at + lease_s, why, ask_at)
         checks = [self._check(name, now, bulk=bulk) for name in PERIODS]
         waits = [wait for wait in checks if wait is not None]
         if waits:
@@ -152,7 +160,8 @@ class Throttle(Budget):
         self.settle(now)
         took_s = now - sent_at
         self.slowest_s = max(SLOWER * self.slowest_s, took_s)
-        self.learn_skew(answer.date, sent_at=sent_at, now=now)
+        if not is_late:  # when it was sent is forgotten
+            self.learn_skew(answer.date, sent_at=sent_at, now=now)
         reported = self._read(go.token, answer, now, slow_s=took_s)
         refused = answer.status == HTTPStatus.TOO_MANY_REQUESTS
         if not is_late:
@@ -170,7 +179,7 @@ class Throttle(Budget):
             self._refused(answer, sent_at, now)
         elif answer.status == HTTPStatus.SERVICE_UNAVAILABLE and answer.retry_after_s is not None:
             self._block(now + answer.retry_after_s, "the service asked for a pause (503)")
-        elif sent_at > self.refused_at:
+        elif sent_at > self.refused_at and not is_late:
             self.consecutive_429s = 0
 
     def state(self, name: WindowName, now: float) -> WindowState:
@@ -195,12 +204,11 @@ class Throttle(Budget):
         reserve = reserved(name, state.limit) if bulk else 0
         if state.left > reserve:
             return None
-        soonest = now + POLL_S
-        if state.left + len(self.in_flight) > reserve:
-            return Wait(soonest, "the answers to requests that were sent before")
         rest = f", except {reserve:,} that imports leave for other work" if reserve else ""
         why = f"all {state.limit:,} requests of this {name} are used{rest}"
-        return Wait(max(soonest, state.frees_at), why)
+        # where all are in flight, none frees before a whole period
+        frees_at = state.frees_at if state.frees_at > now else now + PERIODS[name]
+        return Wait(max(now + POLL_S, frees_at), why)
 
     def settle(self, now: float) -> None:
         """

@@ -11,6 +11,11 @@ from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger
 
 T0 = 1_800_000_000.0
+SAID = {
+    "X-RateLimit-Limit": "60",
+    "X-RateLimit-Remaining": "59",
+    "X-RateLimit-Reset": f"{T0 + 60:.0f}",
+}
 
 
 @pytest.fixture
@@ -19,12 +24,7 @@ def gates() -> tuple[Gate, Gate]:
     ledger = MemoryLedger()
     clock = ManualClock(T0)
     one, two = (Gate(ledger, Plan(60, 1_000), clock, max_wait_s=0.0) for _ in range(2))
-    said = {
-        "X-RateLimit-Limit": "60",
-        "X-RateLimit-Remaining": "59",
-        "X-RateLimit-Reset": f"{T0 + 60:.0f}",
-    }
-    one.answered(one.acquire(), 200, said, "")
+    one.answered(one.acquire(), 200, SAID, "")
     return one, two
 
 
@@ -79,3 +79,25 @@ def test_a_refusal_is_recorded_at_once_though_more_follow(
 
     with pytest.raises(QuotaError):
         two.acquire()
+
+
+@pytest.mark.case("P94")
+def test_a_lost_probe_of_a_process_that_was_stopped_silences_nobody_for_longer_than_a_minute() -> (
+    None
+):
+    """Stopped for 62 s with a request under way, then killed: others are told how long it takes."""
+    ledger = MemoryLedger()
+    clock = ManualClock(T0)
+    stopped, hasty, patient = (
+        Gate(ledger, Plan(60, 1_000), clock, max_wait_s=max_wait_s) for max_wait_s in (90, 20, 90)
+    )
+    go = stopped.acquire()
+    clock.advance(62)
+    stopped.answered(go, 200, SAID, "")
+    assert stopped.acquire().probe  # no answer comes
+
+    with pytest.raises(QuotaError) as raised:
+        hasty.acquire()
+    assert patient.acquire().probe
+
+    assert raised.value.resumes_at == clock.now() == T0 + 62 + 60

@@ -48,17 +48,55 @@ def warm(plan: Plan | None = FREE, remaining: int = 59) -> Throttle:
     return throttle
 
 
-@pytest.mark.parametrize(("took_s", "lost_after_s"), [(0.2, 4), (4, 12)])
-def test_a_probe_goes_alone_and_is_lost_after_seconds(took_s: float, lost_after_s: float) -> None:
-    """Where answers take long, after three times as long: it may still be under way."""
+@pytest.mark.case("P94")
+@pytest.mark.parametrize(
+    ("took_s", "lease_s"), [(0.2, 4), (4, 12), (62, 60), (600, 60), (28_800, 60)]
+)
+def test_a_probe_goes_alone_and_is_lost_after_seconds(took_s: float, lease_s: float) -> None:
+    """
+    After three times what answers take, a minute at most: its process may have slept for hours.
+
+    Who waits is told of the whole wait, and asks ever more rarely.
+    """
     throttle = Throttle(FREE)
     first = go(throttle)
     assert isinstance(throttle.ask(T0), Wait)
     throttle.answered(first, T0 + took_s, minute(0))
-    assert go(throttle, T0 + 70)
+    sent_at = T0 + took_s + 70
+    assert go(throttle, sent_at).probe
 
-    assert isinstance(throttle.ask(T0 + 70 + lost_after_s - 0.5), Wait)
-    assert isinstance(throttle.ask(T0 + 70 + lost_after_s), Go)
+    waits = []
+    now = sent_at
+    while isinstance(decision := throttle.ask(now), Wait):
+        waits.append(decision)
+        now = min(decision.until, decision.ask_at)
+
+    assert {wait.until for wait in waits} == {sent_at + lease_s} == {now}
+    assert len(waits) < 40
+
+
+@pytest.mark.case("P94")
+def test_a_late_answer_tells_no_time() -> None:
+    """Its process was stopped while others went on: `Date` says when it was written, long ago."""
+    throttle = warm()
+    late = go(throttle)
+    hear(throttle, minute(0, at=T0 + 600), T0 + 600)
+
+    throttle.answered(late, T0 + 601, minute(58))
+
+    decision = throttle.ask(T0 + 601)
+    assert isinstance(decision, Wait)
+    assert decision.until == T0 + 661
+
+
+def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() -> None:
+    """None of them frees before a minute has passed, whatever their answers say."""
+    throttle = warm(remaining=59)
+    while isinstance(decision := throttle.ask(T0 + 70), Go):
+        if decision.probe:
+            throttle.answered(decision, T0 + 70, Answer(200))
+
+    assert decision == Wait(T0 + 131, "all 60 requests of this minute are used")
 
 
 UNBELIEVABLE = {

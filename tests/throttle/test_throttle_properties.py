@@ -15,7 +15,7 @@ from service_model import StrictService, StrictWindow, Timeline, WindowKind, lat
 
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.throttle import Go, Throttle, Wait
+from petstore_tools.throttle.throttle import LOST_AFTER_S, Go, Throttle, Wait
 
 BUDGET = TypeAdapter(Throttle)
 DAY_S = 86_400
@@ -55,7 +55,9 @@ class Case:
         unsure = died + (self.threads if self.speaks == "alternate" else 0)
         days = -(-accepted // max(1, per_day - unsure))
         minutes = -(-min(accepted, per_day) // per_minute)
-        a_death_s = 62 + 2 * self.latency_s  # until it is given up; no probe takes longer
+        a_death_s = (
+            LOST_AFTER_S + 2 + 2 * self.latency_s
+        )  # until it is given up; no probe takes longer
         idle_s = 400 if not died else 700
         return (
             days * (DAY_S + idle_s)
@@ -132,11 +134,9 @@ class Client:
                 self.refused_in_a_row = 0
                 there_s, back_s = latency(self.rng, self.case.latency_s)
                 self.timeline.at(now + there_s, partial(self.arrive, go, back_s))
-            case Wait(until):
-                assert until > now
-                # who waits for the answer of a dead process would ask a thousand times
-                soonest = now + 0.5 if self.case.deaths else until
-                self.timeline.at(max(until, soonest), self.work)
+            case Wait() as wait:
+                assert wait.until > now
+                self.timeline.at(min(wait.until, wait.ask_at), self.work)
 
     def arrive(self, go: Go, back_s: float) -> None:
         answer = self.service.arrive(self.timeline.now)
