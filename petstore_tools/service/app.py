@@ -22,18 +22,19 @@ from petstore_tools.service.batches import Batch, Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
 from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
-from petstore_tools.service.messages import Receive, Request, Response, Scope, Send
+from petstore_tools.service.messages import Bodies, Receive, Request, Response, Scope, Send
 from petstore_tools.service.operations import Operations
 
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
 OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
+OF_NO_DATABASE: Final = {OPENAPI_PATH: OPENAPI}
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
 HEALTH_WAIT_S: Final = 1.0  # counted from the earliest moment at which it may have been sent
 LATEST_S: Final = 15.0  # no create is committed longer than this after it was sent
 CONNECTION_S: Final = 5.0  # what is sent ahead on an older connection is not read
-MAX_REMEMBERED: Final = 10_000  # keys that were valid, and connections
+MAX_REMEMBERED: Final = 10_000  # keys that may ask, and connections
 # an outage fails thousands of requests: each kind is logged this often
 REPORT_EVERY_S: Final = 10.0
 _log = logging.getLogger(__name__)
@@ -63,8 +64,9 @@ class Service:
         self._without_key = without_key
         self._latest_s = latest_s
         self._batches = Batches(self._answer_batch, self._fail)
+        self._bodies = Bodies()
         self._operations = Operations(database)
-        self._valid_keys: set[str] = set()
+        self._valid_keys: set[str] = set()  # and had requests left
         self._connections: dict[tuple[str, int], float] = {}  # since when they are used
         self._quiet_until: dict[type[Exception], float] = {}
 
@@ -80,21 +82,21 @@ class Service:
 
     async def answer(self, request: Request, receive: Receive) -> Response:
         """Return the response to a request."""
-        if request.path in (OPENAPI_PATH, HEALTH_PATH):
-            request.patience_s = HEALTH_WAIT_S
+        if request.path == HEALTH_PATH or request.path in OF_NO_DATABASE:
             if request.method != "GET":
                 return self._add_headers(messages.wrong_method("GET"))
-            if request.path == OPENAPI_PATH:
-                return self._add_headers(Response(200, OPENAPI))
-        if request.body is None:
-            if request.key not in self._valid_keys:  # the key comes first
+            if request.path in OF_NO_DATABASE:
+                return self._add_headers(Response(200, OF_NO_DATABASE[request.path]))
+            request.patience_s = HEALTH_WAIT_S
+        if request.unread:
+            if request.key not in self._valid_keys:  # the key and its quota come first
                 response = await self._batches.respond(request)
                 if response is not None:
                     return response
-            body = await messages.read_body(receive)
+            body = await self._bodies.read(receive)
             if isinstance(body, Response):
                 return self._add_headers(body.add("Connection", "close"))
-            request.body = body
+            request.parse(body)
         response = await self._batches.respond(request)
         assert response is not None
         return response
@@ -126,7 +128,7 @@ class Service:
         try:
             with self._database.transaction(
                 asked,
-                durable=any(request.body for request in requests),
+                durable=any(request.pet for request in requests),
                 within_s=0.0 if in_loop else DATABASE_S,
             ) as standing:
                 now = self.clock.now() if standing.time is None else standing.time
@@ -163,7 +165,7 @@ class Service:
         allowed = windows(*plan) if key_id else self._without_key
         usage, decision = consume(usages[subject], *allowed, now)
         self._valid_keys.discard(request.key)
-        if key_id is not None:
+        if key_id is not None and decision.allowed:
             if len(self._valid_keys) >= MAX_REMEMBERED:
                 self._valid_keys.clear()
             self._valid_keys.add(request.key)
@@ -176,12 +178,8 @@ class Service:
         elif key_id is None:
             response = messages.error(401, "unauthorized", "the API key is missing or invalid")
             response.add("WWW-Authenticate", "Bearer")
-        elif request.body is None:
+        elif request.unread:
             return None
-        elif len(request.body) > messages.MAX_BODY_BYTES:
-            response = messages.error(
-                413, "body_too_large", f"a body has at most {messages.MAX_BODY_BYTES:,} bytes"
-            )
         else:
             response = self._operations.respond(request, now)
             request.creates = response.status == 201

@@ -123,7 +123,7 @@ class Batches:
         for request in (*self._batch.requests, *self._pending):
             is_late = self._ticks[1] - request.since > request.patience_s
             if is_late and not request.response.done():
-                unknown = bool(request.body) and not (
+                unknown = request.pet is not None and not (
                     request in self._pending or self._batch.decide("given up")
                 )
                 request.response.set_result(

@@ -13,17 +13,21 @@ from json.encoder import encode_basestring as _quoted
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from petstore_tools import spec
 from petstore_tools.models import NOT_BLANK, Int64, first_fault
 from petstore_tools.service.database import StoredPet
+from petstore_tools.service.engine import NewPet
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LIST_PATH: Final = spec.PATH_PREFIX + spec.PETS_PATH
-MAX_BODY_BYTES: Final = 1 << 20
+MAX_BODY_BYTES: Final = 128 << 10  # the longest valid create has 120,000: each letter as \u escapes
+LONG_BODY: Final = 8 << 10  # bytes; to parse 128 KiB takes 5 ms
+MAX_HALF_BYTES: Final = 16 << 20  # of all bodies that are being read
 BODY_WITHIN_S: Final = 10.0  # a body is complete within this time
 MAX_NAME: Final = 10_000  # characters; §2.6 shows no limit: our choice
 PART_BYTES: Final = 64 << 10  # an answer that is longer goes out in parts
@@ -41,9 +45,10 @@ class Request:
         query: The query string, in raw bytes.
         key: The bearer token; "" where the request has none, or more than one.
         content_type: The Content-Type header as it came.
-        body: The body, cut off soon after the largest size that is allowed; None where it is needed
-            and was not read yet.
         caller: The address of the caller.
+        unread: Its body is needed, and was not read yet.
+        pet: The animal that its body describes.
+        refusal: What its body is answered with, where that describes none.
         since: A time at which it had not been sent yet, in seconds of `batches.elapsed`.
         patience_s: It is refused when it has waited for the database for so many seconds.
         creates: Whether it adds an animal, once it is committed.
@@ -55,12 +60,26 @@ class Request:
     query: bytes = b""
     key: str = ""
     content_type: str = ""
-    body: bytes | None = b""
     caller: str = "unknown"
+    unread: bool = False
+    pet: NewPet | None = None
+    refusal: Response | None = None
     since: float = math.inf
     patience_s: float = MAX_WAIT_S
     creates: bool = False
     response: asyncio.Future[Response | None] = field(init=False)
+
+    def parse(self, body: bytes) -> None:
+        """Parse the body of a create, which may be cut off behind the largest allowed size."""
+        self.unread = False
+        if len(body) > MAX_BODY_BYTES:
+            text = f"a body has at most {MAX_BODY_BYTES:,} bytes"
+            self.refusal = error(413, "body_too_large", text)
+            return
+        try:
+            self.pet = read_new_pet(body, self.content_type)
+        except InvalidError as invalid:
+            self.refusal = error(400, *invalid.args)
 
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
@@ -107,6 +126,12 @@ def error(status: int, code: str, message: str) -> Response:
     return Response(status, json.dumps(body, ensure_ascii=False).encode())
 
 
+def busy(reason: str) -> Response:
+    """Return the 503 for what would take too much memory."""
+    response = error(503, "busy", f"{reason}; wait a second")
+    return response.add(spec.HEADER_RETRY_AFTER, 1)
+
+
 def wrong_method(allowed: str) -> Response:
     """Return the 405 for a path that accepts only the `allowed` methods."""
     return error(405, "method_not_allowed", f"this path accepts only {allowed}").add(
@@ -129,8 +154,7 @@ def read_head(scope: Scope) -> Request:
     if request.method == "POST" and request.path == LIST_PATH:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         request.content_type = headers.get(b"content-type", b"").decode("latin-1")
-        if b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0":
-            request.body = None
+        request.unread = True
     return request
 
 
@@ -138,30 +162,58 @@ class InvalidError(ValueError):
     """A request is refused; the arguments are the code of its Error, and what is wrong with it."""
 
 
-async def read_body(receive: Receive) -> bytes | Response:
+class Bodies:
     """
-    Read a body, and stop soon after the largest size that is allowed.
+    The bodies that are being read.
 
-    Returns:
-        The body, or an Error where it did not come to its end.
+    Where they have too many bytes in all, the one that began first is given up: a body that comes
+    as fast as it can is never that one for long. Of those that are long, only one is handed out in
+    a turn of the event loop: other requests are answered between two of them.
     """
-    body = bytearray()
-    more = True
-    try:
-        async with asyncio.timeout(BODY_WITHIN_S):
-            while more and len(body) <= MAX_BODY_BYTES:
-                message = await receive()
-                if message["type"] == "http.disconnect":  # or what came is no HTTP
-                    return error(400, "invalid_body", "the body has no end")
-                body += message.get("body", b"")
-                more = message.get("more_body", False)
-    except TimeoutError:
-        return error(
-            408,
-            "request_timeout",
-            f"a request has to be complete within {BODY_WITHIN_S:.0f} s",
-        )
-    return bytes(body)
+
+    def __init__(self) -> None:
+        self._parts: dict[asyncio.Timeout, bytearray] = {}
+        self._turn = asyncio.Lock()
+
+    async def read(self, receive: Receive) -> bytes | Response:
+        """
+        Read a body, and stop soon after the largest size that is allowed.
+
+        Returns:
+            The body, or an Error where it did not come to its end.
+        """
+        body = bytearray()
+        timeout = asyncio.timeout(BODY_WITHIN_S)
+        self._parts[timeout] = body
+        try:
+            async with timeout:
+                while len(body) <= MAX_BODY_BYTES:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":  # or what came is no HTTP
+                        return error(400, "invalid_body", "the body has no end")
+                    body += message.get("body", b"")
+                    if not message.get("more_body", False):
+                        break
+                    self._make_room()
+        except TimeoutError:
+            if timeout not in self._parts:
+                return busy("too many bodies are on their way")
+            text = f"a request has to be complete within {BODY_WITHIN_S:.0f} s"
+            return error(408, "request_timeout", text)
+        finally:
+            self._parts.pop(timeout, None)
+        if len(body) > LONG_BODY:
+            async with self._turn:
+                await asyncio.sleep(0)
+        return bytes(body)
+
+    def _make_room(self) -> None:
+        """Give up the bodies that began first, until the others are few enough."""
+        while sum(map(len, self._parts.values())) > MAX_HALF_BYTES:
+            first = next(iter(self._parts))
+            del self._parts[first]
+            if not first.expired():
+                first.reschedule(0.0)  # it ends now
 
 
 def _whole(value: Any) -> Any:
@@ -172,24 +224,22 @@ def _whole(value: Any) -> Any:
     return int(value) if exact else value
 
 
-class NewPet(BaseModel):
-    """
-    NewPet (§2.1) as a request may send it: no field may be null.
+class NewPetBody(BaseModel):
+    """NewPet (§2.1) as a request may send it: no field may be null."""
 
-    Unknown fields are kept, and refused together: to make an error for each of 100,000 would hold
-    all other callers up.
-    """
-
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(strict=True)
 
     name: str = Field(pattern=NOT_BLANK, max_length=MAX_NAME)
     categoryId: Annotated[Int64, BeforeValidator(_whole)]  # noqa: N815 - the wire's name
     status: spec.Status = "available"  # where none was sent, none is stored
 
 
-def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
+def read_new_pet(body: bytes, content_type: str) -> NewPet:
     """
     Read the body that adds an animal.
+
+    Unknown fields are refused before the others are looked at: to check 40,000 of them one by one
+    would hold all other callers up.
 
     Returns:
         Name, category id and status, None where no status was sent.
@@ -201,13 +251,19 @@ def read_new_pet(body: bytes, content_type: str) -> tuple[str, int, str | None]:
     if content_type.partition(";")[0].strip().casefold() != "application/json":
         raise InvalidError("invalid_body", "the content type must be application/json")
     try:
-        pet = NewPet.model_validate_json(body)
+        fields = from_json(body, allow_inf_nan=False)
+    except ValueError as malformed:
+        raise InvalidError("invalid_body", f"body: Invalid JSON: {malformed}") from malformed
+    if not isinstance(fields, dict):
+        raise InvalidError("invalid_body", "the body must be a JSON object")
+    if unknown := fields.keys() - NewPetBody.model_fields.keys():
+        names = ", ".join(sorted(unknown))[:200]  # there may be thousands
+        raise InvalidError("invalid_body", f"fields that an animal does not have: {names}")
+    try:
+        pet = NewPetBody.model_validate(fields)
     except ValidationError as invalid:
         raise InvalidError("invalid_body", first_fault(invalid)) from invalid
-    if unknown := pet.model_extra:
-        names = ", ".join(unknown)[:200]  # there may be thousands
-        raise InvalidError("invalid_body", f"fields that an animal does not have: {names}")
-    return pet.name, pet.categoryId, pet.status if "status" in pet.model_fields_set else None
+    return pet.name, pet.categoryId, pet.status if "status" in fields else None
 
 
 def read_limit(text: str | None) -> int:

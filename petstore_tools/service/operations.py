@@ -18,6 +18,7 @@ from petstore_tools.service.messages import LIST_PATH, Request, Response, error,
 DEPRECATED_SINCE: Final = 1_764_547_200  # Unix seconds; a constant of ours, §4.3 states none
 MAX_PAGES: Final = 1_000  # that are kept; those that go out in parts are not
 MAX_UNREAD_BYTES: Final = 128 << 20  # of these, on their way
+MANY_PAGES: Final = "too many long pages are on their way"
 PET_PATH: Final = LIST_PATH + "/"
 
 
@@ -59,6 +60,8 @@ class Operations:
 
     def respond(self, request: Request, now: float) -> Response:
         """Answer a request that has a valid key, is within its quota, and has been read."""
+        if request.refusal is not None:
+            return request.refusal
         path = request.path
         method = request.method
         try:
@@ -92,7 +95,7 @@ class Operations:
         if busy:  # one animal first: to read a long page and refuse it would hold all others up
             for pet in self._database.page(after=after, limit=1, status=status):
                 if len(pet[1]) * limit > messages.PART_BYTES:
-                    return _busy()
+                    return messages.busy(MANY_PAGES)
         pets = self._database.page(after=after, limit=limit + 1, status=status)
         page = pets[:limit]
         first = {"limit": limit} | ({} if status is None else {"status": status})
@@ -105,7 +108,7 @@ class Operations:
         response = Response(200, body).add("Link", link)
         if len(body) > messages.PART_BYTES:
             if busy:
-                return _busy()
+                return messages.busy(MANY_PAGES)
             self._large.add(response)
         elif full:
             if len(self._pages) >= MAX_PAGES:
@@ -114,9 +117,9 @@ class Operations:
         return response
 
     def _create(self, request: Request) -> Response:
-        pet = messages.read_new_pet(request.body or b"", request.content_type)
+        assert request.pet is not None
         response = Response(201, b"")  # its body comes with the id
-        self._new.append((pet, response))
+        self._new.append((request.pet, response))
         return response
 
     def _get(self, pet_id: str, now: float) -> Response:
@@ -134,8 +137,3 @@ class Operations:
         response.add("Deprecation", f"@{DEPRECATED_SINCE}")
         response.add("Sunset", formatdate(spec.REMOVAL_OF_GET_PET_AT, usegmt=True))
         return response.add("Link", '<../pets>; rel="successor-version"')
-
-
-def _busy() -> Response:
-    busy = error(503, "busy", "too many long pages are on their way; wait a second")
-    return busy.add(spec.HEADER_RETRY_AFTER, 1)

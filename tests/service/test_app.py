@@ -87,6 +87,7 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
         b"{",
         b"null",
         b"[]",
+        b"7",
         b"\xff\xfe",
         b'{"name": "Rex"}',
         b'{"categoryId": 1}',
@@ -109,8 +110,8 @@ def test_the_service_answers_as_the_literal_replies_written_from_the_document(
         b'{"name": "\\ud800", "categoryId": 1}',
         b'{"name": "' + b"x" * 10_001 + b'", "categoryId": 1}',
         pytest.param(
-            json.dumps({"name": "Rex", "categoryId": 1} | {f"{n:0100}": 1 for n in range(8_000)}),
-            id="8,000 unknown fields",
+            json.dumps({"name": "Rex", "categoryId": 1} | {f"{n:0100}": 1 for n in range(1_000)}),
+            id="1,000 unknown fields",
         ),
     ],
 )

@@ -18,8 +18,8 @@ from petstore_tools.service.messages import Request, Response
 
 
 def a_request(method: str = "GET", patience_s: float = 60.0) -> Request:
-    body = b"{}" if method == "POST" else b""
-    return Request(method, "/v1/pets", body=body, patience_s=patience_s)
+    pet = ("Rex", 1, None) if method == "POST" else None
+    return Request(method, "/v1/pets", pet=pet, patience_s=patience_s)
 
 
 def refuse(request: Request, why: UnavailableError) -> Response:

@@ -12,7 +12,6 @@ import psycopg
 import pytest
 from postgres import Postgres
 from services import NOON, Caller, served, stored, until
-from serving import REX
 
 from petstore_tools.service.database import Database, StoredPet
 from petstore_tools.service.messages import LIST_PATH, Request
@@ -88,8 +87,7 @@ def test_ids_become_visible_in_order(postgres: Postgres) -> None:
 
 
 def respond(operations: Operations, method: str, query: bytes = b"limit=9") -> Any:
-    body = REX if method == "POST" else b""
-    asked = Request(method, LIST_PATH, query, content_type="application/json", body=body)
+    asked = Request(method, LIST_PATH, query, pet=("Rex", 1, None))
     return operations.respond(asked, NOON)
 
 

@@ -17,7 +17,7 @@ import pytest
 import requests
 from postgres import Postgres, absent, running
 from services import NOON, WIDE, locked, served, stored, undone, until
-from serving import REX, Serving, serving
+from serving import Serving, serving
 from tcp_proxy import TcpProxy
 
 from petstore_tools.clock import ManualClock
@@ -230,8 +230,7 @@ def test_a_create_whose_caller_is_long_gone_is_not_made(where: str) -> None:
     service = Service(database, ManualClock(NOON), latest_s=2.0)
 
     async def create() -> int:
-        kind = "application/json"
-        request = Request("POST", LIST_PATH, key=key, content_type=kind, body=REX)
+        request = Request("POST", LIST_PATH, key=key, pet=("Rex", 1, None))
         return (await service.answer(request, asyncio.Event().wait)).status  # type: ignore[arg-type]
 
     async def create_often() -> list[int]:

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPResponse
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 
 from services import WIDE, Caller, free_port, until
 
+from petstore_tools.plans import Plan
 from petstore_tools.service.database import Database
 
 REX = b'{"name":"Rex","categoryId":1}'
@@ -34,6 +35,7 @@ class Serving:
     A running `serve`.
 
     Attributes:
+        where: The path or the address of its database.
         port: Of this machine.
         key: With a plan that nobody uses up.
         process: Its supervisor.
@@ -41,6 +43,7 @@ class Serving:
         last: What it had written at its end.
     """
 
+    where: str | Path
     port: int
     key: str
     process: subprocess.Popen[bytes]
@@ -142,19 +145,30 @@ def read_answer(connection: socket.socket) -> Answer:
     return Answer(response.status, headers, json.loads(body) if is_json else None, closed)
 
 
+def create_key(where: str | Path, plan: Plan) -> str:
+    """Return a key of a service."""
+    with closing(Database(where)) as database:
+        return database.create_key(plan, label="", now=time.time())[1]
+
+
 @contextmanager
-def serving(where: str | Path, *options: str) -> Iterator[Serving]:
-    """Run `petstore-tools serve` on a database until the block ends; nothing is left of it."""
-    database = Database(where)
-    _, key = database.create_key(WIDE, label="", now=time.time())
-    database.close()
+def serving(where: str | Path, *options: str, **env: str) -> Iterator[Serving]:
+    """
+    Run `petstore-tools serve` on a database until the block ends; nothing is left of it.
+
+    Args:
+        where: The path or the address of the database.
+        options: Of `serve`.
+        env: Further environment variables.
+    """
+    key = create_key(where, WIDE)
     port = free_port()
     command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(port), *options]
-    env = {**os.environ, "PETSTORE_DATABASE_URL": str(where)}
+    env = {**os.environ, "PETSTORE_DATABASE_URL": str(where), **env}
     lines = Path(tempfile.mkstemp(prefix="serving-")[1])
     with lines.open("wb") as stderr:
         process = subprocess.Popen(command, env=env, stderr=stderr, start_new_session=True)
-    served = Serving(port, key, process, lines)
+    served = Serving(where, port, key, process, lines)
     try:
         until(lambda: _answers(served))
         yield served
