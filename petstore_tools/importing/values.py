@@ -20,6 +20,7 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.words import A_NOTE, ERRORS, FIELDS, Titles, is_total
 from petstore_tools.tabular.cells import (
     EXACT,
+    FORMATTED,
     MERGED,
     MalformedLine,
     NonTextCell,
@@ -157,7 +158,7 @@ class Matcher:
         """Read a cell of a field; of a missing column the cell is ""."""
         decided = self.decided[field]
         kind = _kind(cell)
-        if kind not in ("", "a number"):
+        if kind not in ("", "a number") and (kind != FORMATTED or field == "name"):
             is_word = field == "status" and fold(cell) in self._words
             if not is_word or kind.startswith(MERGED):
                 return _no_text(kind)

@@ -13,6 +13,7 @@ from typing import Any, Final, Self
 # from here on a double stands for several whole numbers, and nobody can tell which
 EXACT: Final = 2**53
 MERGED: Final = "part of the merged cell"  # the beginning of the kind of such a cell
+FORMATTED: Final = "a number that the sheet shows otherwise"  # 007, 50 %
 _RUNS_AS_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
@@ -21,8 +22,8 @@ class NonTextCell(str):
     A cell that was not text, as text.
 
     Attributes:
-        kind: What it was: `a number`, `a date`, `a time`, `a boolean`, `a number that may have been
-            rounded`.
+        kind: What it was: `a number`, `a number that the sheet shows otherwise`, `a number that may
+            have been rounded`, `a date`, `a time`, `a boolean`.
     """
 
     __slots__ = ("kind",)

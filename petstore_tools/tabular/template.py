@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import EXACT
+from petstore_tools.tabular.cells import EXACT, FORMATTED
 
 CATEGORY_SHEET: Final = "petstore_categories"  # hidden, and by its name never read as animals
 LAST_ROW: Final = 1_048_575  # of a sheet, counted from 0
@@ -103,6 +103,7 @@ def rejects_bytes(
 def _native(cell: str, *, is_bad: bool) -> str | float:
     """Return what is written: a bad cell that was no text does not pass for corrected."""
     kind = getattr(cell, "kind", "")
-    if "number" in kind and (abs(float(cell)) < EXACT or "rounded" in kind):
+    is_name = is_bad and kind == FORMATTED  # of a name, what was typed is not known
+    if "number" in kind and not is_name and (abs(float(cell)) < EXACT or "rounded" in kind):
         return float(cell)
     return "#N/A" if is_bad and kind else str(cell)

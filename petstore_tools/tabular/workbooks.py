@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from dataclasses import field as member
@@ -26,6 +26,7 @@ from python_calamine import CalamineError, CalamineWorkbook, PasswordError, Shee
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.cells import (
     EXACT,
+    FORMATTED,
     MERGED,
     NonTextCell,
     Record,
@@ -59,8 +60,17 @@ _EMPTY: Final = re.compile(  # cells and rows of .xlsx that have a format alone
 )
 _TOLD: Final = ("row", "col", "mergeCell")  # elements of a sheet that say something
 _TRUE: Final = ("1", "true")
-_DATES: Final = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}  # as Excel counts
+_DATES: Final = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
+_FORMATS: Final = {  # as Excel counts those that every workbook has
+    **{str(number): "d" for number in _DATES},
+    **dict.fromkeys(("3", "37", "38"), "#,##0"),
+    "0": "General",
+    "1": "0",
+    "49": "@",
+}
 _DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
+_LOOKS: Final = re.compile(r"\[[^]]*\]|[_*].|;.*")  # colours, blanks, forms of other numbers
+_DIGITS: Final = re.compile(r"(#\W{1,2}(?=#))?(?=[#0])#*(0*)")  # in groups; with leading zeros
 # the record that says how far a sheet goes: of .xls, and of .xlsb
 _XLS_SIZE: Final = re.compile(
     rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
@@ -71,6 +81,8 @@ _ODD_BOOLEAN: Final = re.compile(  # a boolean as a number, which may be shown a
     rb'<table:table-cell(?![^>]*boolean-value="(?:true|false)")[^>]*value-type="boolean"'
     rb'|value-type="float"[^>]*><text:p>[^\W\d]+</text:p>'
 )
+_COVERED_VALUE: Final = re.compile(rb"<table:covered-table-cell[^>]*office:value-type")
+_SHOWN_NUMBER: Final = re.compile(rb'office:value="([^"]+)"[^>]*><text:p(?:/>|>([^<]*))')
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _ESCAPED: Final = re.compile("_x([0-9A-Fa-f]{4})_")
 
@@ -191,7 +203,10 @@ class _Xlsx:
         is_1904 = any(part.get("date1904") in _TRUE for part in index.iterfind("{*}workbookPr"))
         self._day_0 = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
         self._strings = dict(enumerate(map(_text_in, self._part("xl/sharedStrings.xml"))))
-        self._dates = self._date_styles()
+        formats = self._formats()
+        self._dates = {style for style, code in formats.items() if any(_DATE_CODE.findall(code))}
+        codes = {style: _LOOKS.sub("", code) for style, code in formats.items()}
+        self._codes = {style: code for style, code in codes.items() if code not in ("General", "@")}
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
@@ -199,17 +214,14 @@ class _Xlsx:
         found = parts.get(name.casefold())
         return ElementTree.fromstring(self._book.read(found) if found else "<none/>")
 
-    def _date_styles(self) -> set[str]:
-        """Return the styles under which a number is a date."""
+    def _formats(self) -> dict[str, str]:
+        """Return the format of each style."""
         styles = self._part("xl/styles.xml")
-        codes = {
-            number.get("numFmtId"): any(_DATE_CODE.findall(number.get("formatCode", "")))
-            for number in styles.iterfind("{*}numFmts/{*}numFmt")
-        }
-        formats = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")]
-        return {
-            str(at) for at, number in enumerate(formats) if codes.get(number, int(number) in _DATES)
-        }
+        codes = dict(_FORMATS)
+        for number in styles.iterfind("{*}numFmts/{*}numFmt"):
+            codes[number.get("numFmtId", "")] = number.get("formatCode", "")
+        numbers = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")]
+        return {str(style): codes.get(number, "?") for style, number in enumerate(numbers)}
 
     def read(self, name: str) -> Worksheet:
         """Read a sheet row by row."""
@@ -266,7 +278,20 @@ class _Xlsx:
                 return text_of(day if day.time() != time() else day.date())
         if "_" in text:  # Python reads 1_0 as 10
             raise ValueError(f"{text!r} is not a number")
-        return text_of(float(text))
+        number = text_of(float(text))
+        code = self._codes.get(cell.get("s", "0"))
+        return number if code is None else _formatted(number, code)
+
+
+def _formatted(number: str, code: str) -> str:
+    """Return a number that says whether its format shows it otherwise than it was typed."""
+    digits = _DIGITS.fullmatch(code)
+    if digits and number.isdecimal():
+        longest = 3 if digits[1] else len(number)
+        if len(digits[2]) <= len(number) <= longest:
+            return number
+    is_exact = getattr(number, "kind", "") == "a number"
+    return NonTextCell(number, FORMATTED) if is_exact else number
 
 
 def _text_in(item: ElementTree.Element) -> str:
@@ -289,15 +314,28 @@ def _corners(reference: str) -> tuple[int, int, int, int]:
 
 
 _UNSEEN: Final = (
-    "whether rows are hidden, merged cells, formulas without a value and errors cannot be seen in "
-    "this kind of workbook"
+    "whether rows are hidden, merged cells, formulas without a value, errors and how a number is "
+    "shown cannot be seen in this kind of workbook"
 )
 
 
 class _Other:
-    """A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are visible."""
+    """
+    A workbook that calamine reads: .xls, .xlsb and .ods; `sheets` says which are visible.
 
-    def __init__(self, path: Path, sizes: Iterable[tuple[int, int]]) -> None:
+    Args:
+        path: Of the file.
+        sizes: Rows and columns of its sheets.
+        formatted: Numbers of which a cell of it shows another text.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        sizes: Iterable[tuple[int, int]],
+        formatted: Collection[str] = (),
+    ) -> None:
+        self._formatted = formatted
         if any(rows * columns > _MOST_CELLS for rows, columns in sizes):  # calamine keeps them all
             raise _too_large(path)
         self._book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
@@ -309,9 +347,14 @@ class _Other:
         sheet = self._book.get_sheet_by_name(name)
         found = Worksheet(name=name, notes=(_UNSEEN,), is_unseen=True)
         for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
-            found.add(number, enumerate(map(text_of, cells)))
+            found.add(number, enumerate(map(self._cell, cells)))
         found.merged.extend((*first, *last) for first, last in sheet.merged_cell_ranges or ())
         return found
+
+    def _cell(self, value: Any) -> str:
+        cell = text_of(value)
+        is_formatted = cell in self._formatted and getattr(cell, "kind", "") == "a number"
+        return NonTextCell(cell, FORMATTED) if is_formatted else cell
 
 
 def _too_large(path: Path) -> SheetError:
@@ -332,7 +375,13 @@ def _open_zip(path: Path, book: zipfile.ZipFile) -> _Xlsx | _Other:
         content = book.read("content.xml")
         if _ODD_BOOLEAN.search(content):
             raise ValueError("it has booleans that are written as numbers")
-        return _Other(path, map(_size, content.split(b"<table:table ")[1:]))
+        if _COVERED_VALUE.search(content):
+            raise ValueError("a merged cell covers a value")
+        shown = {(text_of(float(value)), text) for value, text in _SHOWN_NUMBER.findall(content)}
+        formatted = {
+            number for number, text in shown if text.strip().replace(b",", b".") != number.encode()
+        }
+        return _Other(path, map(_size, content.split(b"<table:table ")[1:]), formatted)
     sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
     ends = [struct.unpack("<I4xI", end) for part in sheets for end in _XLSB_SIZE.findall(part)]
     return _Other(path, ends)

@@ -12,7 +12,7 @@ from office import libreoffice, needs_libreoffice, part, rules
 from python_calamine import CalamineWorkbook
 
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import NonTextCell
+from petstore_tools.tabular.cells import FORMATTED, NonTextCell
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes, template_bytes
 from petstore_tools.tabular.workbooks import open_sheets
 
@@ -94,8 +94,9 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path: Path)
         NonTextCell("TRUE", "a boolean"),
         NonTextCell("", "a formula without a saved value"),
         NonTextCell("", "part of the merged cell A1 'Rex'"),
+        NonTextCell("7", FORMATTED),
     ]
-    content = rejects_bytes(["name"], [[cell] for cell in bad], bad={(at, 0) for at in range(5)})
+    content = rejects_bytes(["name"], [[cell] for cell in bad], bad={(at, 0) for at in range(6)})
     (tmp_path / "rejects.xlsx").write_bytes(content)
 
     rows = [cells for _, cells in open_sheets(tmp_path / "rejects.xlsx")[0].records()]
