@@ -150,6 +150,13 @@ def is_total(cell: str) -> bool:
     return cell.strip(_AROUND).casefold() in _TOTALS
 
 
+def has_total(name: str) -> bool:
+    """Say whether a name begins or ends with a word for a total: `Dogs Total: 12`."""
+    words = name.replace("-", " ").split()
+    parts = (words[:1], words[:2], words[-2:], words[-1:])
+    return any(is_total(" ".join(part)) for part in parts)
+
+
 def is_known(title: str) -> bool:
     """Say whether a title is one that may mean a field."""
     return any(_bare(title) in words.split() for words in _PROPOSED.values())
