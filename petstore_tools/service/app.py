@@ -20,15 +20,16 @@ from petstore_tools.plans import Window
 from petstore_tools.service import messages
 from petstore_tools.service.batches import Batch, Batches, elapsed
 from petstore_tools.service.database import Database, digest_of, subject_of
-from petstore_tools.service.engine import LOCKED, SILENT, UnavailableError
+from petstore_tools.service.engine import SILENT, UnavailableError
 from petstore_tools.service.limiter import Decision, Usage, consume, windows
 from petstore_tools.service.messages import Bodies, Receive, Request, Response, Scope, Send
 from petstore_tools.service.operations import Operations
 
 HEALTH_PATH: Final = spec.PATH_PREFIX + "/health"
 OPENAPI_PATH: Final = spec.PATH_PREFIX + "/openapi.json"
+LIVE_PATH: Final = spec.PATH_PREFIX + "/live"
 OPENAPI: Final = files(__package__).joinpath("openapi.json").read_bytes()
-OF_NO_DATABASE: Final = {OPENAPI_PATH: OPENAPI}
+OF_NO_DATABASE: Final = {OPENAPI_PATH: OPENAPI, LIVE_PATH: b'{"status":"ok"}'}
 DATABASE_S: Final = 4.0  # others may hold up a commit so long
 RETRY_AFTER_S: Final = 5  # sent with a 503
 HEALTH_WAIT_S: Final = 1.0  # counted from the earliest moment at which it may have been sent
@@ -115,21 +116,15 @@ class Service:
             del self._connections[connection]
             response.add("Connection", "close")
 
-    def _answer_batch(self, batch: Batch, in_loop: bool) -> Sequence[Response | None] | None:
-        """
-        Count requests and answer them; all that they change is committed together.
-
-        With `in_loop` it does not wait for other programs: it returns None where it would have to.
-        """
-        if in_loop and not self._database.local:
-            return None
+    def _answer_batch(self, batch: Batch) -> Sequence[Response | None]:
+        """Count requests and answer them; all that they change is committed together."""
         requests = batch.requests
         asked = [(digest_of(one.key), subject_of(one.caller)) for one in requests]
         try:
             with self._database.transaction(
                 asked,
                 durable=any(request.pet for request in requests),
-                within_s=0.0 if in_loop else DATABASE_S,
+                within_s=DATABASE_S,
             ) as standing:
                 now = self.clock.now() if standing.time is None else standing.time
                 self._operations.begin(standing.changes)
@@ -143,8 +138,6 @@ class Service:
                     raise UnavailableError(SILENT)  # their callers may have gone
         except Exception as failed:
             self._operations.begin(-1)  # they may hold what was not committed
-            if in_loop and isinstance(failed, UnavailableError) and failed.reason == LOCKED:
-                return None
             return [self._fail(request, failed) for request in requests]
         return responses
 

@@ -19,9 +19,7 @@ from petstore_tools.service.messages import Request, Response
 
 MAX_AT_ONCE: Final = 256  # requests in one commit
 TICK_S: Final = 0.25
-QUICK_S: Final = 0.05
 GATHER_S: Final = 0.005
-Answers = Sequence[Response | None]
 
 
 def elapsed() -> float:
@@ -46,14 +44,13 @@ class Batches:
     The requests that wait, and those that are being answered.
 
     Args:
-        work: Answers a batch. Its second argument says whether it is called in the event loop,
-            where nothing may wait: then it returns None if it would have to.
+        work: Answers a batch, in a thread of its own.
         refuse: Answers a request that has waited too long.
     """
 
     def __init__(
         self,
-        work: Callable[[Batch, bool], Answers | None],
+        work: Callable[[Batch], Sequence[Response | None]],
         refuse: Callable[[Request, UnavailableError], Response],
     ) -> None:
         self._work = work
@@ -99,13 +96,9 @@ class Batches:
             self._batch = Batch(self._pending[:MAX_AT_ONCE])
             self._pending = self._pending[MAX_AT_ONCE:]
             begun_at = time.monotonic()
-            responses = self._work(self._batch, True) if self._took_s < QUICK_S else None
-            if responses is None:
-                responses = await self._loop.run_in_executor(
-                    self._thread, self._work, self._batch, False
-                )
+            responses = await self._loop.run_in_executor(self._thread, self._work, self._batch)
             self._took_s = time.monotonic() - begun_at
-            for request, response in zip(self._batch.requests, responses or (), strict=True):
+            for request, response in zip(self._batch.requests, responses, strict=True):
                 if not request.response.done():
                     request.response.set_result(response)
             self._callers = min(len(self._batch.requests) + len(self._pending), MAX_AT_ONCE)

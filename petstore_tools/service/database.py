@@ -147,7 +147,6 @@ class Database:
 
     Attributes:
         name: The file, or host and database.
-        local: Only other programs and a slow disk can hold it up.
 
     Raises:
         SettingsError: It cannot be used, or is of another version.
@@ -158,7 +157,6 @@ class Database:
     ) -> None:
         self._db = open_engine(where, durability=durability, own_time=own_time)
         self.name = self._db.name
-        self.local = self._db.local
         self._in_use = threading.Lock()
         self._addresses = 0
 

@@ -101,14 +101,12 @@ class Engine(ABC):
     Attributes:
         name: What it is called in messages: a file, or host and database; never a password.
         row_lock: What makes a SELECT hold its rows.
-        local: It is in this process: only other programs and a slow disk can hold it up.
         clock: What reads its Unix seconds, so that workers on many machines agree; NULL: the
             service's clock.
     """
 
     name: str
     row_lock = ""
-    local = False
     clock = "NULL"
     _db_errors: tuple[type[Exception], ...]
     _db: Any = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -26,6 +28,7 @@ from petstore_tools.service.engine import (
 GONE: Final = (
     "was removed or replaced while it was in use; start the service again with the right file"
 )
+PROOF_S: Final = 0.1  # so long ago, a commit shows that the disk does not stand still
 _ADD: Final = "INSERT INTO pet (name, category_id, status) VALUES (?, ?, ?) RETURNING id"
 
 
@@ -41,7 +44,6 @@ class SqliteEngine(Engine):
         SettingsError: It is no database of this service, was emptied, or is of a newer version.
     """
 
-    local = True
     _db_errors = (sqlite3.Error, OSError)
     _db: sqlite3.Connection | None
 
@@ -51,6 +53,7 @@ class SqliteEngine(Engine):
         self._durability = durability
         self._real = path.resolve()
         self._file: tuple[int, ...] = ()
+        self._durable_at = 0.0
         with self._starting(f"(--database) {path.name}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.exists():
@@ -70,8 +73,6 @@ class SqliteEngine(Engine):
         return [db.execute(*statement).fetchall() for statement in statements]
 
     def _begin(self, durable: bool, within_s: float | None) -> None:
-        if self._db is None and within_s == 0:
-            raise UnavailableError(LOCKED)  # for all we know: to open it may take long
         db = self._connection()
         if self._durability == "FULL":
             db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -89,6 +90,20 @@ class SqliteEngine(Engine):
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 self.close()
             raise UnavailableError(GONE)
+        if durable and self._durability == "FULL":
+            self._prove_disk()
+
+    def _prove_disk(self) -> None:
+        """
+        Wait for a disk that stands still now: of a create that waits in its commit nobody could say
+        later that nothing was changed.
+        """
+        began_at = time.monotonic()
+        if began_at - self._durable_at > PROOF_S:
+            # no file that SQLite locks: to close one of those would end its locks
+            with open(f"{self._real}-wal", "r+b") as log:
+                os.fsync(log.fileno())
+        self._durable_at = time.monotonic()
 
     def _reason(self, error: Exception) -> str:
         reasons = {

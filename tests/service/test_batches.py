@@ -1,5 +1,5 @@
 """
-Requests that wait for the database: together, in its thread where it is slow, and not without end.
+Requests that wait for the database: together, in its thread, and not without end.
 """
 
 from __future__ import annotations
@@ -29,17 +29,14 @@ def refuse(request: Request, why: UnavailableError) -> Response:
 class Work:
     """Answers batches once `free` is set; notes their sizes and in which thread it was."""
 
-    def __init__(self, *, busy: bool = False, commits: bool = True, takes_s: float = 0.0) -> None:
+    def __init__(self, *, commits: bool = True, takes_s: float = 0.0) -> None:
         self.sizes: list[tuple[int, bool]] = []
         self.free = threading.Event()
         self.free.set()
-        self._busy = busy
         self._commits = commits
         self._takes_s = takes_s
 
-    def __call__(self, batch: Batch, here: bool) -> Sequence[Response] | None:
-        if here and self._busy:
-            return None
+    def __call__(self, batch: Batch) -> Sequence[Response]:
         in_thread = threading.current_thread() is not threading.main_thread()
         self.sizes.append((len(batch.requests), in_thread))
         committed = self._commits and batch.decide("committed")
@@ -50,7 +47,7 @@ class Work:
 
 
 def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() -> None:
-    """600 requests are three batches, the first of them in place."""
+    """600 requests are three batches, none of them in the event loop."""
     work = Work()
     batches = Batches(work, refuse)
 
@@ -58,16 +55,14 @@ def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() 
         return await asyncio.gather(*(batches.respond(a_request()) for _ in range(600)))
 
     assert [answer and answer.status for answer in asyncio.run(ask())] == [200] * 600
-    assert [size for size, _ in work.sizes] == [MAX_AT_ONCE, MAX_AT_ONCE, 88]
-    assert work.sizes[0] == (MAX_AT_ONCE, False)
+    assert work.sizes == [(MAX_AT_ONCE, True), (MAX_AT_ONCE, True), (88, True)]
 
 
 def test_a_batch_waits_for_all_callers_of_the_last_one() -> None:
     """
-    They come back one after the other; the first of them would be answered alone. A database that
-    is held up is waited for in its thread.
+    They come back one after the other; the first of them would be answered alone.
     """
-    work = Work(busy=True, takes_s=0.004)
+    work = Work(takes_s=0.004)
     batches = Batches(work, refuse)
 
     async def ask_often(number: int) -> None:
@@ -82,7 +77,6 @@ def test_a_batch_waits_for_all_callers_of_the_last_one() -> None:
     asyncio.run(ask())
 
     assert len(work.sizes) < 45  # 30 where all come together, 60 where the first is alone
-    assert all(in_thread for _, in_thread in work.sizes)
 
 
 @pytest.mark.parametrize(("takes_s", "longest_s"), [(0.0, GATHER_S), (0.05, 0.1)])
@@ -111,7 +105,7 @@ def test_who_waits_too_long_is_refused_and_only_a_create_whose_commit_was_begun_
     commits: bool, statuses: list[int]
 ) -> None:
     """What was refused as unchanged is not committed any more, and what waits is never begun."""
-    work = Work(busy=True, commits=commits)
+    work = Work(commits=commits)
     work.free.clear()
     batches = Batches(work, refuse)
 
@@ -134,7 +128,7 @@ def test_who_waits_too_long_is_refused_and_only_a_create_whose_commit_was_begun_
 
 def test_health_is_not_refused_before_it_has_waited() -> None:
     """Whenever it comes: a batch that is under way at a tick is no outage."""
-    work = Work(busy=True)
+    work = Work()
     work.free.clear()
     batches = Batches(work, refuse)
 

@@ -5,12 +5,16 @@ A database that is locked, read-only, silent or gone: 503 while it lasts, and al
 from __future__ import annotations
 
 import asyncio
+import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -191,6 +195,50 @@ def test_only_a_create_whose_commit_was_sent_is_not_known(postgres: Postgres) ->
     assert is_refused(listed)
     assert len(existing) <= 1
     assert back.status_code == 201
+
+
+@pytest.fixture(scope="module")
+def still_disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the library in which a disk stands still while a file exists."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler (Debian: apt-get install gcc)")
+    library = tmp_path_factory.mktemp("still") / "still_disk.so"
+    source = Path(__file__).parents[1] / "support" / "still_disk.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="preloads a library")
+@pytest.mark.case("P104")
+def test_a_disk_that_stands_still_costs_creates_a_503_and_holds_up_nothing_else(
+    tmp_path: Path, still_disk: Path
+) -> None:
+    """
+    Health is a 503 within a second, what asks no database is served, and all is well behind it.
+    """
+    path = tmp_path / "service.db"
+    still = tmp_path / "still"
+    env = {"LD_PRELOAD": str(still_disk), "DISK_STANDS_STILL_WHILE": str(still)}
+    with serving(path, **env) as served, ThreadPoolExecutor(4) as pool:
+        assert served.caller.post().status_code == 201
+        # of a create within its commit, or just behind one, only the commit's end tells
+        until(lambda: time.time() - path.with_name("service.db-wal").stat().st_mtime > 0.2)
+        still.touch()
+        creates = [pool.submit(served.caller.post, "refused") for _ in range(3)]
+        until(lambda: is_refused(served.caller.get("/health")))
+        prompt = [served.caller.get(path).status_code for path in ("/live", "/openapi.json")]
+        assert not any(create.done() for create in creates)
+        refused = [create.result() for create in creates]
+        still.unlink()
+        until(lambda: served.caller.get("/health").ok)
+        names = [pet["name"] for pet in served.caller.get().json()]
+        made = served.caller.post()
+
+    assert prompt == [200, 200]
+    assert all(is_refused(create) for create in refused)
+    assert names == ["Rex"]
+    assert made.status_code == 201
 
 
 def test_what_is_read_outside_a_transaction_has_no_end_of_the_last_one(postgres: Postgres) -> None:
