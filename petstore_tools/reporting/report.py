@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, AnyStr, Final
+from typing import Any, AnyStr, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -21,16 +21,12 @@ from petstore_tools.history import ENDED_SINCE, History
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import presentation, tables
-from petstore_tools.reporting.chart import figure
 from petstore_tools.reporting.excel import workbook
 from petstore_tools.reporting.mail import mail, one_line
 from petstore_tools.reporting.page import page
 from petstore_tools.reporting.presentation import Presentation, cells
 from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.frames import to_pandas
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 WINDOW_S: Final = 30 * spec.DAY_S  # days in a status count stays that ended so lately
 _IN_JSON: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
@@ -177,15 +173,6 @@ class StatusReport:
         addresses = [to] if isinstance(to, str) else to
         dated = f"{self.title}, {text.zone_text(self.listing.ended_at, self.timezone)[:10]}"
         return self._write(path, mail(self, addresses, subject or dated))
-
-    def figure(self) -> Figure:
-        """
-        Draw the counts by status, and over time where two listings or more are kept.
-
-        Raises:
-            MissingExtraError: The extra `plot` is not installed.
-        """
-        return figure(self)
 
     def to_text(self) -> str:
         """Return the report for a terminal, without its long tables."""

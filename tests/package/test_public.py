@@ -37,9 +37,7 @@ def test_public_names_are_pinned() -> None:
         assert public(store) == public(PetStore) == methods.split()
     with Sandbox(animals=1) as box:
         report = box.store.status_report()
-    shown = (
-        "animals breakdown by_category categories changes changes_by_category counts figure flow "
-    )
+    shown = "animals breakdown by_category categories changes changes_by_category counts flow "
     shown += "headline listing moved note notes pending since summary tables "
     shown += "time_in_status timezone title to_excel to_html to_json "
     shown += "to_mail to_markdown to_text"

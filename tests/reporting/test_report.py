@@ -392,16 +392,6 @@ def test_colours_of_the_graphic_stand_out_from_both_papers() -> None:
             assert bright / dark >= 3
 
 
-def test_a_figure_is_a_picture_in_a_notebook() -> None:
-    """Bars of the counts."""
-    report = status_report(animals(50))
-    figure = report.figure()
-
-    assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
-    bars = [bar.get_width() for bar in figure.axes[0].patches]
-    assert bars == report.breakdown["count"].tolist()
-
-
 def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
     """The listing was paid for (item 15); so it is with a listing that was to be kept."""
     with Sandbox(animals=12) as box:
