@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from math import floor
 from typing import Final
 
+from petstore_tools import spec
 from petstore_tools.plans import PERIODS, Plan, WindowName
 
 GUARD_S: Final = 1.0  # headers carry whole seconds: a reset may be up to one later than written
@@ -18,6 +19,7 @@ LONGEST_LEASE_S: Final = 60.0  # also behind a process that was stopped for hour
 STEP_S: Final = 1.0  # a clock that differs by more from one that nobody sets was set
 DRIFT: Final = 1e-3  # of two clocks that nobody sets
 MOST_CLOCKS: Final = 8  # of machines that share the budget
+QUARTER_S: Final = 900.0  # of an hour: zones differ by whole ones, and days begin at midnight there
 _BUCKETS: Final = 144  # of a day: ten minutes each; those of a minute are one second
 
 
@@ -157,7 +159,7 @@ class Budget:
             explain.
         lowered: The plan that holds until then, after two of them.
         skew: The least that the service's clock can be ahead of ours; None until known.
-        utc_day: A reset at midnight UTC proved that days are whole UTC days.
+        day_begins: Seconds after midnight UTC at which whole days begin; None until proven.
         learned: The plan that the headers showed.
         hint: The last limit that did not fit the learned plan, and when it was first seen.
         granted: How many requests were allowed so far.
@@ -183,7 +185,7 @@ class Budget:
     doubted_until: float = 0.0
     lowered: Plan | None = None
     skew: float | None = None
-    utc_day: bool = False
+    day_begins: float | None = None
     learned: Plan | None = None
     hint: tuple[int, float] = 0, 0.0
     granted: int = 0
@@ -212,6 +214,21 @@ class Budget:
         self.clocks[machine] = steady_s, now
         self.clocks = dict(list(self.clocks.items())[-MOST_CLOCKS:])
         return now
+
+    def learn_day(self, reset: float) -> None:
+        """
+        Learn from a Reset of the day whether days are whole, and when they begin.
+
+        Midnight UTC proves it, or the same quarter of an hour on two days; another time disproves
+        it.
+        """
+        begins = reset % spec.DAY_S
+        passed_s = reset - self.windows["day"].last_reset
+        is_again = passed_s != 0 and passed_s % spec.DAY_S == 0
+        if begins == 0 or (is_again and begins % QUARTER_S == 0):
+            self.day_begins = begins
+        elif begins != self.day_begins:
+            self.day_begins = None
 
     def service_time(self, now: float) -> float:
         """Return the earliest that the service's clock can show at our `now`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
@@ -91,12 +92,14 @@ def _retry_after_s(status: int, text: str | None, now: float) -> float | None:
 
 def _http_date(text: str | None) -> float | None:
     try:
-        return parsedate_to_datetime(text or "").timestamp()
+        date = parsedate_to_datetime(text or "")
+        # without a zone, or with -0000, it is UTC, whatever the zone of this machine
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 
 
-def learn(budget: Budget, limit: int, now: float, *, short: bool, midnight: bool) -> None:
+def learn(budget: Budget, limit: int, now: float, *, short: bool, day_ends: bool) -> None:
     """
     Let a header's limit show the plan, where the caller named none.
 
@@ -108,12 +111,14 @@ def learn(budget: Budget, limit: int, now: float, *, short: bool, midnight: bool
         limit: X-RateLimit-Limit.
         now: The ledger's time.
         short: X-RateLimit-Reset is no further ahead than a minute's can be.
-        midnight: It is midnight UTC, so it may be a day's, too.
+        day_ends: It is midnight UTC, or when days were seen to end, so it may be a day's, too.
     """
     strict = plans.strictest(limit, minute=short, day=True)
     known = budget.learned or strict
-    is_day = known.per_day == limit and (midnight or not short)
-    if not is_day and not (short and known.per_minute == limit):
+    is_day = known.per_day == limit and (day_ends or not short)
+    if short and known.per_minute == limit:
+        budget.hint = 0, 0.0  # what another one said was of the day
+    elif not is_day:
         if (strict.per_minute or 0) < (known.per_minute or 0):
             known = strict
         if budget.hint[0] != limit:

@@ -223,7 +223,8 @@ class Throttle(Budget):
         service_now = self.service_time(now)
         for name, window in self.windows.items():
             window.settle(now)
-            whole = name == "day" and self.utc_day
+            day_begins = self.day_begins if name == "day" else None
+            whole = day_begins is not None
             if (reading := window.reading) is not None:
                 ahead_s = reading.reset - service_now
                 if not -GUARD_S < ahead_s <= window.period_s + 3 * GUARD_S:
@@ -231,9 +232,9 @@ class Throttle(Budget):
                     self.needs_probe = True
                     if ahead_s <= 0:
                         self._reset(window, self.client_time(reading.reset), proven=whole)
-            if whole and window.proven:
-                midnight = service_now - service_now % spec.DAY_S
-                self._reset(window, self.client_time(midnight), proven=True)
+            if day_begins is not None and window.proven:
+                begins_at = service_now - (service_now - day_begins) % spec.DAY_S
+                self._reset(window, self.client_time(begins_at), proven=True)
 
     def _reset(self, window: WindowBudget, at: float, *, proven: bool = False) -> None:
         """
@@ -272,19 +273,20 @@ class Throttle(Budget):
         if not -slow_s < ahead_s + 2 * GUARD_S <= LONGEST_S:
             return None
         short = ahead_s <= SHORT_S
-        midnight = reset % spec.DAY_S == 0
+        day_ends = reset % spec.DAY_S in (0, self.day_begins)
         if self.named is None:
-            rate_headers.learn(self, limit, now, short=short, midnight=midnight)
+            rate_headers.learn(self, limit, now, short=short, day_ends=day_ends)
         # where it may be either, the minute is the safe reading: what is left of the day is never
         # too much for the minute
         plan = self.plan
         is_day = not short or limit == plan.per_day != plan.per_minute
         name: WindowName = "day" if is_day else "minute"
         window = self.windows[name]
+        if is_day:
+            self.learn_day(reset)
         window.believe(Reading(limit, min(limit, remaining), reset), number=number)
         used = window.counted - window.counted_before + 1
         window.proven |= window.is_new(now, 0.0) and limit - remaining <= used
-        self.utc_day |= is_day and midnight
         return name
 
     def _refused(self, answer: Answer, sent_at: float, now: float) -> None:

@@ -18,23 +18,30 @@ WindowKind = Literal["whole", "first use", "rolling"]
 
 @dataclass
 class StrictWindow:
-    """One limit of the model: whole periods, from the first use on, or any period that slides."""
+    """
+    One limit of the model: whole periods, from the first use on, or any period that slides.
+
+    Whole periods begin so many seconds (`begins_s`) after those of UTC.
+    """
 
     kind: WindowKind
     limit: int
     period_s: int
+    begins_s: float = 0.0
     taken: list[float] = field(default_factory=list)
 
     def _live(self, now: float) -> list[float]:
         if self.kind == "rolling":
             self.taken = [t for t in self.taken if t > now - self.period_s]
         elif self.kind == "whole":
-            self.taken = [
-                t for t in self.taken if floor(t / self.period_s) == floor(now / self.period_s)
-            ]
+            end = self._end(now)
+            self.taken = [t for t in self.taken if self._end(t) == end]
         elif self.taken and now >= self.taken[0] + self.period_s:
             self.taken = []
         return self.taken
+
+    def _end(self, now: float) -> float:
+        return (floor((now - self.begins_s) / self.period_s) + 1) * self.period_s + self.begins_s
 
     def remaining(self, now: float) -> int:
         return self.limit - len(self._live(now))
@@ -42,7 +49,7 @@ class StrictWindow:
     def reset(self, now: float) -> float:
         live = self._live(now)
         if self.kind == "whole":
-            return (floor(now / self.period_s) + 1) * self.period_s
+            return self._end(now)
         return (live[0] if live else now) + self.period_s
 
 

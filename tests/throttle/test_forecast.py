@@ -26,6 +26,7 @@ def rooms(minute_left: float, day_left: float) -> dict[str, WindowState]:
     [
         (50, (60, 1_000), 1, NINE),  # no wait is needed
         (2_000, (60, 1_000), 3, MIDNIGHT + 86_400),  # 980, 980 and 40: 20 a day are left
+        (2_060, (60, 1_000), 3, MIDNIGHT + 86_460),  # the last 100 need two minutes: 54 in each
         (54, (60, 5), 1, MIDNIGHT),  # nothing is left today
     ],
 )
@@ -82,6 +83,12 @@ def test_latency_counts_where_the_plan_does_not_slow_down() -> None:
     day = WindowState(1_000_000, 1_000_000, MIDNIGHT, True)
     slow = forecast(1_000, plan, minute=minute, day=day, now=NINE, latency_s=6.0)
     quick = forecast(1_000, plan, minute=minute, day=day, now=NINE)
-    assert slow.ends_at is not None
-    assert quick.ends_at is not None
     assert slow.ends_at - quick.ends_at == 375
+
+
+def test_latency_counts_on_the_last_day_too() -> None:
+    """980 of 1,078 rows go today; 98 of 12 s each, 13 at once, take 90 s of the next day."""
+    expected = forecast(1_078, FREE, **rooms(60, 1_000), now=NINE, latency_s=12.0)
+
+    assert connections(60, 12.0) == 13
+    assert expected.ends_at - MIDNIGHT == pytest.approx(98 * 12 / 13)

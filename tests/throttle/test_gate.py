@@ -101,3 +101,20 @@ def test_a_lost_probe_of_a_process_that_was_stopped_silences_nobody_for_longer_t
     assert patient.acquire().probe
 
     assert raised.value.resumes_at == clock.now() == T0 + 62 + 60
+
+
+def test_who_waits_for_the_probe_of_another_process_asks_soon_whether_it_came_back() -> None:
+    """Nobody wakes it: its clock is its own."""
+    ledger = MemoryLedger()
+    clock = ManualClock(T0)
+    first = Gate(ledger, Plan(60, 1_000), ManualClock(T0), max_wait_s=90)
+    second = Gate(ledger, Plan(60, 1_000), clock, max_wait_s=90)
+    answers = [first.acquire()]
+
+    def answer(_: object) -> None:
+        while answers:
+            first.answered(answers.pop(), 200, SAID, "")
+
+    second.acquire(CallOptions(on_wait=answer))
+
+    assert T0 < clock.now() < T0 + 1

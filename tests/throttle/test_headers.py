@@ -1,5 +1,7 @@
 """Rate headers, Retry-After and Date, as services write them."""
 
+import time
+
 import pytest
 
 from petstore_tools.plans import Plan, strictest
@@ -33,6 +35,28 @@ def test_retry_after_is_seconds_or_a_date_and_nonsense_is_none(
 ) -> None:
     """Every form of Retry-After has one documented reading."""
     assert read(429, {"Retry-After": text}, now=NOW).retry_after_s == seconds
+
+
+@pytest.mark.case("P94")
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="a zone of its own needs POSIX")
+@pytest.mark.parametrize("zone", ["America/New_York", "Europe/Berlin"])
+@pytest.mark.parametrize("ending", ["", " -0000", " GMT"])
+def test_a_date_without_a_zone_is_utc_wherever_this_machine_is(
+    monkeypatch: pytest.MonkeyPatch, zone: str, ending: str
+) -> None:
+    """Retry-After and Date mean the same everywhere."""
+    headers = {
+        "Retry-After": f"Fri, 15 Jan 2027 08:00:30{ending}",
+        "Date": f"Fri, 15 Jan 2027 08:00:00{ending}",
+    }
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        answer = read(429, headers, now=NOW)
+        unaware = read(429, {"Retry-After": headers["Retry-After"]}, now=NOW)
+    time.tzset()
+
+    assert (answer.date, answer.retry_after_s, unaware.retry_after_s) == (NOW, 30.0, 30.0)
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "1.5", "1e3", "0x10", "9" * 30])

@@ -91,12 +91,11 @@ def test_a_late_answer_tells_no_time() -> None:
 
 def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() -> None:
     """None of them frees before a minute has passed, whatever their answers say."""
-    throttle = warm(remaining=59)
-    while isinstance(decision := throttle.ask(T0 + 70), Go):
-        if decision.probe:
-            throttle.answered(decision, T0 + 70, Answer(200))
+    throttle = Throttle(FREE)
+    hear(throttle, Answer(200))
 
-    assert decision == Wait(T0 + 131, "all 60 requests of this minute are used")
+    assert granted(throttle, T0 + 70) == 60
+    assert throttle.ask(T0 + 70) == Wait(T0 + 130, "all 60 requests of this minute are used")
 
 
 UNBELIEVABLE = {
@@ -168,6 +167,38 @@ def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
     assert throttle.state("minute", T0 + 65).left == 1
 
 
+NEXT_DAY = T0 + 86_400  # 08:00 UTC
+
+
+@pytest.mark.case("P94")
+@pytest.mark.parametrize(
+    ("resets", "is_whole"),
+    [
+        ([NEXT_DAY - 28_800], True),  # midnight UTC
+        ([NEXT_DAY], False),
+        ([NEXT_DAY, NEXT_DAY + 86_400], True),
+        ([NEXT_DAY, NEXT_DAY + 172_800], True),
+        ([NEXT_DAY + 1, NEXT_DAY + 86_401], False),  # no zone has such a midnight
+        ([NEXT_DAY, NEXT_DAY + 86_400, NEXT_DAY + 172_900], False),  # it slides after all
+        ([NEXT_DAY - 28_800, NEXT_DAY + 86_400], False),
+    ],
+)
+def test_resets_of_the_day_prove_that_days_are_whole(resets: list[float], is_whole: bool) -> None:
+    """Then the next day is open although its first answer speaks of the minute."""
+    throttle = Throttle(Plan(60, 50))
+    for number, reset in enumerate(resets):
+        at = reset - 7_200 + 900 * number
+        for _ in range(43):
+            hear(throttle, Answer(200), at)
+        for remaining in (6, 5):
+            hear(throttle, Answer(200, 50, remaining, reset), at)
+
+    day_after = resets[-1] + 2
+    hear(throttle, minute(59, at=day_after), day_after)
+
+    assert throttle.state("day", day_after).left == (49 if is_whole else 4)
+
+
 def test_a_wait_says_why() -> None:
     """With the numbers of the window."""
     decision = warm(remaining=0).ask(T0 + 1)
@@ -203,6 +234,23 @@ def test_a_second_429_doubles_the_wait(in_flight: int) -> None:
     assert decision.until == again + 20.5
 
 
+@pytest.mark.parametrize("came_s", [1, 700])
+def test_a_late_answer_does_not_reset_the_backoff(came_s: float) -> None:
+    """It was sent before the 429, so it does not say that the service accepts more again."""
+    throttle = warm()
+    late = go(throttle)
+    hear(throttle, Answer(429, retry_after_s=10))
+    throttle.settle(T0 + came_s)
+
+    throttle.answered(late, T0 + came_s, Answer(200))
+
+    again = T0 + came_s + 10
+    hear(throttle, Answer(429, retry_after_s=10), again)
+    decision = throttle.ask(again)
+    assert isinstance(decision, Wait)
+    assert decision.until == again + 20.5
+
+
 @pytest.mark.case("P26")
 def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None:
     """A refused connection is given back whole."""
@@ -215,20 +263,26 @@ def test_a_429_costs_the_day_nothing_and_what_never_left_costs_nothing() -> None
     assert throttle.state("day", T0).left == before
 
 
+def thousand(at: float) -> Answer:
+    """Return an answer that speaks of Business's minute, or of Free's day."""
+    return Answer(200, 1_000, 999, at // 60 * 60 + 60)
+
+
 @pytest.mark.case("P18", "P28")
 @pytest.mark.parametrize(
-    ("first", "then", "names"),
+    ("answers", "names"),
     [
-        (Answer(200, 1_000, 999, T0 + 60), Answer(200, 1_000, 999, T0 + 120), ["free", "business"]),
-        (Answer(200, 300, 299, T0 + 60), minute(50, at=T0 + 70), ["pro", "free"]),
+        ({at: thousand(T0 + at) for at in (0, 30, 60, 70)}, ["free", "free", "free", "business"]),
+        ({0: thousand(T0), 70: minute(50, at=T0 + 70), 80: thousand(T0 + 80)}, ["free"] * 3),
+        ({0: Answer(200, 300, 299, T0 + 60), 70: minute(50, at=T0 + 70)}, ["pro", "free"]),
     ],
 )
-def test_a_plan_is_learnt_from_the_headers(first: Answer, then: Answer, names: list[str]) -> None:
+def test_a_plan_is_learnt_from_the_headers(answers: dict[float, Answer], names: list[str]) -> None:
     """The strictest that fits, until a later minute agrees with another; a lower one at once."""
     throttle = Throttle(None)
     learnt = []
-    for at, answer in ((T0, first), (T0 + 70, then)):
-        hear(throttle, answer, at)
+    for at, answer in answers.items():
+        hear(throttle, answer, T0 + at)
         learnt.append(throttle.plan.name)
 
     assert learnt == names

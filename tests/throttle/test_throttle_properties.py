@@ -34,6 +34,7 @@ class Case:
         deaths: Which part of the requests is in flight when its process is killed.
         other_program_s: How often another program uses the key, too; 0: never.
         named: The client is told the plan.
+        day_begins_s: Seconds after midnight UTC at which a whole day begins there.
     """
 
     plan: tuple[int, int]
@@ -48,12 +49,13 @@ class Case:
     deaths: float = 0.0
     other_program_s: float = 0.0
     named: bool = True
+    day_begins_s: float = 0.0
 
     def longest_s(self, accepted: int, died: int) -> float:
         """Return what so many requests may take: each window is filled, and little is idle."""
         per_minute, per_day = self.plan
         unsure = died + (self.threads if self.speaks == "alternate" else 0)
-        days = -(-accepted // max(1, per_day - unsure))
+        days = -(-accepted // max(1, per_day - unsure)) + (self.day_begins_s > 0)
         minutes = -(-min(accepted, per_day) // per_minute)
         a_death_s = (
             LOST_AFTER_S + 2 + 2 * self.latency_s
@@ -79,6 +81,7 @@ def cases(**drawn: Any) -> st.SearchStrategy[Case]:
         "seed": st.integers(0, 2**16),
         "skew_s": st.sampled_from([0.0, -0.4, 300.0, -300.0]),
         "start": st.floats(1_800_000_000, 1_800_172_800),
+        "day_begins_s": st.sampled_from([0.0, 20_700.0, 25_200.0]),
     }
     made = st.builds(Case, **every | drawn)
     return made.map(lambda case: replace(case, requests=min(case.requests, case.plan[1] * 5)))
@@ -89,9 +92,10 @@ class Client:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.windows = tuple(
-            StrictWindow(kind, limit, period_s)
-            for kind, limit, period_s in zip(case.kinds, case.plan, (60, DAY_S), strict=True)
+        minute, day = case.kinds
+        self.windows = (
+            StrictWindow(minute, case.plan[0], 60),
+            StrictWindow(day, case.plan[1], DAY_S, case.day_begins_s),
         )
         self.service = StrictService(self.windows, case.speaks, case.skew_s)  # type: ignore[arg-type]
         self.throttle = Throttle(Plan(*case.plan) if case.named else None)
@@ -202,6 +206,17 @@ def test_a_strict_service_never_refuses_a_plan_that_is_named_or_learnt(case: Cas
     assert client.service.refused == client.left == 0
     assert not case.named or took_s <= case.longest_s(client.service.accepted, 0)
     assert client.asks < 150 * client.service.accepted * case.threads + 1_000
+
+
+@pytest.mark.case("P94")
+def test_days_that_begin_at_seven_are_used_from_seven_on_once_two_have_shown_it() -> None:
+    """With headers of the tighter window; 45 requests a day for eight days, from 08:00 UTC on."""
+    client = Client(Case((10, 45), requests=8 * 45, day_begins_s=25_200))
+
+    took_s = client.run()
+
+    assert client.service.refused == client.left == 0
+    assert took_s < 7 * DAY_S - 3_300  # it ends at 07:05
 
 
 @given(
