@@ -23,7 +23,8 @@ from petstore_tools.listing.completeness import Completeness
 from petstore_tools.text import suggest
 
 # requests' parser loses `rel` behind a parameter without a value, and splits at a quoted `, <`
-_PARAMETER = r";\s*([^\s=;,<>\"]+)\s*(?:=\s*(\"(?:[^\"\\]|\\.)*\"|[^\s;,\"]*))?\s*"
+_VALUE = r"\"(?:[^\"\\]|\\.)*\"|'[^'\"<>;,]*'|[^\s;,\"]*"
+_PARAMETER = rf";\s*([^\s=;,<>\"]+)\s*(?:=\s*({_VALUE}))?\s*"
 _LINK = re.compile(rf"<([^>]*)>\s*((?:{_PARAMETER})*)")
 _EACH = re.compile(_PARAMETER)
 
@@ -79,7 +80,7 @@ def links(header: str | None) -> dict[str, str]:
         relation = next(
             (v for name, v in _EACH.findall(parameters) if name.casefold() == "rel"), ""
         )
-        for name in relation.strip('"').split():
+        for name in relation.strip("\"'").split():
             found.setdefault(name.casefold(), target.strip())
     return found
 
@@ -97,8 +98,10 @@ def with_query(url: str, query: Mapping[str, object]) -> str:
 
 def follow(asked: str, target: str) -> str | End:
     """
-    Return the address that a page names as the next one; an End where it is another service,
-    which must not get the key.
+    Return the address that a page names as the next one, always at the service that was asked.
+
+    A service behind a proxy names its inner host: a link to another place is followed where its
+    path is the one that was asked, else it is an End, since the key must not get there.
 
     Args:
         asked: The address of the page.
@@ -111,7 +114,7 @@ def follow(asked: str, target: str) -> str | End:
         same = _origin(asked_parts) == _origin(parts)
     except ValueError:
         return End("cut", "the service gave an address of the next page that is not valid")
-    if not same:
+    if not same and parts.path != asked_parts.path:
         place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         return End(
             "cut", f"the service says that the next page is at {place}; the key is not sent there"

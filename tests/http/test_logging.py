@@ -128,7 +128,7 @@ def test_a_link_to_another_host_is_not_followed_and_logged_once(
     wire: responses.RequestsMock, store: PetStore, log: pytest.LogCaptureFixture
 ) -> None:
     """So is any listing that ends incomplete; one that was asked to be short is not."""
-    link = {"Link": f'<https://user:{KEY}@elsewhere.example/v1/pets>; rel="next"'}
+    link = {"Link": f'<https://user:{KEY}@elsewhere.example/v2/pets>; rel="next"'}
     animals = [{"id": n, "name": "Rex", "categoryId": 1} for n in range(1, 101)]
     wire.get(f"{BASE}/pets", json=animals, headers=link)
     wire.get(f"{BASE}/pets", json=animals[:2])
