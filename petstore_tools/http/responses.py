@@ -4,7 +4,11 @@ What a reply says: the body expected, or the branch of the error tree that its s
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final, TypeVar
 
@@ -21,6 +25,7 @@ from petstore_tools.http.transport import Reply
 from petstore_tools.models import PET_ROWS, ErrorBody, Pet, PetRow, first_fault
 
 T = TypeVar("T")
+NO_CHARACTER: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def error_body(reply: Reply) -> ErrorBody:
@@ -96,6 +101,18 @@ def _read(validate: Callable[[bytes], T], expected: str, reply: Reply) -> T:
     try:
         return validate(reply.body)
     except ValidationError as error:
+        body = _with_whole_characters(reply.body)
+        if body != reply.body:
+            return _read(validate, expected, replace(reply, body=body))
         fault = _other_sender(reply) or first_fault(error)
         message = f"{reply.request_line}: the answer is not {expected}: {fault}"
         raise ProtocolError(message) from error
+
+
+def _with_whole_characters(body: bytes) -> bytes:
+    """Return JSON with U+FFFD for each half of a surrogate pair that stands alone."""
+    halves = 0
+    with suppress(ValueError, RecursionError):
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+        text, halves = re.subn("[\ud800-\udfff]", NO_CHARACTER, text)
+    return text.encode() if halves else body

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 from petstore_tools import spec
 from petstore_tools.errors import IncompleteListingError, Interrupted
 from petstore_tools.http.client import Client
-from petstore_tools.http.responses import read_rows
+from petstore_tools.http.responses import NO_CHARACTER, read_rows
 from petstore_tools.http.transport import Reply
 from petstore_tools.listing import schemes
 from petstore_tools.listing.completeness import HOLE, Listing
@@ -333,6 +333,9 @@ class PageIterator:
             for name in names:
                 note = f"the interface document does not name the {kind} {quoted(str(name))}"
                 self._notes[note] = None
+        if any(NO_CHARACTER in row["name"] for row in rows):
+            note = f"a broken character in a name is shown as {NO_CHARACTER}"
+            self._notes[note] = None
         by_id = {row["id"]: row for row in reversed(rows)}
         rows = [by_id[pet_id] for pet_id in self._pager.new]
         if self._query.first is not None:
