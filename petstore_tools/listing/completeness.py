@@ -158,9 +158,15 @@ class Listing:
         return f"This listing {is_} incomplete: {self.reason.rstrip('.')}."
 
     @property
+    def label(self) -> str:
+        """Its completeness, and whether it may have a hole, as a headline begins."""
+        hole = ", may have a hole" if self.complete and self.may_have_hole else ""
+        return f"{self.completeness}{hole}"
+
+    @property
     def _headline(self) -> str:
         cost = f"{pluralize(self.requests, 'request')}, as of {utc_text(self.ended_at)}"
-        return f"{self.completeness}: {pluralize(self.rows, 'animal')} of {self.of_what} ({cost})"
+        return f"{self.label}: {pluralize(self.rows, 'animal')} of {self.of_what} ({cost})"
 
     def _repr_html_(self) -> str:
         lines = map(escape, (self.reason, *self.notes))

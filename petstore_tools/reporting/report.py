@@ -90,7 +90,9 @@ class StatusReport:
     def headline(self) -> str:
         """Whether the listing is complete, how many animals it has, and of what it is."""
         listing = self.listing
-        start = "Complete" if listing.complete else f"Not complete ({listing.completeness})"
+        start = (
+            listing.label.capitalize() if listing.complete else f"Not complete ({listing.label})"
+        )
         return f"{start}: {text.pluralize(listing.rows, 'animal')} of {listing.of_what}"
 
     @property

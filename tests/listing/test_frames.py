@@ -76,3 +76,12 @@ def test_a_page_that_ctrl_c_tore_apart_is_left_out_whole(instant: str) -> None:
 
     assert len(columns) == 1
     assert columns.to_frame(Listing.as_listed(animals(0)))["id"].tolist() == [1]
+
+
+def test_a_headline_says_that_a_listing_may_have_a_hole() -> None:
+    """That of the listing and that of its report, where it is called complete."""
+    frame = framed([(1, "Rex", 3, "sold")], may_have_hole=True)
+
+    headline = "omplete, may have a hole: 1 animal of the inventory of sandbox"
+    assert repr(Listing.of(frame)).startswith(f"c{headline}")
+    assert status_report(frame).headline == f"C{headline}"
