@@ -325,7 +325,7 @@ class Pager:
                 for parameter in parameters
             }
         says_end = schemes.says_more(response.headers) == "false"
-        return {} if says_end or not PAGING.isdisjoint(found) else None
+        return {} if says_end else None
 
     def _ask_for_signs(self) -> Ending:
         """Find out whether the service signals pages, and else read on by a usual way."""

@@ -104,7 +104,8 @@ def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_p
         rows = [f"{name} {n},3" for n in range(3)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["name,categoryId", *rows]))
 
-    done = run("import", "many.csv", "--yes", PETSTORE_PLAN="100/2")
+    run("list")  # learns how the service pages
+    done = run("import", "many.csv", "--yes", PETSTORE_PLAN="100/4")
     run("import", "other.csv", "--yes")
 
     last = done.stderr.splitlines()[-1]

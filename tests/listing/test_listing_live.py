@@ -9,16 +9,21 @@ from petstore_tools.listing.completeness import Listing
 
 @pytest.mark.case("P1")
 @pytest.mark.parametrize(
-    ("animals", "requests"), [(0, 1), (1, 1), (99, 1), (100, 1), (101, 2), (300, 3), (301, 4)]
+    ("animals", "first", "again"),
+    [(0, 1, 1), (1, 7, 7), (99, 2, 1), (100, 2, 1), (101, 2, 2), (300, 3, 3), (301, 4, 4)],
 )
-def test_all_rows_come_with_no_request_too_many(animals: int, requests: int) -> None:
-    """ceil(N/100) requests, also where N is a multiple of 100; the listing is complete."""
+def test_all_rows_come_with_no_request_too_many(animals: int, first: int, again: int) -> None:
+    """
+    ceil(N/100) requests, also where N is a multiple of 100, and one more until a next page was
+    named; the listing is complete.
+    """
     with Sandbox(animals=animals) as box:
-        frame = box.store.list_pets()
+        for requests in (first, again):
+            frame = box.store.list_pets()
 
-    listing = Listing.of(frame)
-    assert (len(frame), listing.requests, listing.completeness) == (animals, requests, "complete")
-    assert frame["id"].tolist() == list(range(1, animals + 1))
+            listing = Listing.of(frame)
+            assert frame["id"].tolist() == list(range(1, animals + 1))
+            assert (listing.requests, listing.completeness) == (requests, "complete")
 
 
 @pytest.mark.case("P9")
