@@ -119,6 +119,7 @@ class Client:
         call_options: CallOptions = ALONE,
         before: Callable[[], None] = lambda: None,
         on_no_effect: Callable[[], None] = lambda: None,
+        retry_5xx: bool = True,
     ) -> Reply:
         """
         Send a request when the throttle allows it, and again where that cannot do harm.
@@ -138,6 +139,7 @@ class Client:
             on_no_effect: Called after each attempt that is proven to have changed nothing: no byte
                 left, or the answer was a 429. It is called before any wait, and also where no
                 further attempt follows.
+            retry_5xx: Send a GET again after a 5xx.
 
         Raises:
             QuotaError: The plan would make it wait too long.
@@ -165,7 +167,8 @@ class Client:
                         on_no_effect()
                         continue
                     failures += 1
-                    failed = method == "GET" and reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+                    is_5xx = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+                    failed = method == "GET" and is_5xx and retry_5xx
                     if not failed or failures >= ATTEMPTS:
                         return reply
                     why = f"{reply.request_line}: the service answered {reply.status}"

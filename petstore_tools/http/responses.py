@@ -86,12 +86,14 @@ def read_pet(reply: Reply, status: int) -> Pet:
 
 def read_rows(reply: Reply) -> list[PetRow]:
     """
-    Read a page of animals.
+    Read a page of animals; 204 is one without any.
 
     Raises:
-        ApiError: The status is neither 200 nor 206.
+        ApiError: The status is none of 200, 204 and 206.
         ProtocolError: The body is no page (§2.4).
     """
+    if reply.status == HTTPStatus.NO_CONTENT:
+        return []
     if reply.status != HTTPStatus.PARTIAL_CONTENT:
         expect(reply, HTTPStatus.OK)
     return _read(PET_ROWS.validate_json, "a list of animals", reply)

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Final
 from urllib.parse import (
     SplitResult,
     parse_qsl,
@@ -47,6 +49,10 @@ class Response:
     unfiltered: bool = False
 
 
+_NO_RANGE: Final = 416  # its name differs between versions of Python
+_REFUSED: Final = (400, 403, 404, _NO_RANGE, 422)
+
+
 @dataclass(frozen=True, slots=True)
 class NextPage:
     """
@@ -54,7 +60,8 @@ class NextPage:
 
     Attributes:
         url: Its address.
-        trial: The service may refuse it with a 4xx, which `Pager.refused` takes.
+        trial: It finds out how the service pages, so the service may refuse it.
+        behind: It is behind a page of a way that is proven or told.
         overlap: How many animals of the page before it repeats if nothing has moved.
         safe: It asks for what follows the last animal, by its id.
     """
@@ -63,6 +70,21 @@ class NextPage:
     trial: bool = False
     overlap: int = 0
     safe: bool = False
+    behind: bool = False
+
+    @property
+    def once(self) -> bool:
+        """Whether a 5xx is an answer, since another way can be tried."""
+        return self.trial and not self.behind
+
+    def is_end(self, status: int) -> bool:
+        """Say whether a status means that no such page exists."""
+        return self.behind and status in (HTTPStatus.NOT_FOUND, _NO_RANGE)
+
+    def is_refused(self, status: int) -> bool:
+        """Say whether a status means that the service does not page so."""
+        is_refusal = status in _REFUSED or (self.once and status >= 500)
+        return self.trial and is_refusal and not self.is_end(status)
 
 
 @dataclass(frozen=True, slots=True)

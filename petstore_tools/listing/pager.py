@@ -27,7 +27,8 @@ from petstore_tools.listing.links import (
 from petstore_tools.listing.schemes import PAGE, PAGE_0, Scheme
 from petstore_tools.text import option, pluralize
 
-PAGING: Final = frozenset({"first", "prev", "previous", "last"})  # relations that speak of pages
+COUNTED: Final = "the service counts as many animals as came"
+CAPS: Final = (1_000, 10_000)  # at which services stop to count
 EMPTY_PAGES: Final = 50  # in a row, each promising more
 OVERLAPPED: Final = 40  # animals of a page from which on each page repeats one
 FIRST_PAGES: Final = 4  # which repeat one whatever their size
@@ -206,7 +207,13 @@ class Pager:
 
     def _try(self, query: dict[str, object]) -> Asking:
         """Ask for what may be refused; its animals are not taken."""
-        return (yield NextPage(with_query(self._url, query), trial=True))
+        url = with_query(self._url, query)
+        is_told = self._told is not None and self._told.parameter in query
+        answer = yield NextPage(url, trial=True, behind=is_told)
+        if answer is not None and "status=" not in url:
+            counts_more = (schemes.total(answer.headers) or 0) > len(answer.ids)
+            self.proven = replace(self.proven, totals=self.proven.totals or counts_more)
+        return answer
 
     def _try_whole(self, limit: int) -> Asking:
         """Ask for animals without a filter; they are not taken."""
@@ -257,8 +264,8 @@ class Pager:
                 return end
         if not self.rows and (not self._is_filtered or self.proven.filters_first):
             return self._done("the service has none")
-        if self._counted:
-            return self._done("the service counts as many animals as came")
+        if scheme is None and self._counted_at_once:
+            return self._done(COUNTED)
         if self.rows and scheme is not None and scheme.counts != "token":
             found = yield from self._prove(scheme)
             if found is not None:
@@ -336,20 +343,29 @@ class Pager:
                 return self._done("the service names a next page where there is one")
             if not one.ids and not self.rows:
                 return self._done("the service has none")
-            if (schemes.total(one.headers) or 0) > len(one.ids):
-                self.proven = replace(self.proven, totals=True)
-                if self._counted:
-                    return self._done("the service counts as many animals as came")
+            if self._counted_at_once:
+                return self._done(COUNTED)
         if not self.rows:
             return self._unproven("no animal came, so the way to a next page could not be tried")
         return (yield from self._learn())
 
     @property
     def _counted(self) -> bool:
-        """Whether a total, the same on all answers, equals what came."""
+        """Whether a total, the same on all answers, equals what came, and is no usual cap."""
         came = self.received
         several = came.pages > 1 or self.proven.totals
-        return several and came.total == self.rows
+        return several and came.total == self.rows and self.rows not in CAPS
+
+    @property
+    def _counted_at_once(self) -> bool:
+        """Whether it is neither round, since it may be an estimate, nor one full page."""
+        is_round = self.rows > 0 and self.rows % 10 == 0
+        return self._counted and not is_round and not self._is_full
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether as many came as were asked for, so that a total may count the page."""
+        return f"limit={self.rows}&" in f"{self._url}&"
 
     # the usual ways
 
@@ -361,6 +377,8 @@ class Pager:
             found = yield from self._prove(scheme)
             if found is not None:
                 return (yield from self._turn(found))
+        if self._counted and not self._is_full:
+            return self._done(COUNTED)
         if self.rows > 1:
             return self._unproven("the usual parameters do not lead to a next page")
         return (yield from self._end_of_filter("the service shows no other animal"))
@@ -414,9 +432,11 @@ class Pager:
         self._way = scheme
         self.proven = replace(self.proven, scheme=scheme)
         came = self.received
-        while not self._counted:
+        while True:
             page = self._page_behind(scheme)
-            answer = yield replace(page, trial=True)
+            answer = yield page
+            if answer is None and self._counted:
+                return self._done(COUNTED)
             if answer is None:
                 return self._unproven(f"it refuses the next page by {scheme.parameter!r}")
             if not page.overlap and self._repeats(answer):
@@ -428,7 +448,6 @@ class Pager:
                 return self._done("")  # unproven: an overlap that does not come is no end
             if not came.new and len(answer.ids) > page.overlap:
                 return self._unproven("a page held no new animal")
-        return self._done("the service counts as many animals as came")
 
     def _repeats(self, answer: Response) -> bool:
         """Whether an answer is empty, or the end of what came."""
@@ -445,7 +464,8 @@ class Pager:
             "id": came.last[-1],
         }
         url = with_query(self._url, {scheme.parameter: values[scheme.counts]})
-        return NextPage(url, overlap=overlap, safe=scheme.counts == "id" or came.was_alone)
+        is_safe = scheme.counts == "id" or came.was_alone
+        return NextPage(url, trial=True, overlap=overlap, safe=is_safe, behind=True)
 
     @property
     def _overlap(self) -> int:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _KNOWN: Final = frozenset({*spec.STATUSES, None})
 _WIDER_EVERY: Final = 50  # pages; where nobody knows the size, one more page is fetched ahead
-_REFUSED: Final = (400, 404, 422)  # by which a service refuses a parameter
 _TICK_S: Final = 0.5  # how often is shown what a page that is fetched ahead waits for
 
 
@@ -282,12 +281,12 @@ class PageIterator:
     def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
         status = self._query.status
         while isinstance(step := self._pager.next, NextPage):
-            reply = prefetcher.get(step.url, self._predicted())
+            reply = prefetcher.get(step, self._predicted())
             rows: list[PetRow] = []
             others: set[int] = set()
             response = None
-            if not (step.trial and reply.status in _REFUSED):
-                rows = read_rows(reply)
+            if not step.is_refused(reply.status):
+                rows = [] if step.is_end(reply.status) else read_rows(reply)
                 if status is not None:
                     others = {row["id"] for row in rows if row.get("status") != status}
                 ids = tuple([row["id"] for row in rows])
@@ -322,6 +321,8 @@ class PageIterator:
             return []
         unknown = rows + step * (1 + self._pager.pages // _WIDER_EVERY)
         end = self._query.first or self.size or unknown
+        if end < rows:  # a total that is capped, or more animals than last time
+            end = unknown
         wide = min(ceil((end - rows) / step), connections(self._client.plan.per_minute, latency_s))
         return self._pager.predicted(wide)
 
@@ -365,10 +366,10 @@ class Prefetcher:
         self._call_ahead = partial(call, call_options=ahead)
         self._fetched: dict[str, Future[Reply]] = {}
 
-    def get(self, url: str, predicted: Iterable[str]) -> Reply:
+    def get(self, page: NextPage, predicted: Iterable[str]) -> Reply:
         """
-        Return the reply of an address; meanwhile those that are predicted to follow are fetched,
-        too.
+        Return the reply to a page; meanwhile the addresses that are predicted to follow are
+        fetched, too.
         """
         for address in predicted:
             if address not in self._fetched:
@@ -377,9 +378,9 @@ class Prefetcher:
                 threading.Thread(
                     target=self._fetch, args=(address, future), name="page", daemon=True
                 ).start()
-        if url not in self._fetched:
-            return self._call(url)
-        future = self._fetched.pop(url)
+        if page.url not in self._fetched:
+            return self._call(page.url, retry_5xx=not page.once)
+        future = self._fetched.pop(page.url)
         while not future.done():
             wait([future], _TICK_S)
             self._on_wait(None if future.done() else self._wait)

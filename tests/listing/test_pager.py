@@ -8,7 +8,7 @@ from math import ceil
 from random import Random
 
 import pytest
-from ways import STATUSES, WAYS, Animal, Outcome, Service, Way, animals, listed
+from ways import ORDINARY, STATUSES, WAYS, Animal, Outcome, Service, Way, animals, listed
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing import schemes
@@ -54,6 +54,65 @@ def test_what_is_complete_is_whole_and_what_is_not_says_why(name: str) -> None:
             assert len(set(outcome.ids)) == len(outcome.ids)
             if whole and not outcome.complete:
                 assert any(why in outcome.end.reason for why in TOLD_ABOUT), outcome.end
+
+
+@pytest.mark.case("P93")
+@pytest.mark.parametrize("is_told", [False, True])
+@pytest.mark.parametrize("name", ORDINARY)
+def test_no_total_and_no_link_that_names_no_next_page_hides_animals(
+    name: str, *, is_told: bool
+) -> None:
+    """Totals that are capped, rounded or late; ends that are a status; refused trials."""
+    way = ORDINARY[name]
+    told = schemes.parse(way.speaks if way.speaks in schemes.SCHEMES else None)
+    for count in (0, 1, 5, 99, 100, 101, 250, 1_000, 1_001, 1_250):
+        proven = None
+        for status in (None, "sold"):
+            service = Service(way, animals(count))
+            outcome = listed(service, status, proven=proven, told=told if is_told else None)
+            proven = outcome.proven
+            whole = sorted(outcome.ids) == truth(animals(count), status)
+
+            assert whole or not outcome.complete, (count, status, outcome.end)
+            is_vague = (
+                way.speaks == "nothing" or count < (99 if status else 2) or way.behind == "400"
+            )
+            if whole and not is_vague and "the service counts" not in outcome.end.reason:
+                assert outcome.complete, (count, status, outcome.end)
+
+
+def test_the_total_decides_where_the_page_behind_the_last_is_refused() -> None:
+    """Told or not; else the listing is unproven, as it is where the total may be a cap."""
+    for count, total, expected in (
+        (5, "listing", True),
+        (100, "listing", True),
+        (250, "listing", True),
+        (250, "", False),
+        (1_000, "listing", False),
+    ):
+        for told in (None, schemes.PAGE):
+            way = Way("page", total=total, behind="400")
+
+            assert listed(Service(way, animals(count)), told=told).complete is expected, count
+
+
+@pytest.mark.case("P93")
+@pytest.mark.parametrize("status", [400, 403, 404, 416, 422, 500, 503])
+def test_a_service_that_refuses_each_trial_says_what_can_be_passed(status: int) -> None:
+    """No error, and no animal too few."""
+    outcome = listed(Service(Way("nothing", strict=status), animals(100)))
+
+    assert outcome.end.completeness == "unproven"
+    assert "pagination=" in outcome.end.reason
+
+
+@pytest.mark.case("P7")
+def test_a_filtered_answer_that_is_not_full_does_not_prove_that_the_filter_comes_first() -> None:
+    """It looks at twice as many animals as a page holds, so it holds others than the whole page."""
+    sold = {*range(0, 200, 3), *range(400, 500)}
+    rows = [(n, "sold" if n in sold else "pending") for n in range(500)]
+
+    assert not listed(Service(Way("page", filters="scan"), rows), "sold").complete
 
 
 @pytest.mark.case("P85")

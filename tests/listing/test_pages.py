@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from paging_server import PagingService, pets
@@ -151,6 +153,28 @@ def test_a_way_is_learnt_and_remembered_on_disk(speaks: str, tmp_path: Path) -> 
         assert (len(frame), Listing.of(frame).completeness) == (1_050, "complete")
     assert len(service.asked) <= asked
     assert len(service.asked) <= 11 + 2
+
+
+@pytest.mark.case("P93")
+@pytest.mark.parametrize(
+    "way",
+    [
+        *[{"behind": status} for status in ("204", "404", "416")],
+        *[{"strict": status} for status in (403, 500)],
+        {"total": "listing", "estimate": partial(min, 1_000), "latency_s": 0.02},
+        {"relations": "first last"},
+        {"speaks": "link", "host": "http://inner:8080"},
+    ],
+    ids=str,
+)
+def test_ordinary_services_are_read_to_their_end(way: dict[str, Any], tmp_path: Path) -> None:
+    """Whole, as complete, and a way that is answered by a 5xx is asked for once."""
+    service = PagingService(pets(1_250), **{"speaks": "page", **way})
+    with store_of(service, tmp_path) as store:
+        frame = store.list_pets()
+
+    assert (len(frame), Listing.of(frame).completeness) == (1_250, "complete")
+    assert sum("offset" in query for query in service.asked) <= 1
 
 
 @pytest.mark.case("P7")

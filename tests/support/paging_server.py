@@ -56,7 +56,7 @@ class PagingService(Service):
             await asyncio.sleep(self.latency_s)
         self._under_way -= 1
         status, headers, page = self.answer(query)
-        response = Response(status, rendered(tuple(page)))
+        response = Response(status, rendered(tuple(page)) if status == 200 else b"")
         for name, value in (headers | self.more()).items():
             response.add(name, value)
         await response.send(send)

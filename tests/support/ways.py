@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -33,14 +34,18 @@ class Way:
         size: Page size whatever is asked; None: as asked.
         everywhere: A sign stands on the last page, too, and says that no page follows.
         by_id: The token of the next page is the last id, else the rows before it.
-        strict: Unknown parameters are answered with 400.
+        strict: Status that answers unknown parameters, 0 for none.
         total: What `X-Total-Count` counts: `listing`, `page`, `all`; "" for none.
         total_header: In which header.
-        behind: What comes behind the last page: `empty`, `repeat` or `400`.
+        estimate: What a total makes of the number: it may be capped, or rounded.
+        behind: What comes behind the last page: `empty`, `repeat`, or a status.
         order: Of the animals: `ascending`, `descending`, `shuffled`, or as they are `kept`.
-        filters: When the status is looked at: `first`, `late` (behind the cut) or `never`.
+        filters: When the status is looked at: `first`, `late` (behind the cut), `scan` (of twice as
+            many animals as a page holds, behind the cut) or `never`.
         has_more: Says `X-Has-More`.
         depth: So many animals at most, however they are asked for; None for no such cap.
+        relations: Of links that stand on each answer and name no next page.
+        host: Where links lead to; "" for a relative target.
     """
 
     speaks: str = "link"
@@ -48,14 +53,17 @@ class Way:
     size: int | None = None
     everywhere: bool = True
     by_id: bool = False
-    strict: bool = False
+    strict: int = 0
     total: str = ""
     total_header: str = "X-Total-Count"
+    estimate: Callable[[int], int] = int
     behind: str = "empty"
     order: str = "ascending"
     filters: str = "first"
     has_more: bool = False
     depth: int | None = None
+    relations: str = ""
+    host: str = ""
 
 
 @dataclass
@@ -86,23 +94,26 @@ class Service:
         scheme = SCHEMES.get(way.speaks)
         takes = parameter or (scheme.parameter if scheme else "cursor" if header == "link" else "")
         if way.strict and not set(query) <= {"limit", "status", takes}:
-            return 400, {}, []
+            return way.strict, {}, []
         size = way.size or min(int(query.get("limit", 20)), way.cap)
         rows = self.listed(status)
         start = self._start(rows, query.get(takes), size)
         if way.behind == "repeat" and rows and start >= len(rows):
             start = (len(rows) - 1) // size * size
-        if way.behind == "400" and rows and start >= len(rows):
-            return 400, {}, []
+        if way.behind.isdecimal() and start >= len(rows) and (start or way.behind == "204"):
+            return int(way.behind), {}, []
+        if status is not None and way.filters == "scan":
+            start, size = 2 * start, 2 * size
         page = rows[start : start + size]
         headers = self._signs(rows, page, start + size, query, takes)
-        if status is not None and way.filters == "late":
+        if status is not None and way.filters in ("late", "scan"):
             page = [row for row in page if row[1] == status]
         counted = {"listing": len(rows), "page": len(page), "all": len(self.rows)}
+        total = way.estimate(counted.get(way.total, 0))
         if way.total and way.total_header == "Content-Range":
-            headers["Content-Range"] = f"items {start}-{start + size}/{counted[way.total]}"
+            headers["Content-Range"] = f"items {start}-{start + size}/{total}"
         elif way.total:
-            headers[way.total_header] = str(counted[way.total])
+            headers[way.total_header] = str(total)
         return 200, headers, page
 
     def _start(self, rows: list[Animal], value: str | None, size: int) -> int:
@@ -134,9 +145,9 @@ class Service:
         token = f"id{page[-1][0]}" if way.by_id and page else f"t{stop}"
         if header == "link" and more:
             onward = urlencode({**query, takes: token})
-            headers["Link"] = f'< /v1/pets?{onward} >; rel="next"'
-        elif header == "link" and way.everywhere:
-            headers["Link"] = '</v1/pets?limit=1>; rel="first"'
+            headers["Link"] = f'< {way.host}/v1/pets?{onward} >; rel="next"'
+        elif way.relations or (header == "link" and way.everywhere):
+            headers["Link"] = f'</v1/pets?limit=1>; rel="{way.relations or "first"}"'
         if parameter and (more or way.everywhere):
             headers[header] = token if more else ""
         return headers
@@ -179,10 +190,10 @@ def listed(
         service.change(service)
         service.asked.append(asked)
         answered, headers, rows = service.answer(asked)
-        if answered != 200:
-            assert step.trial, "only a trial may be refused"
+        if step.is_refused(answered):
             step = pager.feed(None)
             continue
+        assert answered in (200, 204) or step.is_end(answered), "only a trial may be refused"
         unfiltered = status is not None and any(row[1] != status for row in rows)
         found = tuple(pet_id for pet_id, _ in rows)
         headers_ = CaseInsensitiveDict(headers)
@@ -200,7 +211,7 @@ def _ways() -> dict[str, Way]:
             ways[f"{scheme}, at most {cap}"] = Way(scheme, cap=cap)
         base = Way(scheme)
         ways |= {
-            f"{scheme}, strict": replace(base, strict=True),
+            f"{scheme}, strict": replace(base, strict=400),
             f"{scheme}, 10 whatever is asked": replace(base, size=10),
             f"{scheme}, the last page again": replace(base, behind="repeat"),
             f"{scheme}, total": replace(base, cap=64, total="listing"),
@@ -219,7 +230,7 @@ def _ways() -> dict[str, Way]:
             f"{signs}, by id": replace(base, by_id=True),
             f"{signs}, only where more follows": replace(base, everywhere=False),
             f"{signs}, only where more follows, strict": replace(
-                base, everywhere=False, strict=True
+                base, everywhere=False, strict=400
             ),
             f"{signs}, at most 64": replace(base, cap=64, everywhere=False),
             f"{signs}, at most 1": replace(base, cap=1),
@@ -229,7 +240,7 @@ def _ways() -> dict[str, Way]:
     for cap in (1, 7, 33, 64, 100):
         ways[f"nothing, at most {cap}"] = Way("nothing", cap=cap)
     ways |= {
-        "nothing, strict": Way("nothing", strict=True),
+        "nothing, strict": Way("nothing", strict=400),
         "nothing, all at once": Way("nothing", size=100_000),
         "nothing, total": Way("nothing", cap=64, total="listing"),
         "nothing, total of the page": Way("nothing", cap=64, total="page"),
@@ -245,4 +256,36 @@ def _ways() -> dict[str, Way]:
     return ways
 
 
+def _ordinary() -> dict[str, Way]:
+    """Services whose totals, links and refusals mislead who believes them."""
+    estimates: dict[str, Callable[[int], int]] = {
+        "capped at 1,000": partial(min, 1_000),
+        "capped at a page": partial(min, 100),
+        "rounded": partial(round, ndigits=-1),
+        "one behind": lambda count: max(0, count - 1),
+    }
+    ways = {}
+    for scheme in ("offset", "page", "page0", "after"):
+        for title, estimate in estimates.items():
+            base = Way(scheme, total="listing", estimate=estimate)
+            ways[f"{scheme}, total {title}"] = base
+            ways[f"{scheme}, at most 50, total {title}"] = replace(base, cap=50)
+            ways[f"nothing, at most 50, total {title}"] = replace(base, speaks="nothing", cap=50)
+            ways[f"nothing, total {title}"] = replace(base, speaks="nothing")
+        for behind in ("204", "404", "416"):
+            ways[f"{scheme}, {behind} behind the end"] = Way(scheme, behind=behind)
+        for status in (403, 500):
+            ways[f"{scheme}, else {status}"] = Way(scheme, strict=status)
+        for relations in ("first last", "prev"):
+            ways[f"{scheme}, {relations} and no next"] = Way(scheme, relations=relations)
+    capped = Way("page", total="listing", estimate=partial(min, 1_000))
+    return ways | {
+        "page, total capped, refuses the end": replace(capped, behind="400"),
+        "nothing, first last and no next": Way("nothing", relations="first last"),
+        "link to the inner host": Way("link", host="http://inner:8080"),
+        "link to http": Way("link", host="http://host", everywhere=False),
+    }
+
+
 WAYS = _ways()
+ORDINARY = _ordinary()
