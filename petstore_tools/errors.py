@@ -15,6 +15,7 @@ Pure: the exception tree; one root, and branches that follow what a caller can d
     - IncompleteListingError   a listing that had to be complete is not; `listing`
     - LedgerError              the shared budget cannot be read or written
     - JournalError             the record of an import cannot be trusted, or is in use
+    - HistoryError             the kept listings cannot be read, or a listing cannot be kept
     - DoubtfulRowsError        rows of an import may exist already, and nobody said what to do with
       them; `preview`
     - SheetError               a spreadsheet cannot be used, also a ValueError
@@ -226,6 +227,10 @@ class LedgerError(PetstoreError):
 
 class JournalError(PetstoreError):
     """The record of an import cannot be trusted or is in use; nothing was sent."""
+
+
+class HistoryError(PetstoreError):
+    """The kept listings cannot be read, or a listing cannot be kept."""
 
 
 class DoubtfulRowsError(PetstoreError):

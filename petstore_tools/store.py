@@ -149,14 +149,16 @@ class PetStore:
         query = ListQuery(status, first=first, require=require)
         age_s = None if max_age is None else _age_s(max_age, first)
         now = self.client.clock.now()
+        notes = list[str]()
         if age_s is not None:
-            kept = self.kept.younger(age_s, status=status, now=now)
+            kept, notes = self.kept.younger(age_s, status=status, now=now)
             if kept is not None:
                 return kept
         with closing(Display("list", " animal", self.progress)) as display:
             frame = self.inventory.fetch(query, wait=wait, show=display.draw)
         listing = Listing.as_listed(frame)
-        notes = [] if listing.complete or first is not None else [listing.shortfall]
+        if not listing.complete and first is None:
+            notes.append(listing.shortfall)
         notes += [note for note in listing.notes if note != HOLE]
         if age_s is not None and listing.complete:
             notes += filter(None, [self.kept.try_keep(frame)])
@@ -200,10 +202,12 @@ class PetStore:
 
     def snapshot(self, *, wait: bool = False) -> Snapshot:
         """
-        List all animals and keep the listing (§4.1); raises before a request where it cannot be
-        kept.
+        List all animals and keep the listing (§4.1).
+
+        Raises:
+            HistoryError: It cannot be kept; no request was sent where that is known before.
         """
-        self.kept.check()
+        self.kept.check(self.client.clock.now())
         return self.kept.keep(self.list_pets(require="complete", wait=wait))
 
     def snapshots(self, *, status: str | None = None) -> Snapshots:

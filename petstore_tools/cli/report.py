@@ -10,7 +10,7 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.cli.list import write_rows
-from petstore_tools.errors import IncompleteListingError
+from petstore_tools.errors import IncompleteListingError, OutputError
 from petstore_tools.importing.options import read_categories
 from petstore_tools.listing import frames
 from petstore_tools.reporting import mail
@@ -89,13 +89,22 @@ def report_(
             raise
     if not output:
         click.echo(report.to_text())
+    failures = list[OutputError]()
     for path in output:
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}
-        getattr(report, WRITERS[ending])(path, **headers)
-        click.echo(f"{report.headline}; report in {path}", err=True)
+        try:
+            getattr(report, WRITERS[ending])(path, **headers)
+        except OutputError as error:
+            failures.append(error)
+        else:
+            click.echo(f"{report.headline}; report in {path}", err=True)
     for note in report.notes if output else ():
         click.echo(f"Note: {note}", err=True)
+    if failures:
+        for failure in failures[1:]:
+            failures[0].add_note(str(failure))
+        raise failures[0]
     return exits.DONE if report.listing.complete else exits.PARTLY
 
 
@@ -149,18 +158,27 @@ def history_(
 @history_.command("forget")
 @click.option(
     "--before",
-    required=True,
     metavar="DATE",
     help="Forget the listings that ended before this day, such as 2026-01-05, or age, such as 2w.",
 )
+@click.option(
+    "--after",
+    metavar="DATE",
+    help="Forget the listings that ended after this day or time: a wrong clock made them.",
+)
 @options.YES
 @click.pass_obj
-def forget(environment: str | None, before: str, *, yes: bool) -> None:
-    """Delete the listings that ended before a date. What later listings show is kept."""
-    question = f"Forget the listings that ended before {before}?"
+def forget(environment: str | None, before: str | None, after: str | None, *, yes: bool) -> None:
+    """
+    Delete the listings that ended before or after a date. What the other listings show is kept.
+    """
+    if (before is None) == (after is None):
+        raise click.UsageError("say which listings to forget: --before DATE or --after DATE")
+    when = f"after {after}" if before is None else f"before {before}"
+    question = f"Forget the listings that ended {when}?"
     if options.confirmed(question, yes=yes, otherwise="Nothing was forgotten"):
         with PetStore(environment=environment) as store:
-            forgotten = store.kept.forget(before, now=time.time())
+            forgotten = store.kept.forget(before, after=after, now=time.time())
             click.echo(f"{pluralize(forgotten, 'listing')} forgotten; {store.snapshots()}")
 
 

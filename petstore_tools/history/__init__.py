@@ -17,12 +17,15 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from hashlib import sha256
+from math import ceil, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 from zlib import crc32
 
+from pydantic import TypeAdapter
+
 from petstore_tools import spec, sqlite
-from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
+from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.frames import Columns, count, status_dtype, text_dtype
 from petstore_tools.text import parse_duration, pluralize, utc_text
@@ -32,27 +35,40 @@ if TYPE_CHECKING:
 
 _WAIT_S: Final = 60.0  # for another writer
 _FORMAT: Final = 1
-_TABLES: Final = """
-CREATE TABLE IF NOT EXISTS listings (
+_TABLES: Final = f"""
+PRAGMA user_version = {_FORMAT};
+CREATE TABLE listings (
     number INTEGER PRIMARY KEY, started_at REAL, ended_at REAL, may_have_hole INTEGER,
     counts TEXT, listing TEXT
 );
-CREATE TABLE IF NOT EXISTS stays (
+CREATE TABLE stays (
     id INTEGER, name TEXT, categoryId INTEGER, status TEXT, first INTEGER, closed INTEGER,
     PRIMARY KEY (id, first)
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX IF NOT EXISTS open_stays ON stays (id) WHERE closed IS NULL;
-CREATE INDEX IF NOT EXISTS closed_stays ON stays (closed);
-CREATE TABLE IF NOT EXISTS reported (status TEXT PRIMARY KEY, number INTEGER);
+CREATE UNIQUE INDEX open_stays ON stays (id) WHERE closed IS NULL;
+CREATE INDEX closed_stays ON stays (closed);
+CREATE INDEX first_stays ON stays (first);
+CREATE TABLE reported (status TEXT PRIMARY KEY, number INTEGER);
 """
 _TIMES: Final = ("began_after", "first_seen", "last_seen", "ended_after", "ended_by")
-_DTYPES: Final = dict.fromkeys(_TIMES, "float64") | {"id": "int64", "categoryId": "int64"}
+_NUMBERS: Final = ("first", "ended")  # of listings
+_DTYPES: Final = {
+    **dict.fromkeys((*_TIMES, *_NUMBERS), "float64"),
+    **dict.fromkeys(("id", "categoryId"), "int64"),
+}
+_LISTING: Final = TypeAdapter(Listing)
+_COUNTS: Final = TypeAdapter(dict[str, int])
+_NO_SNAPSHOT: Final = "there is no earlier snapshot to compare with"
+_NOT_KEPT: Final = (
+    "; a report on one status keeps none, so run petstore-tools report without --status before"
+)
 _CHUNK: Final = 50_000  # rows that are Python objects at a time
 _FORGET: Final = (
     "UPDATE stays SET first = (SELECT min(number) FROM listings) "
     "WHERE first < (SELECT min(number) FROM listings) "
     "AND (closed IS NULL OR closed > (SELECT min(number) FROM listings))",
     "DELETE FROM stays WHERE first NOT IN (SELECT number FROM listings)",
+    "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
 )
 # the listing to compare with, and which one instead
@@ -89,47 +105,48 @@ WHERE closed = :number AND :may_have_hole AND NOT EXISTS (
     SELECT 1 FROM stays WHERE id = stay.id AND first = :number
 )
 """
-# unseen: the listing that closed it may have missed the animal; where the next one showed it so
-# again, both rows are parts of one stay: the last part holds its end, the first one its begin
+# A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts until the next
+# listing; where the part before it in the same state lasts until it begins, it goes on.
 _STAYS: Final = """
-WITH RECURSIVE holes AS (SELECT number FROM listings WHERE may_have_hole),
-marked AS NOT MATERIALIZED (
-    SELECT *, iif(closed IN holes, NOT EXISTS (
-        SELECT 1 FROM stays WHERE id = stay.id AND first = stay.closed
-    ), 0) AS unseen FROM stays AS stay
+WITH marked AS (
+    SELECT *, iif(
+        closed IN (SELECT number FROM listings WHERE may_have_hole),
+        lead(first) OVER (PARTITION BY id ORDER BY first) IS NOT closed, 0
+    ) AS unseen FROM stays WHERE id IN ({ids})
 ),
 parts AS (
-    SELECT *, first AS last FROM marked AS stay WHERE {which} AND NOT (unseen AND EXISTS (
-        SELECT 1 FROM stays WHERE id = stay.id AND first = stay.closed + 1 AND name = stay.name
-        AND categoryId = stay.categoryId AND status IS stay.status
-    ))
-    UNION ALL
-    SELECT part.id, part.name, part.categoryId, part.status, part.first, parts.closed,
-        parts.unseen, parts.last
-    FROM parts CROSS JOIN marked AS part ON parts.first - 1 IN holes AND part.id = parts.id
-        AND part.closed = parts.first - 1 AND part.unseen AND part.name = parts.name
-        AND part.categoryId = parts.categoryId AND part.status IS parts.status
+    SELECT *, lag(closed + unseen) OVER pet AS before, lag(name) OVER pet AS name_before,
+        lag(categoryId) OVER pet AS category_before, lag(status) OVER pet AS status_before
+    FROM marked WINDOW pet AS (PARTITION BY id ORDER BY first)
 ),
-merged AS (
-    SELECT id, name, categoryId, status, min(first) AS first, closed, unseen FROM parts
-    GROUP BY id, last
+begun AS (
+    SELECT *, max(iif(before = first AND {same}, 0, first))
+        OVER (PARTITION BY id ORDER BY first) AS begin FROM parts
+),
+merged AS (  -- the values are those of its last part
+    SELECT id, name, categoryId, status, begin, closed, unseen, max(first)
+    FROM begun GROUP BY id, begin
 )
 SELECT id, name, categoryId, status,
-    (SELECT started_at FROM listings WHERE number = stay.first - 1 - iif(
-        stay.first - 1 IN holes,
-        NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = stay.first), 0
+    (SELECT started_at FROM listings WHERE number = begin - 1 - iif(
+        begin - 1 IN (SELECT number FROM listings WHERE may_have_hole),
+        NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = begin), 0
     )) AS began_after,
-    (SELECT ended_at FROM listings WHERE number = first) AS first_seen,
+    (SELECT ended_at FROM listings WHERE number = begin) AS first_seen,
     (SELECT ended_at FROM listings
         WHERE number = ifnull(closed - 1, (SELECT max(number) FROM listings))) AS last_seen,
     (SELECT started_at FROM listings WHERE number = closed - 1
         AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
-    (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by
-FROM merged AS stay ORDER BY id, first
+    (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
+    begin, closed + unseen
+FROM merged AS stay WHERE closed IS NULL OR closed + unseen > :number ORDER BY id, begin
 """
-_BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
-ENDED_SINCE: Final = f"closed >= {_BEFORE} AND closed + unseen > {_BEFORE}"
-OPEN_SINCE: Final = f"(closed IS NULL OR {ENDED_SINCE})"
+_SAME_STATUS: Final = "status IS status_before"
+_SAME_VALUES: Final = f"name = name_before AND categoryId = category_before AND {_SAME_STATUS}"
+_CHANGED: Final = "SELECT id FROM stays WHERE closed >= :number"
+_BEGUN: Final = "SELECT id FROM stays WHERE first > :number"
+_OPEN_IDS: Final = "SELECT id FROM stays WHERE closed IS NULL"
+_ENDED_BEFORE: Final = "SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < ?"
 
 
 @dataclass(frozen=True)
@@ -158,11 +175,11 @@ class Snapshot:
         Rebuild the frame, as `list_pets` gave it, by ascending id.
 
         Raises:
-            FrameError: The history is damaged.
+            HistoryError: The history is damaged.
         """
-        frame = self._history.animals(self, _SHOWN_IN)
+        frame = self._history.animals(self)
         if Listing.as_listed(frame) != self.listing and self.listing.status is None:
-            raise FrameError(f"listing {self.number} in {self._history.path} was changed")
+            raise HistoryError(f"listing {self.number} in {self._history.path} was changed")
         return frame
 
     def __repr__(self) -> str:
@@ -185,7 +202,7 @@ class Snapshots(tuple[Snapshot, ...]):
 @dataclass(frozen=True)
 class History:
     """
-    The kept listings of one service. What cannot be read or written is a FrameError.
+    The kept listings of one service. What cannot be read or written is a HistoryError.
 
     Attributes:
         path: The SQLite file; made with the first listing.
@@ -202,16 +219,14 @@ class History:
     @contextmanager
     def _open(self, begin: str = "BEGIN") -> Iterator[sqlite3.Connection]:
         """Open a transaction; a damaged file is kept aside, so that the next one begins anew."""
-        nothing_kept = begin == "BEGIN" and not self.path.exists()
+        place = crc32(self.path.stem.encode()) >> 1  # SQLite's number is signed
+        tables = f"{_TABLES} PRAGMA application_id = {place}"
         try:
-            if not nothing_kept:
+            if begin != "BEGIN" and not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            path = ":memory:" if nothing_kept else self.path
-            connection = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
-            with closing(connection), connection:
-                place = crc32(self.path.stem.encode()) >> 1  # SQLite's number is signed
-                tables = f"{_TABLES} PRAGMA application_id = {place}"
-                sqlite.make_tables(connection, tables, _FORMAT)
+                sqlite.create(self.path, tables)
+            with closing(self._connected(tables)) as connection, connection:
+                sqlite.check_format(connection, _FORMAT)
                 if connection.execute("PRAGMA application_id").fetchone() != (place,):
                     raise sqlite3.NotSupportedError(
                         "it is that of another service: give it its old name back, or move it away"
@@ -219,17 +234,41 @@ class History:
                 connection.execute(begin)
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:
-            told = f"the history {self.path} cannot be used ({error})"
+            reason = f"the history {self.path} cannot be used ({error})"
             if type(error) is sqlite3.DatabaseError:  # damaged, or no database at all
-                aside = self.path.with_suffix(f".damaged-{int(time.time())}")
-                self.path.rename(aside)
-                told = f"{told}: it is kept aside as {aside}, and the next listing begins a new one"
-            raise FrameError(told) from error
+                reason += self._put_aside()
+            raise HistoryError(reason) from error
 
-    def check(self) -> None:
-        """Check that a listing can be kept, before a request is spent on one."""
-        with self._open("BEGIN IMMEDIATE"):
-            pass
+    def _connected(self, tables: str) -> sqlite3.Connection:
+        """Open the file; where there is none, one in memory."""
+        if not self.path.exists():
+            connection = sqlite3.connect(":memory:")
+            connection.executescript(tables)
+            return connection
+        if not self.path.stat().st_size:  # it was whole from its first moment
+            raise sqlite3.DatabaseError("it was emptied")
+        return sqlite.read(self.path, busy_s=_WAIT_S)
+
+    def _put_aside(self) -> str:
+        """Move a damaged file away, with what a killed writer left; return what was done."""
+        aside = self.path.with_suffix(f".damaged-{time.time_ns()}")
+        try:
+            self.path.rename(aside)
+            with suppress(FileNotFoundError):
+                Path(f"{self.path}-journal").rename(f"{aside}-journal")
+        except OSError as error:
+            return f": move it away ({error})"
+        return f": it is kept aside as {aside}, and the next listing begins a new one"
+
+    def check(self, now: float) -> None:
+        """
+        Check that a listing can be kept, before a request is spent on one.
+
+        Raises:
+            HistoryError: The newest kept listing ended later than now, or the file cannot be used.
+        """
+        with self._open("BEGIN IMMEDIATE") as database:
+            _check_order(database, now)
 
     def snapshots(
         self, status: str | None = None, which: str = "TRUE", **given: object
@@ -243,23 +282,32 @@ class History:
             given: The values that it names.
         """
         query = f"SELECT number, listing, counts FROM listings WHERE {which}"
-        with self._open() as database:
-            found = database.execute(query, given).fetchall()
         kept = list[Snapshot]()
-        for number, facts, counts in found:
-            listing = Listing.from_dict(json.loads(facts))
-            counted = json.loads(counts)
-            if status is not None:
-                counted = {status: counted.get(status, 0)}
-                listing = replace(listing.filtered(status), rows=counted[status])
-            kept.append(Snapshot(number, listing, counted, self))
+        with self._open() as database:
+            for number, facts, counts in database.execute(query, given):
+                try:
+                    listing = _LISTING.validate_json(facts)
+                    animals = _COUNTS.validate_json(counts)
+                except ValueError as error:
+                    raise sqlite3.DatabaseError(f"its listing {number} is damaged") from error
+                if status is not None:
+                    animals = {status: animals.get(status, 0)}
+                    listing = replace(listing.filtered(status), rows=animals[status])
+                kept.append(Snapshot(number, listing, animals, self))
         return Snapshots(kept)
 
-    def animals(self, snapshot: Snapshot, query: str) -> pd.DataFrame:
-        """Return the animals that a query finds in a listing, as `list_pets` gives them."""
+    def animals(self, snapshot: Snapshot, *, unseen: bool = False) -> pd.DataFrame:
+        """
+        Return the animals of a listing, as `list_pets` gives them.
+
+        Args:
+            snapshot: The listing.
+            unseen: With those that it alone did not show, and may have missed.
+        """
         import pandas as pd
 
         facts = {"number": snapshot.number, **snapshot.listing.to_dict()}
+        query = _SHOWN_IN + (_UNSEEN_IN if unseen else "")
         with self._open() as database:
             shown = f"SELECT * FROM ({query}) WHERE :status IS NULL OR status = :status ORDER BY id"
             rows = database.execute(shown, facts).fetchall()
@@ -273,7 +321,7 @@ class History:
         Raises:
             IncompleteListingError: The listing is not complete.
             ArgumentError: It is a listing with a filter.
-            FrameError: It began before the newest kept one ended.
+            HistoryError: It began before the newest kept one ended.
         """
         listing = Listing.as_listed(frame)
         if not listing.complete:
@@ -285,12 +333,7 @@ class History:
         started_at = round(listing.started_at, 6)  # as a datetime holds it
         animals = frame[[*spec.PET_FIELDS]].astype("object").where(frame.notna(), None)
         with self._open("BEGIN IMMEDIATE") as database:
-            newest, free_from = database.execute(_NEWEST).fetchone()
-            if started_at < free_from:
-                raise FrameError(
-                    f"it began at {utc_text(listing.started_at)}, before the newest kept one "
-                    f"ended ({utc_text(free_from)})"
-                )
+            newest = _check_order(database, started_at)
             kept = Snapshot(newest + 1, listing, count(frame), self)
             number = {"number": kept.number}
             database.execute(_SHOWN)
@@ -314,23 +357,30 @@ class History:
         try:
             if Listing.as_listed(frame).status is None:
                 self.keep(frame)
-        except FrameError as error:
+        except HistoryError as error:
             return f"this listing was not kept as a snapshot: {error}"
         return ""
 
-    def younger(self, age_s: float, *, status: str | None, now: float) -> pd.DataFrame | None:
-        """Return the newest listing that is not older than `age_s`; None where there is none."""
-        with suppress(FrameError):  # a damaged one is as good as none
+    def younger(
+        self, age_s: float, *, status: str | None, now: float
+    ) -> tuple[pd.DataFrame | None, list[str]]:
+        """
+        Return the newest listing that is not older than `age_s`, None where there is none, and what
+        there is to say about that.
+        """
+        try:
             for snapshot in self.snapshots(status)[-1:]:
                 if 0 <= now - snapshot.listing.ended_at <= age_s:
-                    return snapshot.frame()
-        return None
+                    return snapshot.frame(), []
+        except HistoryError as error:
+            return None, [f"the kept listings were not read: {error}"]
+        return None, []
 
     def since(
         self, given: str | date, *, status: str | None, now: float
-    ) -> tuple[pd.DataFrame | None, tuple[str, ...]]:
+    ) -> tuple[Snapshot | None, tuple[str, ...]]:
         """
-        Return the listing to compare with, and what there is to say about it.
+        Return the listing to compare with, None where there is none, and what there is to say.
 
         Args:
             given: `last`: the listing of the last report that was written to a file; or an age such
@@ -338,10 +388,6 @@ class History:
                 younger, else the oldest.
             status: The filter.
             now: Unix seconds.
-
-        Returns:
-            The animals that were there, those included which that listing alone did not show and
-            may have missed; None where there is no listing or no readable one.
 
         Raises:
             ArgumentError: It is none of these, or in the future.
@@ -360,36 +406,57 @@ class History:
             with self._open() as database:
                 found, instead = database.execute(query, times).fetchone()
             if instead is None:
-                return None, ("there is no earlier snapshot to compare with",)
-            (chosen,) = self.snapshots(status, "number = :number", number=found or instead)
-            return self.animals(chosen, _SHOWN_IN + _UNSEEN_IN), () if found else (note,)
-        except FrameError as error:
+                return None, (_NO_SNAPSHOT + (_NOT_KEPT if status else ""),)
+            (snapshot,) = self.snapshots(status, "number = :number", number=found or instead)
+            return snapshot, () if found else (note,)
+        except HistoryError as error:
             return None, (f"not compared with an earlier listing: {error}",)
 
-    def stays(self, which: str, *, since: float) -> pd.DataFrame:
+    def status_stays(self, since: int) -> pd.DataFrame:
         """
-        Return one row per stay, by id and time; times are Unix seconds.
+        Return one row per unbroken time of an animal in a status, by id and time, whatever its name
+        and category.
 
         Args:
-            which: `ENDED_SINCE`, `OPEN_SINCE` (open or ended since), or more SQL.
-            since: Unix seconds.
+            since: Number of a listing. Of animals that changed later, the stays that had not ended
+                by it.
 
         Returns:
             The columns of a listing, status as text; `began_after` (start of the last listing
             before it, missing where it had begun before the first), `first_seen`, `last_seen` (ends
             of listings), `ended_after` (start of the last listing that showed it) and `ended_by`
-            (end of the next one; both missing while open).
+            (end of the next one; both missing while open), in Unix seconds; `first` and `ended`
+            (missing while open): the numbers of the listings by which it had begun and ended.
+        """
+        return self._stays(f"{_CHANGED} UNION {_BEGUN}", _SAME_STATUS, since)
+
+    def _stays(self, ids: str, same: str, number: int) -> pd.DataFrame:
+        """
+        Return the stays that had not ended by a listing.
+
+        Args:
+            ids: SQL that selects the animals.
+            same: SQL that says what a part of a stay has in common with the one before.
+            number: Of the listing.
         """
         import pandas as pd
 
+        query = _STAYS.format(ids=ids, same=same)
+        columns = [*spec.PET_FIELDS, *_TIMES, *_NUMBERS]
         with self._open() as database:
-            found = database.execute(_STAYS.format(which=which), {"since": since})
+            rows = database.execute(query, {"number": number})
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
-                pd.DataFrame(rows, columns=[*spec.PET_FIELDS, *_TIMES]).astype(_DTYPES)
-                for rows in (*iter(lambda: found.fetchmany(_CHUNK), []), [])
+                pd.DataFrame(chunk, columns=columns).astype(_DTYPES)
+                for chunk in (*iter(lambda: rows.fetchmany(_CHUNK), []), [])
             ]
         return pd.concat(chunks, ignore_index=True).astype({"name": text_dtype()})
+
+    def number_before(self, time_s: float) -> int:
+        """Return the number of the last listing that ended before a time, 0 where there is none."""
+        with self._open() as database:
+            (number,) = database.execute(_ENDED_BEFORE, (time_s,)).fetchone()
+        return int(number)
 
     def history(
         self, *, pet_id: int | None = None, since: str | date | None = None, now: float
@@ -413,10 +480,11 @@ class History:
 
         from petstore_tools.models import checked_id
 
-        which = OPEN_SINCE
+        ids = f"{_CHANGED} UNION {_OPEN_IDS}"
         if pet_id is not None:
-            which = f"id = {checked_id(pet_id)} AND {OPEN_SINCE}"
-        stays = self.stays(which, since=0.0 if since is None else instant(since, now))
+            ids = str(checked_id(pet_id))
+        number = 0 if since is None else self.number_before(instant(since, now))
+        stays = self._stays(ids, _SAME_VALUES, number)
         between = pd.arrays.IntervalArray.from_arrays(
             moments(stays["ended_after"]), moments(stays["ended_by"]), closed="both"
         )
@@ -436,18 +504,46 @@ class History:
                 (status or "", number),
             )
 
-    def forget(self, before: str | date, *, now: float) -> int:
-        """Forget the listings that ended before an age, a date or a time; return how many."""
-        until = {"until": instant(before, now, day_s=0.0)}
+    def forget(
+        self, before: str | date | None = None, *, after: str | date | None = None, now: float
+    ) -> int:
+        """
+        Forget listings; return how many.
+
+        Args:
+            before: Those that ended before an age, a date or a time.
+            after: Those that ended after it, which may be in the future: a wrong clock made them.
+            now: Unix seconds.
+        """
+        ends = {
+            "before": -inf if before is None else instant(before, now, day_s=0.0),
+            "after": inf if after is None else instant(after, now, latest=inf),
+        }
         with self._open("BEGIN IMMEDIATE") as database:
             forgotten = database.execute(
-                "DELETE FROM listings WHERE ended_at < :until", until
+                "DELETE FROM listings WHERE ended_at < :before OR ended_at > :after", ends
             ).rowcount
             for statement in _FORGET:
                 database.execute(statement)
-        with closing(sqlite3.connect(self.path, timeout=_WAIT_S)) as database:
+        # on a full disk the file keeps its size, and what is forgotten is forgotten all the same
+        with suppress(sqlite3.OperationalError), closing(sqlite.read(self.path)) as database:
             database.execute("VACUUM")
         return forgotten
+
+
+def _check_order(database: sqlite3.Connection, began_at: float) -> int:
+    """
+    Return the number of the newest kept listing; raise where it ended after another one began.
+    """
+    number, ended_at = database.execute(_NEWEST).fetchone()
+    if began_at < ended_at:
+        date_text = datetime.fromtimestamp(ceil(began_at), UTC).isoformat()
+        raise HistoryError(
+            f"the newest kept listing ended at {utc_text(ended_at)}, after this one began "
+            f"({utc_text(began_at)}). If a wrong clock made it, remove it: "
+            f"petstore-tools history forget --after {date_text}"
+        )
+    return int(number)
 
 
 def moments(seconds: pd.Series) -> pd.Series:
@@ -458,7 +554,9 @@ def moments(seconds: pd.Series) -> pd.Series:
     return pd.to_datetime(microseconds, unit="us", utc=True).dt.as_unit("us")
 
 
-def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> float:
+def instant(
+    given: str | date, now: float, *, day_s: float = spec.DAY_S, latest: float | None = None
+) -> float:
     """
     Return the Unix seconds that an age, a date or a time means; UTC where it names no time zone.
 
@@ -466,9 +564,10 @@ def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> floa
         given: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a datetime.
         now: Unix seconds.
         day_s: What of a date is meant: its end.
+        latest: What may be meant, now by default.
 
     Raises:
-        ArgumentError: It is none of these, or in the future.
+        ArgumentError: It is none of these, or later.
     """
     if isinstance(given, str) and (age_s := parse_duration(given)) is not None:
         return now - age_s
@@ -483,7 +582,7 @@ def instant(given: str | date, now: float, *, day_s: float = spec.DAY_S) -> floa
         seconds = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     else:
         seconds = datetime(at.year, at.month, at.day, tzinfo=UTC).timestamp() + day_s
-    if seconds > now + 1e-6:  # a datetime may be rounded up
+    if seconds > (now if latest is None else latest) + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
             f"{given} is in the future: a date means the end of that day, "
             f"and now it is {utc_text(now)}"

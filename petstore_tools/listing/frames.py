@@ -157,6 +157,7 @@ def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     others = [str(value) for value in found.cat.categories if value not in spec.STATUSES]
     values = [*spec.STATUSES, *others]
     names = [f"{value!r} as sent" if value in OURS else value for value in values]
+    names = [name if name.strip() else f"blank ({name!r})" for name in names]
     return found.cat.set_categories(values).cat.codes.to_numpy(), [*names, UNSET]
 
 

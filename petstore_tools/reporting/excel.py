@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from datetime import tzinfo
+from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -24,6 +25,7 @@ from petstore_tools.reporting.presentation import (
 from petstore_tools.reporting.tables import TOTAL, named_statuses
 from petstore_tools.tabular.cells import EXACT
 from petstore_tools.tabular.template import WRITER_OPTIONS
+from petstore_tools.text import cell_text
 
 if TYPE_CHECKING:
     from petstore_tools.reporting.report import StatusReport
@@ -113,7 +115,14 @@ def _cells(key: str, column: pd.Series[Any], zone: tzinfo | None) -> tuple[str, 
         zones = sorted(local.dt.strftime("%Z").unique())
         return f"{title} ({', '.join(zones)})", local.dt.tz_localize(None).tolist()
     values = column.tolist()
-    return title, [str(v) if isinstance(v, int) and abs(v) > EXACT else v for v in values]
+    return title, [*map(_cell, values)]
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, int) and abs(value) > EXACT:
+        return str(value)
+    is_unknown = isinstance(value, float) and isnan(value)
+    return cell_text(None) if is_unknown else value
 
 
 def _chart(book: Workbook, name: str, table: pd.DataFrame, top: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -53,7 +54,8 @@ LONG: Final = (*_LARGEST_FIRST, *LISTS)
 TOP: Final = 15  # rows of a long table that a page shows
 WITH_TOTAL: Final = ("breakdown", "by_category", "changes", "changes_by_category")
 _UNCERTAIN: Final = (
-    "A change happened between two listings, so only the times of those two listings are known. "
+    "A change happened between two listings, so only the times of those two listings are known; "
+    "what was done and undone between them was not seen. "
     "Days in a status are counted for animals that got it and left it while listings were kept, "
     "and left it in the last 30 days."
 )
@@ -196,10 +198,14 @@ def _half_up(number: float) -> float:
     return number + 1e-9
 
 
+def _share(number: float) -> float | None:
+    return None if isnan(number) else _half_up(number)
+
+
 _KINDS: Final[dict[str, Callable[[Any], object]]] = {
     **dict.fromkeys(IDS, str),
     **dict.fromkeys(DAYS, _Days),
-    **dict.fromkeys(SHARES.values(), _half_up),
+    **dict.fromkeys(SHARES.values(), _share),
     "change": _Change,
 }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import partial
@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import pandas as pd
 
 from petstore_tools import spec, text
-from petstore_tools.errors import ArgumentError, FrameError
-from petstore_tools.history import ENDED_SINCE, History
+from petstore_tools.errors import ArgumentError, FrameError, HistoryError
+from petstore_tools.history import History, Snapshot
 from petstore_tools.listing import frames
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.reporting import presentation, tables
@@ -29,6 +29,10 @@ from petstore_tools.tabular.atomic import write_output
 from petstore_tools.tabular.frames import to_pandas
 
 WINDOW_S: Final = 30 * spec.DAY_S  # days in a status count stays that ended so lately
+_MISSED: Final = (
+    "an animal that counts as new may have been there before: the older listing may have missed it"
+)
+_NOT_MARKED: Final = "the report is written, but since='last' (--since last) will not mean it"
 _IN_JSON: Final = ("completeness", "reason", "status", "environment", "rows", "requests", "notes")
 
 
@@ -50,9 +54,9 @@ class StatusReport:
         summary: How many animals, how many came, were sold, are gone: `what`, `animals`, `share`.
         changes: Index `status`, columns `before`, `now`, `change` (int64).
         changes_by_category: Index `categoryId`, the same columns.
-        moved: Animals whose status differs, are new, gone or not seen: `id`, `name`, `categoryId`,
-            `from`, `to`.
-        flow: How many moved from which status (index) to which (columns), with totals.
+        moved: What happened to animals, a row an event: `id`, `name`, `categoryId`, `from`, `to`: a
+            status, new, gone; and which are not seen.
+        flow: How often animals moved from which status (index) to which (columns), with totals.
         counts: Counts over time: index `as_of` (datetime, UTC), an int64 column per status; None
             without snapshots, as the next is.
         time_in_status: `status`, `animals`, `median_days`, `days_90` (90 % stayed no longer).
@@ -150,7 +154,8 @@ class StatusReport:
             "notes": self.notes,
             "since": self.since and _iso(self.since.ended_at),
         }
-        document |= {name: table.to_dict("records") for name, table in self.tables().items()}
+        for name, table in self.tables().items():
+            document[name] = table.astype("object").where(table.notna(), None).to_dict("records")
         written = json.dumps(
             document, ensure_ascii=False, indent=2, default=lambda at: _iso(at.timestamp())
         )
@@ -200,7 +205,10 @@ class StatusReport:
             whole = content.encode() if isinstance(content, str) else content
             write_output(Path(path), whole)
             if self._mark is not None:
-                self._mark()
+                try:
+                    self._mark()
+                except HistoryError as error:
+                    warnings.warn(f"{_NOT_MARKED}: {error}", UserWarning, stacklevel=3)
         return content
 
 
@@ -239,7 +247,14 @@ def status_report(
     """
     looks = check_looks(categories, title, note, timezone, lists=lists)
     report = _report(pets, looks, partial=partial)
-    return report if since is None else compared(report, since, since)
+    if since is None:
+        return report
+    older = _comparable(report.listing, since)
+    unseen = set(since["id"]) if report.listing.may_have_hole else ()
+    moved = tables.moved(since, report.animals, unseen)
+    if older.may_have_hole and (moved["from"] == tables.NEW).any():
+        report = replace(report, notes=(_MISSED,))
+    return _with_changes(report, since, moved)
 
 
 def _report(pets: pd.DataFrame, looks: Mapping[str, Any], *, partial: bool) -> StatusReport:
@@ -314,21 +329,17 @@ def _unproven(pets: pd.DataFrame) -> pd.DataFrame:
     return frames.Columns.of(pets).to_frame(listing)
 
 
-def compared(report: StatusReport, since: pd.DataFrame, newest: pd.DataFrame) -> StatusReport:
+def _comparable(listing: Listing, since: pd.DataFrame) -> Listing:
     """
-    Add what changed since an older listing.
+    Return what an older frame is a listing of.
 
-    Args:
-        report: On the newer listing.
-        since: The older one.
-        newest: The last complete listing before the newer one. An animal that is in it and missing
-            from the newer one counts as not seen, where the newer one may have a hole.
+    Raises:
+        ArgumentError, FrameError: It cannot be compared with a listing.
     """
     if not isinstance(since, pd.DataFrame):
         raise ArgumentError(
             f"since must be an older listing, not {since!r}; store.status_report() takes ages, too"
         )
-    listing = report.listing
     older = frames.listing_of(since)
     if not older.complete or older.of_what != listing.of_what:
         raise FrameError(
@@ -342,26 +353,53 @@ def compared(report: StatusReport, since: pd.DataFrame, newest: pd.DataFrame) ->
         )
     if older.ended_at > listing.ended_at:
         raise FrameError(f"the listing to compare with is newer than this one: {older}")
-    moved = tables.moved(since, report.animals, set(newest["id"]) if listing.may_have_hole else ())
-    changes = tables.changes(tables.breakdown(since)["count"], report.breakdown["count"])
-    if unseen := int((moved["to"] == tables.UNSEEN).sum()):
-        changes.loc[tables.UNSEEN] = (0, unseen, unseen)
+    return older
+
+
+def _with_changes(report: StatusReport, since: pd.DataFrame, moved: pd.DataFrame) -> StatusReport:
+    """
+    Add what changed since an older listing.
+
+    Args:
+        report: On the newer listing.
+        since: The animals of the older one.
+        moved: What happened to animals in between.
+    """
+    listing = report.listing
+    older = Listing.as_listed(since)
     categories = tables.by_category(since, {})
     return replace(
         report,
         since=older,
         summary=tables.summary(listing.rows, older.rows, moved, listing.status),
-        changes=changes,
+        changes=tables.changes(tables.breakdown(since)["count"], report.breakdown["count"]),
         changes_by_category=tables.changes(categories["total"], report.by_category["total"]),
         moved=moved,
         flow=tables.flow(moved),
     )
 
 
+def _compare_with_kept(report: StatusReport, history: History, older: Snapshot) -> StatusReport:
+    """Add what changed since a kept listing, as all that were kept since then show it."""
+    listing = report.listing
+    newest = history.snapshots(
+        listing.status,
+        "number = :older OR number > :older AND ended_at <= :began_at",
+        older=older.number,
+        began_at=round(listing.started_at, 6),
+    )[-1]
+    stays = history.status_stays(older.number)
+    events = tables.events(stays, older.number, newest.number, listing.status)
+    unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
+    moved = tables.moved(history.animals(newest, unseen=True), report.animals, unseen)
+    moved = pd.concat([events, moved]).sort_values("id", kind="stable", ignore_index=True)
+    return _with_changes(report, history.animals(older, unseen=True), moved)
+
+
 def report_and_keep(
     pets: pd.DataFrame,
     history: History,
-    since: tuple[pd.DataFrame | None, tuple[str, ...]] | None,
+    since: tuple[Snapshot | None, tuple[str, ...]] | None,
     looks: Mapping[str, Any],
     *,
     partial: bool,
@@ -383,16 +421,17 @@ def report_and_keep(
         notes = ("this listing is not complete, so it is not compared with an earlier one",)
         return report if since is None else replace(report, notes=notes)
     if older is not None:
-        newest = older
-        if listing.may_have_hole:
-            with suppress(FrameError):  # the report holds without it
-                newest = history.snapshots(listing.status)[-1].frame()
-        report = compared(report, older, newest)
+        try:
+            report = _compare_with_kept(report, history, older)
+        except HistoryError as error:
+            notes = (*notes, f"not compared with an earlier listing: {error}")
     if note := history.try_keep(pets):
         notes = (*notes, note)
     over_time: dict[str, Any] = {}
-    with suppress(FrameError):  # the report holds without them
+    try:
         over_time = _over_time(history, listing)
+    except HistoryError as error:
+        notes = (*notes, f"without what the kept listings show: {error}")
     return replace(report, notes=notes, **over_time)
 
 
@@ -412,7 +451,7 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     if len(kept) > 1:
         found["counts"] = tables.counts_over_time(kept)
         if listing.status is None:
-            stays = history.stays(ENDED_SINCE, since=listing.ended_at - WINDOW_S)
+            stays = history.status_stays(history.number_before(listing.ended_at - WINDOW_S))
             found["time_in_status"] = tables.time_in_status(stays)
     return found
 

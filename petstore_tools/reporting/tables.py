@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from math import nan
 from typing import Any, Final
 
 import pandas as pd
@@ -58,25 +59,58 @@ def summary(now: int, before: int, moved: pd.DataFrame, status: str | None) -> p
     """
     Count what is asked first: how many animals, how many came, were sold, are gone.
 
-    Listings of one status cannot tell an animal that is new from one that had another status
-    before.
+    An animal became sold once, however often; what comes and goes counts each time, so that the
+    animals before with the new ones, less those that are gone, are those of now and those that are
+    not seen. Listings of one status cannot tell an animal that is new from one that had another
+    status before.
 
     Returns:
-        Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1; 0
-            where there were none).
+        Columns `what` (text), `animals` (int64), `share` (float64: of the animals before, 0 to 1;
+            missing where there were none).
     """
-    came = moved["from"] == NEW
-    went = moved["to"] == GONE
+    came = int((moved["from"] == NEW).sum())
+    went = int((moved["to"] == GONE).sum())
     if status is None:
-        between = {"new": came, "became sold": (moved["to"] == "sold") & ~came, "gone": went}
+        sold = moved.loc[moved["to"] == "sold", "id"].nunique()
+        between = {"new": came, "became sold": sold, "gone": went}
     else:
         between = {f"became {status} or new": came, f"no longer {status} or gone": went}
-    if (unseen := moved["to"] == UNSEEN).any():
-        between[UNSEEN] = unseen
-    counts = {change: int(animals.sum()) for change, animals in between.items()}
-    counts = {"animals before": before, **counts, "animals now": now}
+    counts = {"animals before": before, **between, "animals now": now}
+    if unseen := int((moved["to"] == UNSEEN).sum()):
+        counts[UNSEEN] = unseen
     table = pd.DataFrame(counts.items(), columns=["what", "animals"])
-    return table.assign(share=table["animals"] / before if before else 0.0)
+    return table.assign(share=table["animals"] / (before or nan))
+
+
+def events(stays: pd.DataFrame, since: int, until: int, status: str | None) -> pd.DataFrame:
+    """
+    Name what happened to animals from one kept listing to another.
+
+    Args:
+        stays: As `History.status_stays` returns them.
+        since: Number of the older listing.
+        until: Number of the newer one.
+        status: What is another status counts as gone; None for all.
+
+    Returns:
+        As `moved`, a row an event.
+    """
+    stays = stays.assign(to=named_statuses(stays))
+    if status is not None:
+        stays = stays[stays["status"] == status]
+    earlier = stays.shift(1)
+    later = stays.shift(-1)
+    goes_on = (earlier["id"] == stays["id"]) & (earlier["ended"] == stays["first"])
+    goes_off = (later["id"] != stays["id"]) | (later["first"] != stays["ended"])
+    begun = stays.assign(**{"from": earlier["to"].where(goes_on, NEW)})
+    ended = stays.rename(columns={"to": "from"}).assign(to=GONE)
+    table = pd.concat(
+        [
+            begun[(stays["first"] > since) & (stays["first"] <= until)],
+            ended[goes_off & (stays["ended"] > since) & (stays["ended"] <= until)],
+        ]
+    )
+    return table[["id", "name", "categoryId", "from", "to"]]
 
 
 def moved(
@@ -105,18 +139,19 @@ def moved(
 
 def flow(moved: pd.DataFrame) -> pd.DataFrame:
     """
-    Lay out how many animals moved from which status (rows) to which (columns), with totals.
+    Lay out how often animals moved from which status (rows) to which (columns), with totals.
 
     Args:
-        moved: As the function `moved` returns it.
+        moved: As the function `moved` returns it; what is not seen is no event.
     """
+    moved = moved[moved["to"] != UNSEEN]
     table = pd.crosstab(moved["from"], moved["to"], margins=True, margins_name=TOTAL)
     table = table.sort_index(key=_ends_last).sort_index(axis=1, key=_ends_last)
     return table.astype("int64")
 
 
 def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
-    return names.map(lambda name: (name == TOTAL, name in (NEW, UNSEEN, GONE), name))
+    return names.map(lambda name: (name == TOTAL, name in (NEW, GONE), name))
 
 
 def counts_over_time(kept: Snapshots) -> pd.DataFrame:
@@ -146,7 +181,7 @@ def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
     which it ended.
 
     Args:
-        stays: As `History.stays` returns them.
+        stays: As `History.status_stays` returns them.
 
     Returns:
         Columns `status`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no

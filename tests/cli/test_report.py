@@ -11,7 +11,7 @@ import pytest
 from commands import Run
 from python_calamine import CalamineWorkbook
 
-from petstore_tools import Sandbox
+from petstore_tools import PetStore, Sandbox
 
 
 @pytest.fixture
@@ -80,6 +80,34 @@ def test_listings_are_forgotten_once_it_was_asked_for(twice: Run) -> None:
 
     assert (refused.returncode, done.returncode) == (2, 0)
     assert "Nothing was forgotten" in refused.stderr
+    assert "2 listings forgotten; no snapshots yet" in done.stdout
+
+
+@pytest.mark.case("P103")
+def test_a_damaged_history_is_named_and_no_output_is_missing(twice: Run, box: Sandbox) -> None:
+    """`history` ends with 2, a report and a listing with 0; a report on one status says why."""
+    path = PetStore(base_url=box.base_url, api_key=box.api_key).kept.path
+    path.write_bytes(b"")
+    refused = twice("history")
+    path.write_bytes(b"no database " * 400)
+    report = twice("report", "-o", "a.html", "-o", "b.xlsx", "--since", "last")
+    path.unlink()
+    sold = twice("report", "--status", "sold", "--since", "last")
+
+    assert (refused.returncode, report.returncode, sold.returncode) == (2, 0, 0)
+    assert "it was emptied): it is kept aside as" in refused.stderr
+    assert report.stderr.count("report in ") == 2
+    assert "Note: not compared with an earlier listing: the history" in report.stderr
+    assert "there is no earlier snapshot to compare with; a report on one status" in sold.stdout
+
+
+def test_listings_that_a_wrong_clock_made_are_forgotten(twice: Run) -> None:
+    """One of the two dates says which."""
+    neither = twice("history", "forget", "--yes")
+    done = twice("history", "forget", "--after", "2026-01-01", "--yes")
+
+    assert (neither.returncode, done.returncode) == (2, 0)
+    assert "--before DATE or --after DATE" in neither.stderr
     assert "2 listings forgotten; no snapshots yet" in done.stdout
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import random
+import resource
+import signal
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import pairwise
+from multiprocessing.queues import Queue
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,10 +23,11 @@ import pytest
 from inventories import framed
 from services import until
 
-from petstore_tools import Sandbox, spec
-from petstore_tools.errors import ArgumentError, FrameError, IncompleteListingError
+from petstore_tools import PetStore, Sandbox, spec
+from petstore_tools.errors import ArgumentError, HistoryError, IncompleteListingError
 from petstore_tools.history import History, instant
 from petstore_tools.listing.completeness import Listing
+from petstore_tools.listing.frames import Columns
 from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 
 Values = tuple[str, int, str | None]  # name, categoryId, status
@@ -70,7 +75,8 @@ def simulated(rng: random.Random) -> Iterator[Shown]:
             elif rng.random() < 0.3:
                 there.pop(picked)
             else:
-                there[picked] = (rng.choice(["Rex", "=1+1"]), 1, rng.choice([*STATUSES, "from"]))
+                status = rng.choice([*STATUSES, "from", there[picked][2]])
+                there[picked] = (rng.choice(["Rex", "=1+1"]), rng.choice([1, 2]), status)
         at += rng.choice([0.0, 1e-6, rng.random() * 90_000])
         started_at = at
         at = at + rng.choice([0.0, rng.random() * 60])
@@ -81,15 +87,16 @@ def simulated(rng: random.Random) -> Iterator[Shown]:
         yield listed({n: there[n] for n in seen}, started_at, at, hole=hole)
 
 
-def truth(shown: Sequence[Shown]) -> list[Stay]:
+def truth(shown: Sequence[Shown], key: Callable[[Values], tuple[Any, ...]] = tuple) -> list[Stay]:
     """
     Return each stay: id, values, begun after, first seen, last seen, and the interval of its end.
 
-    An animal that one listing alone lacks, which may have a hole, was there.
+    An animal that one listing alone lacks, which may have a hole, was there. The key says of an
+    animal's values which are those of the stay.
     """
     stays = list[Stay]()
     for pet_id in sorted({n for one in shown for n in one.animals}):
-        here = [one.animals.get(pet_id) for one in shown]
+        here = [key(one.animals[pet_id]) if pet_id in one.animals else None for one in shown]
         read = [
             here[n - 1] if n and values is None and shown[n].of.may_have_hole else values
             for n, values in enumerate(here)
@@ -112,6 +119,17 @@ def truth(shown: Sequence[Shown]) -> list[Stay]:
                 )
             )
     return stays
+
+
+def events(shown: Sequence[Shown], since: int) -> Iterator[tuple[int, str, str]]:
+    """Yield what happened after a listing, from each one to the next: animal, from and to."""
+    for n in range(since + 1, len(shown)):
+        before = there_in(shown, n - 1)
+        now = there_in(shown, n)
+        for pet_id in before.keys() | now.keys():
+            sides = status_of(before, pet_id, "new"), status_of(now, pet_id, "gone")
+            if sides[0] != sides[1]:
+                yield pet_id, *sides
 
 
 def told(history: pd.DataFrame) -> list[Stay]:
@@ -159,7 +177,7 @@ def check(
     given = datetime.fromtimestamp(rng.choice(shown).of.ended_at + rng.choice([0.0, 0.5]), UTC)
     recent = [stay for stay in as_told(stays) if stay[-1] is None or stay[-1][1] >= given]
     assert told(history.history(since=given, now=now)) == recent
-    check_report(report, shown, stays)
+    check_report(report, shown)
 
 
 def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
@@ -170,42 +188,47 @@ def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
     return "'from' as sent" if status == "from" else status
 
 
-def check_report(report: StatusReport, shown: Sequence[Shown], stays: Sequence[Stay]) -> None:
+def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
     """Compare a report on the last listing with the truth."""
     tables = report.tables()
     last = len(shown) - 1
     old_at = report.since and report.since.ended_at
-    old = there_in(shown, max(n for n in range(last) if shown[n].of.ended_at == old_at))
+    since = max(n for n in range(last) if shown[n].of.ended_at == old_at)
+    old = there_in(shown, since)
     now = shown[last].animals
     there = there_in(shown, last)
-    sides = {
-        pet: (
-            status_of(old, pet, "new"),
-            status_of(now, pet, "not seen" if pet in there else "gone"),
-        )
-        for pet in sorted(old.keys() | now.keys())
-    }
-    moves = {pet: pair for pet, pair in sides.items() if pair[0] != pair[1]}
+    happened = [*events(shown, since)]
+    unseen = [(n, status_of(there, n, ""), "not seen") for n in there if n not in now]
     moved = tables["moved"][["id", "from", "to"]].itertuples(index=False, name=None)
-    assert {pet: (begin, end) for pet, begin, end in moved} == moves
+    assert Counter(moved) == Counter([*happened, *unseen])
     flow = tables["flow"].set_index("from").stack()
     flows = {pair: count for pair, count in flow[flow > 0].items() if "total" not in pair}
-    assert flows == Counter(moves.values())
+    pairs = Counter((begin, end) for _, begin, end in happened)
+    assert flows == pairs
     changes = tables["changes"].set_index("status")
-    for at, side in enumerate(("before", "now")):
-        counts = Counter(pair[at] for pair in sides.values()) - Counter(new=99, gone=99)
+    for side, animals in (("before", old), ("now", now)):
+        counts = Counter(status_of(animals, pet_id, "") for pet_id in animals)
         assert changes.loc[changes[side] > 0, side].to_dict() == counts
     assert (changes["now"] - changes["before"]).equals(changes["change"])
     assert [+Counter(row) for row in tables["counts"].iloc[:, 1:].to_dict("records")] == [
         Counter(status_of(one.animals, pet, "") for pet in one.animals) for one in shown
     ]
-    before, new, _, gone, *unseen, after = tables["summary"]["animals"].tolist()
-    assert (before + new - gone - sum(unseen), after) == (len(now), len(now))
+    sums = {
+        "animals before": len(old),
+        "new": sum(begin == "new" for begin, _ in pairs.elements()),
+        "became sold": len({pet_id for pet_id, _, end in happened if end == "sold"}),
+        "gone": sum(end == "gone" for _, end in pairs.elements()),
+        "animals now": len(now),
+    }
+    summary = tables["summary"].set_index("what")["animals"].to_dict()
+    assert summary == {**sums, **({"not seen": len(unseen)} if unseen else {})}
+    assert len(old) + sums["new"] - sums["gone"] == len(now) + len(unseen)
+    assert tables["summary"]["share"].isna().all() == (not old)
     days = dict[str, list[float]]()
-    for _, values, begun, first, _, ended in stays:
+    for _, (status,), begun, first, _, ended in truth(shown, lambda values: values[2:]):
         if begun is not None and ended is not None:
-            status = status_of({0: values}, 0, "")
-            days.setdefault(status, []).append((sum(ended) - begun - first) / 2 / 86_400)
+            name = status_of({0: ("", 0, status)}, 0, "")
+            days.setdefault(name, []).append((sum(ended) - begun - first) / 2 / 86_400)
     assert [row[:3] for row in tables["time_in_status"].itertuples(index=False, name=None)] == [
         (status, len(lengths), pytest.approx(median(lengths), abs=1e-9))
         for status, lengths in sorted(days.items())
@@ -222,6 +245,46 @@ def scripted(rng: random.Random, history: History) -> tuple[list[Shown], StatusR
     old = history.since(since, status=None, now=now)
     looks = check_looks(None, "Report", "", "UTC", lists=True)
     return shown, report_and_keep(shown[-1].frame, history, old, looks, partial=False)
+
+
+@pytest.mark.case("P86")
+@pytest.mark.parametrize("seed", range(20))
+def test_a_report_on_one_status_counts_what_was_kept_in_between(seed: int, tmp_path: Path) -> None:
+    """Its own listing is not kept, and what has another status is not told from what is gone."""
+    rng = random.Random(seed)
+    history = History(tmp_path / "history.db")
+    *earlier, newest = shown = [*simulated(rng)]
+    for one in earlier:
+        history.keep(one.frame)
+    time = datetime.fromtimestamp(rng.choice(earlier).of.ended_at, UTC)
+    older = history.since(time, status="sold", now=newest.of.ended_at)
+    sold = newest.frame[newest.frame["status"] == "sold"]
+    facts = {**newest.of.to_dict(), "status": "sold"}
+    frame = Columns.of(sold).to_frame(Listing.from_dict(facts))
+    looks = check_looks(None, "Report", "", "UTC", lists=True)
+    report = report_and_keep(frame, history, older, looks, partial=False)
+
+    ids = [
+        {n for n, values in there_in(shown, number).items() if values[2] == "sold"}
+        for number in range(len(shown))
+    ]
+    last = len(shown) - 1
+    old_at = report.since and report.since.ended_at
+    since = max(n for n in range(last) if shown[n].of.ended_at == old_at)
+    ids[last] = {*sold["id"]}
+    hole = {n for n, values in earlier[-1].animals.items() if values[2] == "sold"}
+    unseen = hole - ids[last] if newest.of.may_have_hole else set()
+    expected = Counter(
+        event
+        for before, now in pairwise(ids[since:])
+        for event in [*((n, "sold") for n in now - before), *((n, "gone") for n in before - now)]
+    )
+    for pet_id in unseen:
+        expected[pet_id, "gone"] -= 1
+        expected[pet_id, "not seen"] += 1
+    assert report.moved is not None
+    moved = report.moved[["id", "to"]].itertuples(index=False, name=None)
+    assert Counter(moved) == +expected
 
 
 def lived(rng: random.Random, box: Sandbox) -> tuple[list[Shown], StatusReport]:
@@ -275,7 +338,7 @@ def of_number(number: int) -> Shown:
 def write(path: Path, first: int, step: int) -> None:
     """Keep listings until the process is killed."""
     for number in range(first, 10_000, step):
-        with suppress(FrameError):  # the other writer has kept a later one
+        with suppress(HistoryError):  # the other writer has kept a later one
             History(path).keep(of_number(number).frame)
 
 
@@ -309,9 +372,14 @@ def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
     history.keep(listed({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
     inside = listed({}, T0 + 60.4, T0 + 61).frame
 
-    with pytest.raises(FrameError, match="before the newest kept one ended"):
+    with pytest.raises(
+        HistoryError, match="after this one began .*history forget --after 2026-01-05T09:01:01"
+    ):
         history.keep(inside)
-    assert "this listing was not kept as a snapshot: it began at" in history.try_keep(inside)
+    assert (
+        "this listing was not kept as a snapshot: the newest kept listing ended"
+        in history.try_keep(inside)
+    )
     history.keep(listed({}, T0 + 60.5, T0 + 60.5).frame)
     assert repr(history.snapshots()).startswith("2 snapshots from 2026-01-05 09:01:00 UTC to")
 
@@ -328,31 +396,72 @@ def test_only_complete_listings_of_all_animals_are_kept() -> None:
         assert not box.store.kept.path.exists()
 
 
-@pytest.mark.parametrize("broken", [b"no database " * 400, None])
-@pytest.mark.parametrize("call", ["history", "status_report"])
-def test_a_damaged_file_is_named_and_kept_aside(broken: bytes | None, call: str) -> None:
-    """A report is made all the same and says so; the next one has a history again."""
+def execute(path: Path, statement: str) -> None:
+    """Change a database, or make a new one."""
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(statement)
+
+
+def zero_pages(path: Path) -> None:
+    """Write zeros over all pages but the first."""
+    content = path.read_bytes()
+    path.write_bytes(content[:4_096] + bytes(len(content) - 4_096))
+
+
+HARMS: dict[str, Callable[[Path], object]] = {
+    "no database": lambda path: path.write_bytes(b"no database " * 400),
+    "zeros": zero_pages,
+    "emptied": lambda path: path.write_bytes(b""),
+    "no JSON": lambda path: execute(path, "UPDATE listings SET listing = '{'"),
+    "other JSON": lambda path: execute(path, "UPDATE listings SET listing = '[1]'"),
+    "no counts": lambda path: execute(path, "UPDATE listings SET counts = 'null'"),
+    "counts of text": lambda path: execute(path, 'UPDATE listings SET counts = \'{"sold": "x"}\''),
+}
+CALLS: dict[str, Callable[[PetStore], object]] = {
+    "snapshots": lambda store: store.snapshots(),
+    "history": lambda store: store.history(),
+    "snapshot": lambda store: store.snapshot(),
+}
+
+
+@pytest.mark.case("P103")
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
+    """
+    Where the history is what was asked for, it is an error; a listing or a report is made all the
+    same, and says so. The next report has a history again.
+    """
+    messages = list[str]()
     with Sandbox(animals=200) as box:
-        box.store.snapshot()
         path = box.store.kept.path
-        content = bytearray(path.read_bytes())
-        content[4_096:] = bytes(len(content) - 4_096)
-        path.write_bytes(broken or bytes(content))
-        try:
-            report = getattr(box.store, call)(since="7d")
-            said = report.notes[0]
-            assert len(report.animals) == 200
-        except FrameError as error:
-            said = str(error)
+
+        def harmed() -> PetStore:
             box.store.snapshot()
-        (aside,) = path.parent.glob("*.damaged-*")
+            HARMS[harm](path)
+            return box.store
+
+        # JSON is read with the listings alone
+        for call in list(CALLS)[: 1 if "JSON" in harm or "counts" in harm else 3]:
+            store = harmed()
+            content = path.read_bytes()
+            with pytest.raises(HistoryError) as raised:
+                CALLS[call](store)
+            messages.append(str(raised.value))
+            assert max(path.parent.glob("*.damaged-*")).read_bytes() == content
+        report = harmed().status_report(since="7d")
+        messages.append(report.notes[0])
+        messages.append(harmed().status_report().notes[0])
+        harmed()
+        with pytest.warns(UserWarning, match="the kept listings were not read: ") as warnings:
+            assert len(box.store.list_pets(max_age="1h")) == len(report.animals) == 200
+        messages.append(str(warnings[0].message))
         box.advance(days=1)
         again = box.store.status_report(since="1d")
+        copies = sorted(path.parent.glob("*.damaged-*"))
 
-        assert aside.read_bytes() == (broken or bytes(content))
-
-    assert f"the history {path} cannot be used (" in said
-    assert f"): it is kept aside as {aside}, and the next listing begins a new one" in said
+    for copy, message in zip(copies, messages, strict=True):
+        assert f"the history {path} cannot be used (" in message
+        assert f"): it is kept aside as {copy}, and the next listing begins a new one" in message
     assert (again.notes, again.moved is not None and len(again.moved)) == ((), 0)
 
 
@@ -364,7 +473,7 @@ def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
         database.execute("UPDATE stays SET name = 'Max'")
     database.close()
 
-    with pytest.raises(FrameError, match=r"listing 1 in .* was changed"):
+    with pytest.raises(HistoryError, match=r"listing 1 in .* was changed"):
         snapshot.frame()
     newer = listed({}, T0 + 9, T0 + 9, hole=True).frame
     old = history.since("1s", status=None, now=T0 + 9)
@@ -382,12 +491,12 @@ def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
     renamed = History(history.path.rename(tmp_path / "other.db"))
 
     with pytest.raises(
-        FrameError, match=r"other\.db cannot be used \(it is that of another service"
+        HistoryError, match=r"other\.db cannot be used \(it is that of another service"
     ):
         renamed.snapshots()
     with closing(sqlite3.connect(renamed.path)) as database:
         database.execute("PRAGMA user_version = 2")
-    with pytest.raises(FrameError, match="another version of the toolkit wrote it"):
+    with pytest.raises(HistoryError, match="another version of the toolkit wrote it"):
         renamed.snapshots()
     assert renamed.path.exists()
 
@@ -410,6 +519,68 @@ def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> 
     assert history.forget("1s", now=now) == 2
     assert len(history.history(now=now)) == len(history.snapshots()) == 0
     assert history.keep(shown[-1].frame).number == 1
+
+
+@pytest.mark.case("P103")
+def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> None:
+    """What the message says helps; what was there before that listing goes on."""
+    with Sandbox(animals=5) as box:
+        box.store.snapshot()
+        before = box.store.history()
+        newest = box.store.snapshots()[0].listing
+        later = box.store.list_pets()
+        for number, status in ((1, "sold"), (2, None)):
+            box.change(number, status=status)
+        wrong = shown_by(box.store.list_pets())
+        ahead = {"started_at": newest.ended_at + 9e7, "ended_at": newest.ended_at + 9e7}
+        later = wrong.frame.copy()
+        later.attrs["listing"] = {**wrong.frame.attrs["listing"], **ahead}
+        box.store.kept.keep(later)
+        asked = len(box.traffic())
+
+        with pytest.raises(HistoryError, match="history forget --after (.*)") as raised:
+            box.store.snapshot()
+        assert len(box.traffic()) == asked
+        report = box.store.status_report()
+        assert "history forget --after" in report.notes[0]
+        now = box.clock.now()
+        date_text = str(raised.value).split()[-1]
+        assert box.store.kept.forget(after=date_text, now=now) == 1
+        pd.testing.assert_frame_equal(box.store.history(), before)
+        assert box.store.snapshot().number == 2
+        assert box.store.kept.forget(after="2030-01-01", now=now) == 0
+
+
+def forget_on_a_full_disk(path: Path, most: int, results: Queue[int | str]) -> None:
+    """Forget the first listing where no file may be larger."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    try:
+        results.put(History(path).forget("2026-01-06", now=T0 + 9e6))
+    except HistoryError as error:
+        results.put(str(error))
+
+
+@pytest.mark.case("P103")
+@pytest.mark.parametrize(("room", "forgotten"), [(1.0, 1), (0.1, 0)])
+def test_on_a_full_disk_listings_are_forgotten_or_not(
+    tmp_path: Path, room: float, forgotten: int
+) -> None:
+    """Where they are, the file keeps its size, which is no error; where not, the error is ours."""
+    path = tmp_path / "history.db"
+    context = multiprocessing.get_context("spawn")
+    results: Queue[int | str] = context.Queue()
+    History(path).keep(listed({1: ("Rex", 1, "sold")}, T0, T0).frame)
+    History(path).keep(of_number(900_000).frame)
+    execute(path, "VACUUM")  # the log of another one would be larger than the file
+    most = int(room * path.stat().st_size)
+    process = context.Process(target=forget_on_a_full_disk, args=(path, most, results))
+    process.start()
+    answer = results.get(timeout=60)
+    process.join(60)
+
+    assert len(History(path).snapshots()) == 2 - forgotten
+    assert answer == forgotten or "cannot be used" in str(answer)
 
 
 def test_an_empty_history_has_the_same_columns_and_dtypes() -> None:

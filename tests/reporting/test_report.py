@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections.abc import Iterable
 from datetime import date, datetime
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,18 @@ from petstore_tools import PetStore, Sandbox, status_report
 from petstore_tools.errors import (
     ArgumentError,
     FrameError,
+    HistoryError,
     IncompleteListingError,
     OutputError,
     SheetError,
 )
+from petstore_tools.history import History
 from petstore_tools.reporting.presentation import COLOURS, TITLES, cells
+from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 from petstore_tools.reporting.tables import moved
 from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer
+from petstore_tools.spec import DAY_S
 from petstore_tools.tabular.atomic import check_writable
 from petstore_tools.text import cell_text
 
@@ -275,18 +281,121 @@ def test_other_things_are_not_compared() -> None:
 
 
 def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
-    """Eight new animals are not 800 % of none."""
+    """Eight new animals are neither 800 % nor 0 % of none: the share is unknown, a dash."""
     now = framed([(n, "Rex", 3, "sold") for n in range(8)], 9.0)
     report = status_report(now, since=framed([]))
 
     assert report.summary is not None
-    assert report.summary["animals"].tolist() == [0, 8, 0, 0, 8]
-    assert report.summary["share"].tolist() == [0.0] * 5
+    assert report.summary["animals"].tolist() == [0, 8, 8, 0, 8]
+    assert report.summary["share"].isna().all()
+    assert json.loads(report.to_json())["summary"][1] == {
+        "what": "new",
+        "animals": 8,
+        "share": None,
+    }
+    assert "| new | 8 | - |" in report.to_markdown()
+    assert "% of those before" not in report.to_html()
+
+
+def daily(folder: Path, *listings: Iterable[tuple[Any, ...]], since: str) -> StatusReport:
+    """Keep a listing a day, and report on the last."""
+    history = History(folder / "history.db")
+    *earlier, newest = (framed(rows, DAY_S * day) for day, rows in enumerate(listings, 1))
+    for frame in earlier:
+        history.keep(frame)
+    older = history.since(since, status=None, now=DAY_S * len(listings))
+    looks = check_looks(None, "Report", "", "UTC", lists=True)
+    return report_and_keep(newest, history, older, looks, partial=False)
+
+
+def test_what_became_sold_counts_also_where_it_left_before_the_end(tmp_path: Path) -> None:
+    """134 animals are sold within a week, and 34 of them leave the shop before it ends."""
+
+    def shop(sold: range) -> Iterable[tuple[Any, ...]]:
+        there = range(sold.start, 300)
+        return [(n, "Rex", 1, "sold" if n in sold else "available") for n in there]
+
+    sold = [range(0), range(34), range(17, 68), range(34, 102), *[range(34, 134)] * 4]
+    report = daily(tmp_path, *map(shop, sold), since="7d")
+
+    assert report.summary is not None
+    assert report.flow is not None
+    assert report.summary.set_index("what")["animals"].to_dict() == {
+        "animals before": 300,
+        "new": 0,
+        "became sold": 134,
+        "gone": 34,
+        "animals now": 266,
+    }
+    assert report.flow.loc["available", "sold"] == 134
+    assert report.flow.loc["sold", "gone"] == 34
+
+
+def test_a_corrected_name_ends_no_days_in_a_status(tmp_path: Path) -> None:
+    """100 animals wait 18 days, are corrected in the middle, and are sold: 18 days, 100 animals."""
+
+    def shop(name: str, category_id: int, status: str) -> Iterable[tuple[Any, ...]]:
+        return [(n, name, category_id, status) for n in range(100)]
+
+    days = [shop("Rex", 1, "pending")] * 9 + [shop("Max", 1, "pending")] * 5
+    days += [shop("Max", 2, "pending")] * 4
+    report = daily(tmp_path, [], *days, shop("Max", 2, "sold"), since="1d")
+
+    assert report.time_in_status is not None
+    assert report.time_in_status.to_dict("records") == [
+        {"status": "pending", "animals": 100, "median_days": 18.0, "days_90": 18.0}
+    ]
+    assert report.moved is not None
+    assert set(report.moved["to"]) == {"sold"}
+
+
+def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
+    """Two frames cannot tell; the report says so."""
+    older = framed([(1, "Rex", 1, "sold")], may_have_hole=True)
+    now = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")], 9.0)
+
+    report = status_report(now, since=older)
+
+    assert report.notes == (
+        "an animal that counts as new may have been there before: the older listing may have "
+        "missed it",
+    )
+    assert status_report(framed([(1, "Rex", 1, None)], 9.0), since=older).notes == ()
+
+
+@pytest.mark.parametrize("sent", ["", "  ", "\u3000"])
+def test_a_blank_status_of_the_service_has_a_name(sent: str, tmp_path: Path) -> None:
+    """In every format, counted apart from unset."""
+    before = framed([(1, "Rex", 1, sent), (2, "Mia", 1, None)])
+    now = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, sent), (3, "Max", 1, sent)], 9.0)
+    report = status_report(now, since=before)
+
+    name = f"blank ({sent!r})"
+    assert report.breakdown["count"].to_dict()[name] == 2
+    for output in (report.to_html(), report.to_markdown(), report.to_text(), report.to_json()):
+        assert name in unescape(output).replace("\\\\", "\\")
+    assert report.to_mail()
+    report.to_excel(tmp_path / "r.xlsx")
+    assert report.flow is not None
+    assert report.flow.loc[["unset", "new"], name].tolist() == [1, 1]
+
+
+@pytest.mark.case("P103")
+def test_a_history_that_cannot_be_marked_stops_no_output(tmp_path: Path) -> None:
+    """Both files are written, and a warning says that `last` does not mean this report."""
+    with Sandbox(animals=5) as box:
+        report = box.store.status_report()
+        box.store.kept.path.write_bytes(b"no database " * 400)
+        with pytest.warns(UserWarning, match=r"--since last\) will not mean it: .*damaged"):
+            report.to_html(tmp_path / "a.html")
+        report.to_excel(tmp_path / "b.xlsx")
+
+    assert sorted(path.name for path in tmp_path.glob("[ab].*")) == ["a.html", "b.xlsx"]
 
 
 @pytest.mark.case("P77")
 def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() -> None:
-    """Where that listing may have a hole; the sum has a line of its own for it."""
+    """Where that listing may have a hole; it has a line of its own, outside the sums."""
     two = [(1, "Rex", 1, "sold"), (2, "Mia", 1, "sold")]
     one = [(1, "Rex", 1, "sold")]
 
@@ -295,6 +404,7 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
 
     assert report.summary is not None
     assert report.changes is not None
+    assert report.flow is not None
     assert report.summary.set_index("what")["animals"].to_dict() == {
         "animals before": 2,
         "new": 0,
@@ -303,7 +413,9 @@ def test_an_animal_that_one_listing_alone_lacks_is_not_seen_before_it_is_gone() 
         "not seen": 1,
         "animals now": 1,
     }
-    assert report.changes.loc["not seen"].tolist() == [0, 1, 1]
+    assert report.changes.loc["sold"].tolist() == [2, 1, -1]
+    assert "not seen" not in [*report.changes.index, *report.flow]
+    assert report.summary["what"].iloc[-1] == "not seen"
     assert "count as not seen are missing from this listing" in report.to_html()
     assert sure.moved is not None
     assert sure.moved["to"].tolist() == ["gone"]
@@ -401,7 +513,7 @@ def test_a_report_whose_snapshot_cannot_be_kept_is_made_and_says_so() -> None:
         with pytest.warns(UserWarning, match="not kept as a snapshot"):
             frame = box.store.list_pets(max_age="1h")
         asked = len(box.traffic())
-        with pytest.raises(FrameError, match="history"):
+        with pytest.raises(HistoryError, match="history"):
             box.store.snapshot()
         assert len(box.traffic()) == asked
 

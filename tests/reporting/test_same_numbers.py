@@ -55,7 +55,9 @@ def inventory(rng: random.Random, rows: int, categories: int, statuses: list[str
 
 def cell(column: str, value: Any) -> str:
     """Return a cell as text that is the same in all formats."""
-    text = str(value)
+    text = "-" if value is None or value != value else str(value)  # an unknown share
+    if text == "-" and column == "share":
+        return text
     if column in TEXTS:
         return str(int(value)) if isinstance(value, float) else " ".join(text.split())
     if column == "as_of":
