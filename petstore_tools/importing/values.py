@@ -87,10 +87,6 @@ _HELPS: Final = {  # by a word for what a cell is in place of text
     "merged": "undo the merging and type the value into each cell, or delete the row",
 }
 _IS_TOTAL: Final = Problem("is a word for a total", "delete the row")
-_IS_NOTE: Final = "complete the row, or delete it"
-_HAS_TOTAL: Final = Problem(
-    "begins or ends with a word for a total", "delete the row, or give the animal a status"
-)
 _IS_SHORTENED: Final = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
 # with known words, to find suggestions: difflib takes about 10 microseconds for each
 _COMPARISONS: Final = 100_000
@@ -400,35 +396,22 @@ def _decided(
         for field, at, cell, problem in zip(FIELDS, places, fields, found, strict=True)
         if isinstance(problem, Problem)
     ]
+    name = fields[0].strip()
+    has_no_status = found[2] is None or not fields[2].strip()  # of its own: no default
+    is_sum = has_no_status and has_total(name)
+    may_be_note = name and (is_blank(fields[1]) or name.isdecimal())
     if found[0] == _IS_TOTAL:
         problems = problems[:1]  # nothing else helps
-    elif reason := _line_problem(fields, found, cells, places):
-        others = [problem for problem in problems if problem.rule != "is empty"]
-        letter = column_letter(places[0] or 0)
-        problems = [RowProblem(number, letter, "name", fields[0], *reason), *others]
+    elif is_sum or (may_be_note and all(problem.rule == "is empty" for problem in problems)):
+        # no default makes an animal of a note, and no total one of its numbers
+        columns = [at for at in places if at is not None]
+        is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
+        if is_sum or is_alone or A_NOTE.fullmatch(name) or any(map(is_total, cells)):
+            rule = "stands alone in its row" if is_alone else "is a line about the table"
+            help_ = "complete the row, or delete it"
+            letter = column_letter(places[0] or 0)
+            problems = [RowProblem(number, letter, "name", fields[0], rule, help_)]
     return BadRow(number, cells, problems) if problems else Row(number, PetValues(*found), cells)
-
-
-def _line_problem(
-    fields: Sequence[str],
-    values: Sequence[Any],
-    cells: Sequence[str],
-    places: Sequence[int | None],
-) -> Problem | None:
-    """Return why a row is a line about the table; no default makes an animal of one."""
-    name = fields[0].strip()
-    has_status = fields[2].strip() and isinstance(values[2], str)
-    if not has_status and has_total(name):
-        return _HAS_TOTAL
-    may_be_note = name and (is_blank(fields[1]) or name.isdecimal())
-    rules = {value.rule for value in values if isinstance(value, Problem)}
-    if not may_be_note or rules - {"is empty"}:
-        return None
-    columns = [column for column in places if column is not None]
-    if len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1:
-        return Problem("stands alone in its row", _IS_NOTE)
-    is_note = A_NOTE.fullmatch(name) or any(map(is_total, cells))
-    return Problem("is a line about the table", _IS_NOTE) if is_note else None
 
 
 def _bad(number: int, cells: Sequence[str], rule: str, help_: str) -> BadRow:

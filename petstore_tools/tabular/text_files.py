@@ -17,13 +17,16 @@ from typing import Any, Final
 
 from petstore_tools.errors import ArgumentError, SheetError
 from petstore_tools.tabular.cells import MalformedLine, Record, Sheet
-from petstore_tools.text import option
+from petstore_tools.text import option, quoted
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _UNMARKED: Final = {0: "utf-16-be", 1: "utf-16-le"}  # where the first NUL byte stands
+_LINE: Final = 80  # characters of a line that are shown
 _SAMPLE: Final = 100_000  # characters that tell the delimiter
 # the first line may name the delimiter, as Excel takes it
 _NAMED: Final = re.compile(r'"?sep=([^"\r\n])"?[\r\n]', re.IGNORECASE)
+# letters of UTF-8 that are no accident: in cp1252, É before a sign looks like a single one
+_ONLY_UTF8: Final = re.compile("[^\0-\x7f\u0180-\u07ff]|[\u0180-\u07ff]{2}")
 _MARKS: Final = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
@@ -105,6 +108,8 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
         except LookupError as error:
             raise ArgumentError(f"encoding: there is no encoding {given!r}") from error
         except ValueError:
+            if encoding.startswith("utf-8"):
+                _refuse_mixture(content.removeprefix(codecs.BOM_UTF8), path)
             continue
         if encoding.startswith("utf-16"):
             return CsvSource(text=text, encoding="utf-16", notes=(f"read as {encoding.upper()}",))
@@ -117,6 +122,23 @@ def _decoded(content: bytes, path: Path, given: str | None) -> CsvSource:
         f"{path.name} is not text in {told or 'UTF-8 or Windows-1252'}; "
         f"save it as CSV (UTF-8), or name its encoding: {name}"
     )
+
+
+def _refuse_mixture(content: bytes, path: Path) -> None:
+    """Refuse a text of which one line is not UTF-8 and another can only be UTF-8."""
+    lines: dict[str, str] = {}
+    for number, line in enumerate(content.splitlines(), start=1):
+        text = line.decode(errors="replace")
+        encoding = "utf-8" if text.encode() == line else "cp1252"
+        if encoding == "cp1252" or _ONLY_UTF8.search(text):
+            shown = quoted(line.decode(encoding, errors="replace"), _LINE)
+            lines.setdefault(encoding, f"line {number} ({shown})")
+    if len(lines) == 2:
+        raise SheetError(
+            f"{path.name} is in two encodings: {lines['cp1252']} is not UTF-8, and "
+            f"{lines['utf-8']} can only be UTF-8; correct the letters in a text editor, and save "
+            "the file as UTF-8"
+        )
 
 
 def records(text: str, delimiter: str) -> Iterator[Record]:

@@ -63,14 +63,12 @@ _TRUE: Final = ("1", "true")
 _DATES: Final = (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))
 _FORMATS: Final = {  # as Excel counts those that every workbook has
     **{str(number): "d" for number in _DATES},
-    **dict.fromkeys(("3", "37", "38"), "#,##0"),
     "0": "General",
     "1": "0",
     "49": "@",
 }
+_PLAIN: Final = ("General", "@", "0", "#")  # formats that show a number as it was typed
 _DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
-_LOOKS: Final = re.compile(r"\[[^]]*\]|[_*].|;.*")  # colours, blanks, forms of other numbers
-_DIGITS: Final = re.compile(r"(#\W{1,2}(?=#))?(?=[#0])#*(0*)")  # in groups; with leading zeros
 # the record that says how far a sheet goes: of .xls, and of .xlsb
 _XLS_SIZE: Final = re.compile(
     rb"\x00\x02\x0e\x00....(..[\x00\x01]\x00...[\x00\x01])\x00\x00", re.DOTALL
@@ -147,7 +145,7 @@ class Worksheet(Sheet):
         return replace(self, names=names)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, number_kind: str = "a number") -> str:
     """Return a cell's value as text; one that was no text keeps what it was (`NonTextCell`)."""
     match value:
         case str():
@@ -159,7 +157,7 @@ def text_of(value: Any) -> str:
             if not abs(number) < EXACT:  # or no number at all: NaN
                 return NonTextCell(f"{number:.0f}", "a number that may have been rounded")
             text = str(int(number)) if number.is_integer() else repr(number)
-            return NonTextCell(text, "a number")
+            return NonTextCell(text, number_kind)
         case date():
             return NonTextCell(value.isoformat(), "a date")
         case time() | timedelta():
@@ -205,8 +203,7 @@ class _Xlsx:
         self._strings = dict(enumerate(map(_text_in, self._part("xl/sharedStrings.xml"))))
         formats = self._formats()
         self._dates = {style for style, code in formats.items() if any(_DATE_CODE.findall(code))}
-        codes = {style: _LOOKS.sub("", code) for style, code in formats.items()}
-        self._codes = {style: code for style, code in codes.items() if code not in ("General", "@")}
+        self._formatted = {style for style, code in formats.items() if code not in _PLAIN}
 
     def _part(self, name: str) -> ElementTree.Element:
         """Return a part of the book, an empty one where it has none."""
@@ -278,20 +275,8 @@ class _Xlsx:
                 return text_of(day if day.time() != time() else day.date())
         if "_" in text:  # Python reads 1_0 as 10
             raise ValueError(f"{text!r} is not a number")
-        number = text_of(float(text))
-        code = self._codes.get(cell.get("s", "0"))
-        return number if code is None else _formatted(number, code)
-
-
-def _formatted(number: str, code: str) -> str:
-    """Return a number that says whether its format shows it otherwise than it was typed."""
-    digits = _DIGITS.fullmatch(code)
-    if digits and number.isdecimal():
-        longest = 3 if digits[1] else len(number)
-        if len(digits[2]) <= len(number) <= longest:
-            return number
-    is_exact = getattr(number, "kind", "") == "a number"
-    return NonTextCell(number, FORMATTED) if is_exact else number
+        is_formatted = cell.get("s") in self._formatted
+        return text_of(float(text), FORMATTED if is_formatted else "a number")
 
 
 def _text_in(item: ElementTree.Element) -> str:
@@ -326,14 +311,14 @@ class _Other:
     Args:
         path: Of the file.
         sizes: Rows and columns of its sheets.
-        formatted: Numbers of which a cell of it shows another text.
+        formatted: Numbers of which a cell shows another text.
     """
 
     def __init__(
         self,
         path: Path,
         sizes: Iterable[tuple[int, int]],
-        formatted: Collection[str] = (),
+        formatted: Collection[float] = (),
     ) -> None:
         self._formatted = formatted
         if any(rows * columns > _MOST_CELLS for rows, columns in sizes):  # calamine keeps them all
@@ -352,9 +337,7 @@ class _Other:
         return found
 
     def _cell(self, value: Any) -> str:
-        cell = text_of(value)
-        is_formatted = cell in self._formatted and getattr(cell, "kind", "") == "a number"
-        return NonTextCell(cell, FORMATTED) if is_formatted else cell
+        return text_of(value, FORMATTED if value in self._formatted else "a number")
 
 
 def _too_large(path: Path) -> SheetError:
@@ -377,9 +360,9 @@ def _open_zip(path: Path, book: zipfile.ZipFile) -> _Xlsx | _Other:
             raise ValueError("it has booleans that are written as numbers")
         if _COVERED_VALUE.search(content):
             raise ValueError("a merged cell covers a value")
-        shown = {(text_of(float(value)), text) for value, text in _SHOWN_NUMBER.findall(content)}
+        numbers = _SHOWN_NUMBER.findall(content)
         formatted = {
-            number for number, text in shown if text.strip().replace(b",", b".") != number.encode()
+            float(number) for number, text in numbers if text.strip().replace(b",", b".") != number
         }
         return _Other(path, map(_size, content.split(b"<table:table ")[1:]), formatted)
     sheets = [book.read(part)[:4_096] for part in parts if "/worksheets/" in part]
