@@ -19,21 +19,24 @@ from petstore_tools.text import first_of, suggest
 
 FIELDS: Final = spec.NEW_PET_FIELDS
 # Titles that may mean a field in many languages, the likeliest first, as `_bare` returns them:
-# proposed, never just taken.
+# proposed, never just taken. Those before | say it better than the field's own title does.
 _PROPOSED: Final = {
-    "name": """name nom imię imie nombre nome naam tiername petname animalname nameofanimal
-        namedestieres namedertiere rufname nomdelanimal imięzwierzęcia nazwa nombredelanimal
-        nomedellanimale naamdier nomedoanimal jméno jmeno meno namn navn nimi név nume isim ad имя
+    "name": """tiername petname petsname animalname animalsname nameofanimal nameoftheanimal
+        nameofpet dogname catname nameofdog namedestieres namedertiere nametier tiernamen hundename
+        katzenname nomdelanimal nomanimal nomduchien nomduchat imięzwierzęcia imiezwierzecia
+        nazwazwierzęcia nombredelanimal nombreanimal nombredelamascota nombremascota nomedellanimale
+        nomeanimale naamdier naamvanhetdier diernaam nomedoanimal jménozvířete | name nom imię imie
+        nombre nome naam rufname nazwa jméno jmeno meno namn navn nimi név nume isim ad имя
         кличка імя όνομα 名前 名称 tier haustier animal pet zwierzę animale dier bezeichnung""",
-    "categoryId": """categoryid category kategorieid idkategorie kategorienr kategorienummer
+    "categoryId": """| categoryid category kategorieid idkategorie kategorienr kategorienummer
         kategorie categoryno categorynr categorynumber categorycode categoryname catégorie categorie
         idcatégorie kategoria idkategorii categoría categoria idcategoria idcategoría iddacategoria
         kategori kategória luokka kategoriid категория категорія κατηγορία カテゴリ 类别 tierart art
         gattung espèce espece gatunek especie espécie specie soort diersoort species kind
         animaltype type typ tipo druh gruppe group rubrik animalcategory petcategory tierkategorie
         breed rasse race rasa raza raça razza ras вид""",
-    "status": """status petstatus animalstatus tierstatus statut stan estado stato availability
-        verfügbarkeit verfuegbarkeit disponibilité dostępność disponibilidad disponibilità
+    "status": """petstatus animalstatus tierstatus statutdelanimal | status statut stan estado stato
+        availability verfügbarkeit verfuegbarkeit disponibilité dostępność disponibilidad disponibilità
         disponibilidade beschikbaarheid situação situacao stav tillstånd tilstand tila állapot durum
         статус состояние κατάσταση 状態 状态 zustand state état etat toestand verkaufsstatus""",
 }
@@ -199,6 +202,9 @@ def read_titles(
     missing: list[str] = []
     for name in FIELDS:
         places = [at for at in named if named[at] == name]
+        clearer, _, _ = _PROPOSED[name].partition("|")
+        if places and name not in chosen.values():
+            places += [free[word] for word in clearer.split() if word in free]
         word = next((word for word in _PROPOSED[name].split() if word in free), "")
         if len(places) == 1:
             columns[name] = places[0]
