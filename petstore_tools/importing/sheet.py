@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from petstore_tools.importing.values import (
     fold,
     read_rows,
 )
-from petstore_tools.importing.words import FIELDS, STATUS_WORDS, Titles, read_titles
+from petstore_tools.importing.words import FIELDS, STATUS_WORDS, Titles, is_known, read_titles
 from petstore_tools.tabular.cells import (
     MalformedLine,
     Record,
@@ -37,7 +37,7 @@ from petstore_tools.tabular.cells import (
     is_blank,
 )
 from petstore_tools.tabular.frames import FrameSource
-from petstore_tools.text import printable
+from petstore_tools.text import option, printable
 
 HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
 TITLES_WITHIN: Final = 30  # the same, where columns are named by letter
@@ -114,7 +114,9 @@ class Table:
             notes.append(", ".join(f"{title!r} may be {field}" for title, field in meant))
         if "status" not in columns.columns and "status" not in (self.options.defaults or {}):
             notes.append(
-                "no column for status: the animals will have none, and it cannot be added later"
+                "no column for status: the animals will have none, and it cannot be added later; "
+                + option('columns={"TITLE": "status"}', "--columns TITLE=status")
+                + " names one"
             )
         return tuple(notes)
 
@@ -154,7 +156,22 @@ class Table:
         elif not isinstance(categories, str | Path | None):
             categories = {"…": ...}
         answered = replace(options, columns=given, categories=categories, statuses=statuses)
-        return spell(answered, titles.missing)
+        missing = [*titles.missing, "status"] if read._may_hold_status() else titles.missing
+        return spell(answered, missing)
+
+    def _may_hold_status(self) -> bool:
+        """Say whether the status has no column, and one of an unknown title holds words."""
+        columns = self.columns
+        if "status" in {*columns.columns, *columns.missing, *(self.options.defaults or {})}:
+            return False
+        rows = [cells for _, cells in self._below()]
+        pairs = zip(columns.header, zip_longest(*rows, fillvalue=""), strict=False)
+        for place, (title, cells) in enumerate(pairs):
+            words = {cell for cell in cells if any(map(str.isalpha, cell))} - {title}
+            is_read = place in columns.columns.values() or is_known(title)
+            if not is_read and 0 < len(words) <= MOST_WORDS:
+                return True
+        return False
 
     def _unread(self) -> dict[str, list[str]]:
         """Return the distinct cells of each field that wait for their meaning."""

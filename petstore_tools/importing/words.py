@@ -36,9 +36,10 @@ _PROPOSED: Final = {
         animaltype type typ tipo druh gruppe group rubrik animalcategory petcategory tierkategorie
         breed rasse race rasa raza raça razza ras вид""",
     "status": """petstatus animalstatus tierstatus statutdelanimal | status statut stan estado stato
-        availability verfügbarkeit verfuegbarkeit disponibilité dostępność disponibilidad disponibilità
-        disponibilidade beschikbaarheid situação situacao stav tillstånd tilstand tila állapot durum
-        статус состояние κατάσταση 状態 状态 zustand state état etat toestand verkaufsstatus""",
+        availability verfügbarkeit verfuegbarkeit disponibilité dostępność disponibilidad
+        disponibilità disponibilidade beschikbaarheid situação situacao stav tillstånd tilstand tila
+        állapot durum статус состояние κατάσταση 状態 状态 zustand state état etat toestand
+        verkaufsstatus""",
 }
 # words for a status, "" for none, in the languages of the titles: proposed, never just taken
 STATUS_WORDS: Final = {
