@@ -8,7 +8,9 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse, parse_headers
+from io import BufferedReader, RawIOBase
 from math import inf
+from socket import socket
 from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -28,6 +30,7 @@ from urllib3.exceptions import ProxyError as TunnelError
 
 from petstore_tools import sqlite
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError, without_frames
+from petstore_tools.throttle.throttle import LOST_AFTER_S
 
 TIMEOUT_S: Final = (5.0, 30.0)  # to connect; of silence while an answer is awaited
 IDLE_S: Final = 4.0  # servers close idle connections, many after 5 s: no request goes on one
@@ -72,8 +75,51 @@ class KeyAuth(AuthBase):
         return body.replace(key, b"****") if len(key) >= SHORTEST_KEY else body
 
 
+class _TooLongError(TimeoutError):
+    """An answer was not whole in time."""
+
+
+class _BoundedReader(RawIOBase):
+    """Reads a socket up to a deadline: an answer that drips is never silent."""
+
+    def __init__(self, sock: socket, raw: RawIOBase) -> None:
+        self._sock = sock
+        self._raw = raw
+        self._silence_s = sock.gettimeout() or LOST_AFTER_S
+        self._ends_at = time.monotonic() + LOST_AFTER_S
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """
+        Read what has come.
+
+        Raises:
+            TimeoutError: Nothing came, or the deadline has passed.
+        """
+        left_s = self._ends_at - time.monotonic()
+        if left_s <= 0:
+            raise _TooLongError
+        self._sock.settimeout(min(left_s, self._silence_s))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        """Close the socket's file, too."""
+        self._raw.close()
+        super().close()
+
+
 class _Answer(HTTPResponse):
-    """An answer, without those that only announce it (1xx): the next request would read it."""
+    """
+    An answer that is whole in time, without those that only announce it (1xx): the next request
+    would read it.
+    """
+
+    def __init__(self, sock: socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = BufferedReader(_BoundedReader(sock, self.fp.detach()))
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
@@ -246,6 +292,8 @@ def _translate(error: Exception, method: str, url: SplitResult, *, first: bool) 
         )
     elif never_left:
         fault = f"no service answers at {url.netloc}; is the service running?"
+    elif met(_TooLongError):
+        fault = f"the answer was not whole after {LOST_AFTER_S:g} s"
     elif met(requests.Timeout, ReadTimeoutError):
         fault = f"the service was silent for {TIMEOUT_S[1]:g} s"
     else:

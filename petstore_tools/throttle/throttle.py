@@ -45,7 +45,7 @@ from petstore_tools.throttle.rate_headers import Answer
 SLOWER: Final = 0.9  # how much of the longest wait for an answer is remembered at each answer
 SHORT_S: Final = spec.MINUTE_S + 2 * GUARD_S  # a minute's reset is never further ahead
 LONGEST_S: Final = spec.DAY_S + 4 * GUARD_S
-LOST_AFTER_S: Final = 60.0  # longer than any request lives here: its process died
+LOST_AFTER_S: Final = 120.0  # an answer that is not whole by then: nobody reads it any more
 POLL_S: Final = 0.05  # how soon to ask again for a probe's answer, at first
 LATER: Final = 0.25  # then by how much of its age
 BLOCK_MARGIN_S: Final = 0.5

@@ -139,6 +139,42 @@ def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
     assert raised.value.may_have_left
 
 
+DRIPS = {
+    "head": [b"HTTP/1.1 201 Created\r\nX-Drops: ", b"x"],
+    "announcements": [b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"],
+    "body": [b"HTTP/1.1 201 Created\r\nContent-Length: 999999999\r\n\r\n", b" "],
+    "parts": [b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"],
+    "body without an end": [b"HTTP/1.0 201 Created\r\n\r\n", b" "],
+}
+
+
+@pytest.mark.case("P95")
+@pytest.mark.parametrize("parts", DRIPS.values(), ids=DRIPS)
+def test_an_answer_that_drips_is_lost_after_two_minutes(
+    monkeypatch: pytest.MonkeyPatch, parts: list[bytes]
+) -> None:
+    """In its head or in its body: a service that sends now and then is never silent."""
+    passed_s = [0.0]
+    real = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: real() + passed_s[0])
+
+    def drip(connection: socket.socket, request: bytes) -> None:
+        begin, drop = parts
+        connection.sendall(begin)
+        while True:  # until the other end closes
+            connection.sendall(drop)
+            passed_s[0] += 10
+
+    with (
+        RawServer(drip) as server,
+        PetStore(base_url=server.base_url, api_key=KEY, ledger="memory") as store,
+        pytest.raises(TransportError, match="not whole after 120 s") as raised,
+    ):
+        store.client.transport.send("POST", f"{server.base_url}/pets", b"{}")
+
+    assert raised.value.may_have_left
+
+
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
