@@ -2,9 +2,9 @@
 Listings beside what people use: time, CPU, memory, and whether all rows came, from one fast server.
 
 Each peer runs in a process of its own, the server in another. A peer that is not installed prints
-`not run`.
+`not run`. `--rows`: only whether all rows came.
 
-Run: python tests/benchmarks/listing.py [ANIMALS]
+Run: python tests/benchmarks/listing.py [ANIMALS | --rows]
 """
 
 from __future__ import annotations
@@ -15,11 +15,20 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
 import pandas as pd
-from programs import head, measured, peak_mb, row, serve_until_input_ends, serving
+from programs import (
+    head,
+    measured,
+    peak_mb,
+    row,
+    run_readme_loop,
+    serve_until_input_ends,
+    serving,
+)
 from services import client
 
 KEY = {"Authorization": "Bearer k"}
@@ -69,6 +78,11 @@ def by_offset(url: str) -> List:
     return listed
 
 
+def the_loop(url: str) -> List:
+    """List with the loop that the README prints."""
+    return lambda: run_readme_loop(client("k"), url, Path(tempfile.mkdtemp()))
+
+
 def httpx_client(url: str) -> List:
     """List with an httpx client."""
     import httpx
@@ -111,9 +125,11 @@ NAMES: dict[Callable[[str], List], str] = {
     by_offset: "Session that was told `offset`",
     httpx_client: "httpx, json, DataFrame",
     dlt_client: "dlt RESTClient, DataFrame",
-    ours: "petstore_tools list_pets",
+    the_loop: "the loop",
+    ours: "petstore_tools",
     ours_again: "petstore_tools, size known",
 }
+LISTERS = [the_loop, by_offset, httpx_client, dlt_client, ours]
 SERVERS = {
     "no sign, `offset`": ("offset", "fixed"),
     "clamped to 30, `Link`": ("link", "clamped"),
@@ -190,14 +206,14 @@ def speed(animals: int, latency_s: float, speaks: str, peers: list[Callable[[str
 
 def what_came(peers: list[Callable[[str], List]]) -> None:
     """Print how many of the rows came, and what was said of it."""
-    head("rows of 450", *SERVERS)
+    head("rows that came", *SERVERS)
     for peer in peers:
         cells = []
         for speaks, kind in SERVERS.values():
             told = by_links if speaks == "link" and peer is by_offset else peer
             with serving(__file__, "serve", speaks, 450, 0, kind) as url:
                 got = measured(__file__, told.__name__, url)
-            cells.append(f"{got['rows']} {got['said']}".strip() if got else "not run")
+            cells.append(f"{got['rows']} of 450 {got['said']}".strip() if got else "not run")
         row(NAMES[peer], *cells)
 
 
@@ -206,6 +222,9 @@ def main(words: list[str]) -> None:
     if words[:1] == ["serve"]:
         serve(*words[1:])
         return
+    if words == ["--rows"]:
+        what_came(LISTERS)
+        return
     if len(words) == 2:
         measure(next(peer for peer in NAMES if peer.__name__ == words[0])(words[1]))
         return
@@ -213,7 +232,7 @@ def main(words: list[str]) -> None:
     speed(animals, 0, "link", [by_links, ours, httpx_client, dlt_client])
     for latency_s in (0.02, 0.1):
         speed(animals // 10, latency_s, "offset", [by_offset, ours, ours_again])
-    what_came([by_offset, httpx_client, dlt_client, ours])
+    what_came(LISTERS)
 
 
 if __name__ == "__main__":

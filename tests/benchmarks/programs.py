@@ -1,14 +1,27 @@
-"""What the benchmarks share: the programs that run beside them, and the rows of their tables."""
+"""
+What the benchmarks share: the programs that run beside them, the loop that the README prints, and
+the rows of their tables.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import platform
+import re
+import shlex
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
+from functools import cache
 from pathlib import Path
+from types import CodeType
 from typing import Any
+
+import pandas as pd
+import requests
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -44,6 +57,29 @@ def measured(*command: object) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@cache
+def readme_loop() -> CodeType:
+    """Return the loop that the README prints."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```py\n(rows = .*?)```", readme, re.S)
+    return compile(block, "README.md", "exec")
+
+
+def run_readme_loop(session: requests.Session, base_url: str, folder: Path) -> pd.DataFrame:
+    """
+    Run the loop as the README prints it, in a folder whose `animals.csv` it imports: a file of no
+    rows where there is none. Return what it listed.
+    """
+    sheet = folder / "animals.csv"
+    if not sheet.exists():
+        sheet.write_text("name,categoryId\n")
+    names = {"session": session, "BASE": base_url, "time": time, "pd": pd, "requests": requests}
+    with chdir(folder):
+        exec(readme_loop(), names)
+    animals: pd.DataFrame = names["animals"]
+    return animals
+
+
 def peak_mb() -> float:
     """Return the most memory that this process had; `getrusage` counts that of its parent, too."""
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1_024
@@ -55,7 +91,14 @@ def row(*cells: object) -> None:
 
 
 def head(title: str, *titles: str) -> None:
-    """Print the first two lines of a table: one column of words, and columns of numbers."""
-    print()
+    """
+    Print date, machine and command, and the first two lines of a table: one column of words, and
+    columns of numbers.
+    """
+    script = f"tests/benchmarks/{Path(sys.argv[0]).name}"
+    command = shlex.join(["python", script, *sys.argv[1:]])
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    print(f"\n{time.strftime('%Y-%m-%d')}, {python}, {platform.system()} {machine}: `{command}`\n")
     row(title, *titles)
     row("---", *["---:"] * len(titles))

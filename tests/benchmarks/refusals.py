@@ -2,11 +2,11 @@
 Clients side by side that want all they may have of a strict service, for two whole minutes.
 
 A peer runs against every scenario at once, with four threads a process, on a plan of 300 requests a
-minute. `--distance`: six processes of ours fill 1,000 a minute, with no more threads than an import
+minute; `the loop` is the README's, with the one thread that it has, over and over. `--distance`: six processes of ours fill 1,000 a minute, with no more threads than an import
 opens, while the database of their budget is so many milliseconds away. Columns: share of the plan
-in the whole minutes (by all who used the key), answers of 429, requests sent more than 2 s inside a
-Retry-After, and the fewest and most requests of a process. A peer that is not installed prints
-`not run`.
+in the whole minutes (by all who used the key), answers of 429 / requests sent more than 2 s inside a
+Retry-After, and the fewest and most requests of a process. The last table has the refusals of all.
+A peer that is not installed prints `not run`.
 
 Run: python tests/benchmarks/refusals.py [PEER ...]
      python tests/benchmarks/refusals.py --distance 0 20 80
@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import requests
-from programs import head, row, serving
+from programs import head, row, run_readme_loop, serving
 from requests.adapters import HTTPAdapter
 from strict_service import OTHER, PER_DAY, SCENARIOS
 from urllib3.util import Retry
@@ -40,8 +40,10 @@ from petstore_tools.throttle.quota import connections
 
 HERE = Path(__file__).parent
 OURS = "petstore_tools"
+LOOP = "the loop"
 PEERS = {
     OURS: "requests",
+    LOOP: "requests",
     "plain requests": "requests",
     "urllib3 Retry": "requests",
     "requests-ratelimiter": "requests_ratelimiter",
@@ -117,6 +119,13 @@ class Client:
     def theirs(self) -> Callable[[], int]:
         """Return what sends one request as a peer does."""
         session = self.session()
+        if self.peer == LOOP:
+
+            def run_loop() -> int:
+                run_readme_loop(session, self.base_url, Path(self.folder))
+                return 200
+
+            return run_loop
         if self.peer == "urllib3 Retry":
             every = Retry(total=1_000, status_forcelist=[429], backoff_factor=0.5)
             session.mount("http://", HTTPAdapter(max_retries=every))
@@ -146,19 +155,27 @@ def seen(address: str, place: str, begin: float, per_minute: int) -> tuple[str, 
     each = found["by_process"].values() or [0]
     return (
         f"{100 * whole / (per_minute * MINUTES):.1f} %",
-        f"{found['refused']:,}",
-        f"{found['too_early']:,}",
+        f"{found['refused']:,} / {found['too_early']:,}",
         f"{min(each)}-{max(each)}",
     )
 
 
-def in_all_scenarios(peer: str, address: str) -> None:
-    """Run a peer through every scenario and print its rows."""
+def in_all_scenarios(peer: str, address: str) -> dict[str, str]:
+    """Run a peer through every scenario and print its rows; return the refusals of each."""
+    threads = 1 if peer == LOOP else 4
+    refusals = {}
     begin = next_minute(12)
     key = peer.replace(" ", "_")
     with tempfile.TemporaryDirectory() as folder:
         clients = [
-            Client(peer, f"{address}/{name}/{key}/v1", f"{folder}/{name}", str(me), begin).start()
+            Client(
+                peer,
+                f"{address}/{name}/{key}/v1",
+                f"{folder}/{name}",
+                str(me),
+                begin,
+                threads=threads,
+            ).start()
             for name in SCENARIOS
             for me in range(int(name[0]) if name[0].isdigit() else 1)
         ]
@@ -166,7 +183,9 @@ def in_all_scenarios(peer: str, address: str) -> None:
         for client in clients:
             client.wait(600)
     for name in SCENARIOS:
-        row(name, peer, *seen(address, f"{name}/{key}", begin, 300))
+        share, refusals[name], each = seen(address, f"{name}/{key}", begin, 300)
+        row(name, peer, share, refusals[name], each)
+    return refusals
 
 
 def take_a_third(url: str, begin: float) -> None:
@@ -204,7 +223,7 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--client"]:
         Client(**json.loads(words[1])).work()
         return
-    head("scenario", "throttle", "share", "429s", "too early", "per process")
+    head("scenario", "throttle", "share", "429s / too early", "per process")
     if words[:1] == ["--distance"]:
         import postgres
         from tcp_proxy import TcpProxy
@@ -214,12 +233,16 @@ def main(words: list[str]) -> None:
                 with TcpProxy(server.port, delay_s=milliseconds / 1_000) as proxy:
                     at_a_distance(milliseconds, address, proxy.url(server.database()))
         return
+    columns = {}
     with serving(HERE / "strict_service.py", 300) as address:
         for peer in words or PEERS:
             if importlib.util.find_spec(PEERS[peer]) is None:
-                row("all", peer, "not run", "", "", "")
+                columns[peer] = dict.fromkeys(SCENARIOS, "not run")
             else:
-                in_all_scenarios(peer, address)
+                columns[peer] = in_all_scenarios(peer, address)
+    head("429s / too early", *columns)
+    for name in SCENARIOS:
+        row(name, *(column[name] for column in columns.values()))
 
 
 if __name__ == "__main__":

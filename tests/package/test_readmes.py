@@ -14,9 +14,13 @@ from pathlib import Path
 import click
 import pandas as pd
 import pytest
+from paging_server import PagingService, pets
+from programs import head, run_readme_loop
+from services import client
 
 from petstore_tools import Sandbox, status_report
 from petstore_tools.cli import cli, main
+from petstore_tools.service.server import ThreadedServer
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
@@ -26,6 +30,12 @@ ROOMS = [
     ROOT / "tests" / "benchmarks" / "README.md",
     ROOT / "notebooks" / "README.md",
 ]
+MEASURED = (ROOT / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
+CLAIMS = {  # what the README's table says, and the scenario in which it is measured
+    "the service sends fewer animals than were asked for": "clamped to 30, `offset`",
+    "six programs that list use one key for two minutes": "6 processes",
+    "answers are lost and the program is killed three times, 500 rows": "lost answers and 3 kills",
+}
 ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROOMS))])
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -71,6 +81,79 @@ def test_a_rule_is_the_same_sentence_in_readme_room_and_help(
 
     assert len({text.partition(rule)[2].partition(".")[0] for text in plain}) == 1
     assert all(rule in text for text in plain)
+
+
+def cells_of(text: str) -> dict[frozenset[str], str]:
+    """Return the cells of all tables of a page, by the names of their row and column."""
+    cells = {}
+    titles: list[str] = []
+    for line in text.splitlines():
+        name, *words = [part.strip() for part in line.strip("| ").split("|")]
+        titles = (titles or words) if line.startswith("|") else []
+        cells |= {frozenset((name, title)): word for title, word in zip(titles, words, strict=True)}
+    return cells
+
+
+def figures(cell: str) -> list[int]:
+    """Return the numbers of a cell; none is 0."""
+    words = re.findall(r"\d[\d,]*|\bnone\b", cell)
+    return [0 if word == "none" else int(word.replace(",", "")) for word in words]
+
+
+@pytest.mark.parametrize("way", ["the loop", "petstore_tools"])
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_a_figure_of_the_readme_is_that_of_a_benchmark(claim: str, way: str) -> None:
+    """The first ones of the cell that the benchmarks printed for that program."""
+    shown = figures(cells_of(README)[frozenset((claim, way))])
+    measured = figures(cells_of(MEASURED)[frozenset((CLAIMS[claim], way))])
+
+    assert shown
+    assert shown == measured[: len(shown)]
+
+
+def test_the_table_of_the_readme_claims_nothing_else() -> None:
+    """Each of its rows is measured."""
+    table = README.partition("| the loop | petstore_tools |\n")[2].partition("\n\n")[0]
+
+    assert [line.split("|")[1].strip() for line in table.splitlines()[1:]] == list(CLAIMS)
+
+
+def test_the_loop_of_the_readme_runs_as_it_is_printed(fast: Sandbox, tmp_path: Path) -> None:
+    """It imports its file, where nothing fails."""
+    (tmp_path / "animals.csv").write_text("name,categoryId,status\nRex,3,sold\n")
+
+    run_readme_loop(client(fast.api_key), fast.base_url, tmp_path)
+
+    assert [pet.name for pet in fast.store.pets()] == ["Rex"]
+
+
+def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(tmp_path: Path) -> None:
+    """From a service that sends 30 a page, whatever it was asked for."""
+    claim, *_ = CLAIMS
+    listed, stock = figures(cells_of(README)[frozenset((claim, "the loop"))])
+    server = ThreadedServer(PagingService(pets(stock), "offset", cap=30)).start()
+
+    animals = run_readme_loop(client("k"), server.base_url, tmp_path)
+    server.stop()
+
+    assert len(animals) == listed
+
+
+def test_a_table_of_a_benchmark_says_when_where_and_how_it_was_made(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Date, machine, and the command that prints it again."""
+    monkeypatch.setattr(sys, "argv", ["/anywhere/faults.py", "50"])
+
+    head("rows", "lost")
+
+    line, table = capsys.readouterr().out.strip().split("\n\n")
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\d, \w+ 3[\d.]+\w*, \w+ \w+, \d+ cores, load [\d.]+: "
+        r"`python tests/benchmarks/faults.py 50`",
+        line,
+    )
+    assert table == "| rows | lost |\n| --- | ---: |"
 
 
 def test_the_first_success_prints_what_the_readme_shows() -> None:
