@@ -27,7 +27,7 @@ from petstore_tools.errors import (
     SheetError,
 )
 from petstore_tools.history import History
-from petstore_tools.reporting.presentation import COLOURS, TITLES, cells
+from petstore_tools.reporting.presentation import COLOURS, TITLES, TOP, Presentation, cells
 from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
 from petstore_tools.reporting.tables import moved
 from petstore_tools.sandbox import samples
@@ -50,6 +50,21 @@ def test_shares_and_days_are_rounded_as_a_spreadsheet_rounds_them() -> None:
     rows = [[cell_text(share), f"{days}"] for share, days in cells(table)[1]]
 
     assert rows == [["15.3%", "8.3"], ["3.3%", "8.1"]]
+
+
+@pytest.mark.parametrize(
+    ("count", "title"),
+    [(TOP, "Pending animals"), (TOP + 1, f"Pending animals, the first {TOP} of {TOP + 1}")],
+)
+def test_a_table_says_that_it_is_a_part_only_where_rows_are_left_out(
+    count: int, title: str
+) -> None:
+    """One that just fits is whole."""
+    pending = framed((n, "Rex", 1, "pending") for n in range(1, count + 1))
+
+    sections = Presentation(status_report(pending)).sections()
+
+    assert [heading for name, heading, _ in sections if name == "pending"] == [title]
 
 
 def test_a_report_owns_what_it_counted() -> None:

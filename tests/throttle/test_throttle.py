@@ -167,6 +167,18 @@ def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
     assert throttle.state("minute", T0 + 65).left == 1
 
 
+def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
+    """Its answer shows that no more was used than was sent since the Reset."""
+    throttle = Throttle(FREE)
+    for remaining in reversed(range(60)):
+        hear(throttle, minute(remaining, at=T0 + 50), T0 + 50)
+    throttle.lost(go(throttle, T0 + 62).token, T0 + 62)
+
+    hear(throttle, minute(59, at=T0 + 70), T0 + 70)
+
+    assert granted(throttle, T0 + 70) == 58
+
+
 NEXT_DAY = T0 + 86_400  # 08:00 UTC
 
 
