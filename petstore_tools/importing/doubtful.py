@@ -46,7 +46,8 @@ class Entry:
         number: Its place in the sheet when the file last had it.
         present: Whether the file of the last run had it.
         state: What became of it so far.
-        answered: A person said whether it is sent, although it was doubtful.
+        answered: 0, or where a person said whether it is sent, although it was doubtful: one more
+            than the rows of other imports that equalled it then.
         compared: It was compared with a listing of the inventory.
         pet_id: Of its animal, where that is known.
         detail: Why it is rejected, unknown or skipped, or what its answer showed.
@@ -64,7 +65,7 @@ class Entry:
     number: int
     present: bool
     state: State
-    answered: bool = False
+    answered: int = 0
     compared: bool = False
     pet_id: int | None = None
     detail: str = ""
@@ -91,11 +92,13 @@ class Doubt:
         reason: Which of the three rules says so.
         because: The animal, or the row that was sent, in words.
         is_open: Whether it is not known yet if that exists: another import awaits the answer.
+        rows: How many rows other imports sent with its values.
     """
 
     reason: Reason
     because: str
     is_open: bool = False
+    rows: int = 0
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.because}"
@@ -144,7 +147,7 @@ def find_doubtful(
     Returns:
         The doubt of each doubtful row, by its place in `contents`, in their order.
     """
-    open_ = {at for at, e in enumerate(known) if e is None or (e.waits and not e.answered)}
+    open_ = {at for at, entry in enumerate(known) if _is_open(entry, equal.get(at))}
     doubts = {at: equal[at] for at in open_ & equal.keys()}
     if not missing and not others:  # nothing that a row could be an edit of
         return dict(sorted(doubts.items()))
@@ -172,6 +175,12 @@ def find_doubtful(
                 for at in places:
                     doubts.setdefault(at, Doubt("the same place", _describe(entry)))
     return dict(sorted(doubts.items()))
+
+
+def _is_open(entry: Entry | None, equal: Doubt | None) -> bool:
+    """Say whether nobody answered for a row, or for all the rows that equal it now."""
+    rows = 0 if equal is None else equal.rows
+    return entry is None or (entry.waits and entry.answered <= rows)
 
 
 def _describe(entry: Entry) -> str:

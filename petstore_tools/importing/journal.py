@@ -25,7 +25,7 @@ from petstore_tools.importing.reconcile import Animal, Outcome, decide
 from petstore_tools.importing.values import PetValues
 from petstore_tools.models import PetRow
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _TABLES: Final = f"""
 PRAGMA user_version = {_FORMAT};
 CREATE TABLE import (
@@ -54,6 +54,11 @@ CREATE TABLE changed (field TEXT PRIMARY KEY);
 CREATE TABLE written (
     import TEXT NOT NULL REFERENCES import (id) ON DELETE CASCADE, digest TEXT NOT NULL,
     PRIMARY KEY (import, digest)
+);
+-- doubtful rows as a person was shown them, each with its answer, `ask` where it has none yet
+CREATE TABLE question (
+    import TEXT NOT NULL, name TEXT NOT NULL, category_id INTEGER NOT NULL, status TEXT,
+    doubt TEXT NOT NULL, answer TEXT NOT NULL
 )
 """
 _TEMPORARY: Final = """
@@ -83,7 +88,7 @@ INSERT INTO row (
 ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET present = 1, number = excluded.number,
     state = iif(waits, excluded.state, state), detail = iif(waits, excluded.detail, detail),
-    answered = answered OR excluded.answered, compared = compared OR excluded.compared
+    answered = excluded.answered, compared = compared OR excluded.compared
 """
 # a file that leaves rows out and brings no new one is a part: the version before it still counts
 _TAKE_POSITIONS: Final = """
@@ -118,7 +123,7 @@ UPDATE row SET state = 'sending', absent = 0, detail = '', changed_at = :now,
 WHERE key = :key AND state = 'unsent'
 """
 _SKIP: Final = """
-UPDATE row SET state = 'skipped', answered = :answered, detail = :detail, changed_at = :now
+UPDATE row SET state = 'skipped', answered = 0, detail = :detail, changed_at = :now
 WHERE key = :key AND state = 'unsent'
 """
 # unknown rows, and created ones whose animal is not known; one waits while a row of its name and
@@ -157,7 +162,7 @@ FROM import i LEFT JOIN outcome o ON o.import = i.id GROUP BY i.id
 """
 # animals of the last listing that equal rows of the file, and belong to no row of an import
 _EQUAL_ANIMALS: Final = """
-SELECT f.place, min(a.id) FROM temp.file f
+SELECT f.place, max(a.id) FROM temp.file f
 JOIN temp.animal a ON a.name = f.name AND a.category_id = f.category_id
     AND (f.status IS NULL OR a.status IS f.status)
 WHERE NOT EXISTS (SELECT 1 FROM row WHERE pet_id = a.id AND import = ?)
@@ -301,14 +306,48 @@ class Journal:
         with self._transaction() as db:
             db.execute("DELETE FROM temp.file")
             db.executemany("INSERT INTO temp.file VALUES (?, ?, ?, ?)", rows)
-            equal = self._find_equal_rows(db, "temp.file")
+            equal: dict[int, Doubt] = {}
             for place, pet_id in db.execute(_EQUAL_ANIMALS, (self.id,)):
                 equal[place] = Doubt("equal", f"the animal with id {pet_id} has the same values")
+            equal |= self._find_equal_rows(db, "temp.file")
             sharing = db.execute(_SHARING_IMPORTS, (self.id,)).fetchall()
             others = [_entries(db, "import = ?", (name,)) for (name,) in sharing]
         known, missing = match(entries, contents)
         doubts = find_doubtful(contents, entries, known, missing, equal=equal, others=others)
         return known, missing, doubts
+
+    def answer(
+        self, contents: Sequence[PetValues], doubts: Mapping[int, Doubt], answer: Doubtful
+    ) -> dict[int, Doubtful]:
+        """
+        Answer for doubtful rows, and keep which of them a person is shown.
+
+        An answer is for the rows that were shown before, for the reason that was shown; where none
+        were, for all. A row that has an answer keeps it.
+
+        Args:
+            contents: The values of each row of the file.
+            doubts: The doubtful rows, by place in these.
+            answer: What a person says.
+
+        Returns:
+            The answer for each row, by its place; `ask` where there is none yet.
+        """
+        answers: dict[int, Doubtful] = {}
+        rows = []
+        with self._transaction() as db:
+            question = db.execute("SELECT * FROM question WHERE import = ?", (self.id,))
+            shown = {row[:-1]: row[-1] for row in question}
+            for place, doubt in doubts.items():
+                row = (self.id, *contents[place], str(doubt))
+                earlier = shown.get(row)
+                if earlier == "ask" or not shown:
+                    earlier = answer
+                answers[place] = earlier or "ask"
+                rows.append((*row, answers[place]))
+            db.execute("DELETE FROM question WHERE import = ?", (self.id,))
+            db.executemany("INSERT INTO question VALUES (?, ?, ?, ?, ?, ?)", rows)
+        return answers
 
     def add_file(
         self,
@@ -317,7 +356,7 @@ class Journal:
         known: Sequence[Entry | None],
         doubts: Mapping[int, Doubt],
         *,
-        send: bool,
+        answers: Mapping[int, Doubtful],
         compared: bool,
         bad_rows: int,
     ) -> None:
@@ -329,8 +368,8 @@ class Journal:
             contents: The values of each row.
             known: Its entry, None where it is new.
             doubts: The doubtful rows, by place in these.
-            send: Doubtful rows are sent; else they are skipped, for good where they equal something
-                that is known to exist.
+            answers: `send` or `skip` for each of these; a row is skipped for good where it equals
+                something that is known to exist.
             compared: The rows were compared with a listing.
             bad_rows: Rows of the file that have problems.
         """
@@ -339,8 +378,11 @@ class Journal:
         for at, (number, content, entry) in enumerate(zip(numbers, contents, known, strict=True)):
             key = None if entry is None else entry.key
             doubt = doubts.get(at)
-            state = "unsent" if doubt is None or send else "skipped"
-            answered = doubt is not None and (send or not doubt.is_open)
+            state = "skipped" if answers.get(at) == "skip" else "unsent"
+            answered = 0 if entry is None else entry.answered
+            if doubt is not None:
+                is_final = state == "unsent" or not doubt.is_open
+                answered = doubt.rows + 1 if is_final else 0
             why = "" if doubt is None else str(doubt)
             rows.append((key, self.id, *content, number, state, answered, compared, why, now))
         with self._transaction() as db:
@@ -352,23 +394,19 @@ class Journal:
                 " AND state IN ('unsent', 'rejected')",
                 (self.id,),
             )
+            db.execute("DELETE FROM question WHERE import = ?", (self.id,))
             db.execute(_TAKE_POSITIONS, {"id": self.id, "brings_rows": None in known})
 
     def record(
-        self,
-        outcomes: Iterable[tuple[Entry, Outcome]],
-        *,
-        intent: Entry | None = None,
-        doubtful: Doubtful = "ask",
+        self, outcomes: Iterable[tuple[Entry, Outcome]], *, intent: Entry | None = None
     ) -> bool:
         """
         Record what became of rows on their way, and that another one is to leave, in one commit.
 
         Args:
             outcomes: The rows, and what became of each.
-            intent: The row that is sent next.
-            doubtful: What happens to it where another import sent an equal one, and nobody agreed
-                that it is sent: it is left out, for good with `skip`, else until the next run.
+            intent: The row that is sent next. Where another import sent an equal one since the file
+                was compared, or since a person answered, it is left out until the next run.
 
         Returns:
             Whether the next row may leave.
@@ -384,15 +422,11 @@ class Journal:
                     db.execute(_LEARN, (field, entry.key))
             if intent is None:
                 return False
-            equal: Doubt | None = None
-            if not intent.answered and doubtful != "send":
-                equal = self._find_equal_rows(db, _ONE_ROW, intent.content).get(0)
-            if equal is None:
+            equal = self._find_equal_rows(db, _ONE_ROW, intent.content).get(0)
+            if equal is None or equal.rows < intent.answered:
                 _change_row(db, _INTEND, intent, times)
                 return True
-            answered = doubtful == "skip" and not equal.is_open
-            facts = {"answered": answered, "detail": str(equal)}
-            _change_row(db, _SKIP, intent, times | facts)
+            _change_row(db, _SKIP, intent, times | {"detail": str(equal)})
         return False
 
     def _find_equal_rows(
@@ -400,18 +434,23 @@ class Journal:
     ) -> dict[int, Doubt]:
         """Return the rows that other imports sent with the values of a table, by place in it."""
         rows = db.execute(
-            f"SELECT f.place, o.import, o.number, o.state, o.pet_id FROM {file} f JOIN row o"
+            "SELECT f.place, o.import, o.number, o.state, o.pet_id,"
+            f" count(*) OVER (PARTITION BY f.place) FROM {file} f JOIN row o"
             " ON o.name = f.name AND o.category_id = f.category_id"
             " AND (o.status IS f.status OR o.status IS NULL OR f.status IS NULL)"
             " WHERE o.import != ? AND NOT o.waits"
-            " ORDER BY o.state IN ('sending', 'unknown') DESC",
+            " AND (o.state != 'skipped' OR o.detail NOT LIKE 'equal:%')"
+            " ORDER BY o.state = 'skipped' DESC, o.state IN ('sending', 'unknown') DESC",
             (*values, self.id),
         )
         found = {}
-        for place, import_id, number, state, pet_id in rows:
+        for place, import_id, number, state, pet_id, count in rows:
             animal = state if pet_id is None else f"id {pet_id}"
             because = f"row {number} of import {import_id} has the same values ({animal})"
-            found[place] = Doubt("equal", because, is_open=state in ("sending", "unknown"))
+            if count > 1:
+                because += f", and {count - 1:,} more"
+            is_open = state in ("sending", "unknown")
+            found[place] = Doubt("equal", because, is_open=is_open, rows=count)
         return found
 
     def take_listing(self, pages: Iterable[Iterable[PetRow]]) -> None:

@@ -179,7 +179,8 @@ class ImportOptions:
         strict: Send nothing while a row has a problem.
         drop_duplicates: Of rows with the same three values, send one.
         doubtful: What happens to rows that may exist already: `skip` leaves them out, `send`
-            creates them, `ask` sends nothing and raises DoubtfulRowsError.
+            creates them, `ask` sends nothing and raises DoubtfulRowsError. After that it answers
+            for the rows that were shown, and others are asked about.
         wait: Wait for the next day's quota instead of stopping.
         progress: False: nothing is printed; True: a bar; a function: called with Progress.
     """

@@ -197,18 +197,21 @@ class _Run:
             DoubtfulRowsError: There are such rows, and nobody said what happens to them.
         """
         preview = self._preview
-        answer = self._options.doubtful
-        if preview.doubts and answer == "ask":
-            answer = ask(preview)
+        contents = [row.content for row in preview.good]
+        answers = self._journal.answer(contents, preview.doubts, self._options.doubtful)
+        doubts = {at: doubt for at, doubt in preview.doubts.items() if answers[at] == "ask"}
+        if doubts:
+            shown = replace(preview, doubts=doubts)
+            answer = ask(shown)
             if answer == "ask":
-                raise DoubtfulRowsError(f"{preview.question}. Nothing was sent", preview)
-        self._sender.doubtful = answer
+                raise DoubtfulRowsError(f"{shown.question}. Nothing was sent", shown)
+            answers |= dict.fromkeys(doubts, answer)
         self._journal.add_file(
             [int(row.number) for row in preview.good],
-            [row.content for row in preview.good],
+            contents,
             preview.known,
             preview.doubts,
-            send=answer == "send",
+            answers=answers,
             compared=self._compared,
             bad_rows=preview.bad_rows,
         )

@@ -25,7 +25,6 @@ from petstore_tools.http.client import Client
 from petstore_tools.http.responses import expect
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal
-from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.models import NewPet
 from petstore_tools.throttle.gate import CallCancelled, CallOptions
@@ -107,7 +106,6 @@ class Sender:
         progress: Called from the caller's thread, now and then.
 
     Attributes:
-        doubtful: What happens to rows that become doubtful meanwhile (`Journal.record`).
         usable: Answers of this run that said what became of a row.
         failing: Why the other rows were kept back, "" where they were not.
         wait: What a connection, or the caller's thread, waits for.
@@ -118,7 +116,6 @@ class Sender:
     ) -> None:
         self.client = client
         self.journal = journal
-        self.doubtful: Doubtful = "ask"
         self.usable = 0
         self.failing = ""
         self.wait: Wait | None = None
@@ -321,9 +318,7 @@ class _Connection:
         """Record what is known; return whether the row that is next may leave."""
         if not self._outcomes and intent is None:
             return False
-        may_leave = self._sender.journal.record(
-            self._outcomes, intent=intent, doubtful=self._sender.doubtful
-        )
+        may_leave = self._sender.journal.record(self._outcomes, intent=intent)
         self._outcomes.clear()
         return may_leave
 

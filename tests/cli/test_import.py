@@ -98,6 +98,35 @@ def test_a_terminal_asks_once_about_doubtful_rows(
     assert "import:" not in shown.partition("Leave the doubtful rows out, send them, or stop")[0]
 
 
+@pytest.mark.case("P98")
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
+@pytest.mark.parametrize(
+    ("answer", "code", "sent", "then"),
+    [("send", 1, 1, "ask"), ("skip", 1, 0, "ask"), ("stop", 2, 0, "send")],
+)
+def test_an_answer_on_a_terminal_is_for_the_rows_that_were_shown(
+    box: Sandbox, tmp_path: Path, run: Run, answer: str, code: int, sent: int, then: str
+) -> None:
+    """What another import sends while the question is read waits for the next run, which asks."""
+    box.add([("Old", 3, None)])
+    rows = ["Rex,3", "Mia,3", "Tom,3", "Bo,3", "Ida,3"]
+    for name, first in {"a": "Old,3", "b": "New,4"}.items():
+        (tmp_path / f"{name}.csv").write_text("\n".join(["name,categoryId", first, *rows]))
+
+    ended, shown = on_a_terminal(
+        *("import", "a.csv", "--yes"),
+        box=box,
+        cwd=tmp_path,
+        answers=f"{answer}\n",
+        meanwhile=lambda: run("import", "b.csv", "--yes"),
+    )
+    again = run("import", "a.csv", "--yes", "--doubtful", then)
+
+    assert "1 row of a.csv may be animals" in shown
+    assert (ended, len(animals(box))) == (code, 7 + sent), shown
+    assert (again.returncode, "5 rows of a.csv may be animals" in again.stderr) == (2, True)
+
+
 def test_a_stopped_import_is_shown_with_the_command_that_goes_on(run: Run, tmp_path: Path) -> None:
     """And the earliest time; `imports` lists it, `show` its rows."""
     for name in ("many", "other"):

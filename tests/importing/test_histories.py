@@ -18,6 +18,7 @@ import pytest
 from petstore_tools.clock import ManualClock
 from petstore_tools.importing.doubtful import Doubt, Entry
 from petstore_tools.importing.journal import Journal, Target, open_journal
+from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome, judge
 from petstore_tools.importing.values import PetValues
 
@@ -53,6 +54,8 @@ class Sheet:
             before they were edited: no other row takes these at once.
         added: Names of new rows, and values that rows were given: no row that has these is renamed.
         edits: How many rows may still be edited: of a copy one, until it was imported.
+        part: Rows that the next run has in place of all.
+        answer: What the next run says about the rows that the last one asked about.
     """
 
     name: str
@@ -62,6 +65,8 @@ class Sheet:
     edits: float = inf
     retired: set[object] = field(default_factory=set)
     added: set[object] = field(default_factory=set)
+    part: list[Cell] = field(default_factory=list)
+    answer: Doubtful = "ask"
 
 
 @dataclass
@@ -77,7 +82,7 @@ class World:
     whose: dict[int, int] = field(default_factory=dict)
     twice: list[int] = field(default_factory=list)
     named: list[int] = field(default_factory=list)
-    agreed: set[int] = field(default_factory=set)
+    agreed: Counter[int] = field(default_factory=Counter)
     sheets: list[Sheet] = field(default_factory=list)
     journals: dict[Path, Journal] = field(default_factory=dict)
     people: int = 0
@@ -134,7 +139,7 @@ class World:
 
 
 ACTIONS = (
-    "append insert duplicate status status name all delete shuffle swap rename copy staff"
+    "append insert duplicate status status name all delete shuffle swap rename copy restate part staff"
 ).split()
 
 
@@ -151,7 +156,7 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     at = rng.randrange(len(cells)) if cells else 0
     what = rng.choice(ACTIONS)
     kind = {"name": "renamed", "all": "renamed", "shuffle": "moved", "swap": "moved"}.get(what, "")
-    if kind and sheet.since not in ("", kind):
+    if sheet.part or (kind and sheet.since not in ("", kind)):
         return
     old: set[object] = {cells[at].values} if cells else set()
     if kind == "renamed" and cells:
@@ -163,7 +168,12 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
             return
         sheet.edits -= 1
         sheet.retired |= old
-    elif what in ("rename", "copy") and not (sheet.is_settled and len(cells) > 2):
+    elif what in ("rename", "copy", "restate", "part") and not (
+        sheet.is_settled and len(cells) > 2
+    ):
+        return
+    if what == "part":
+        sheet.part = sorted(rng.sample(cells, rng.randint(1, len(cells) - 1)), key=cells.index)
         return
     new = world.values(sheet.retired)
     if what in ("append", "insert", "name", "all"):
@@ -199,6 +209,13 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
     elif what == "copy" and len(world.sheets) < 4:
         copied = [Cell(cell.who, cell.values) for cell in cells]
         world.sheets.append(Sheet(f"copy{rng.random()}", copied, edits=1))
+    elif what == "restate" and len(world.sheets) < 4:
+        turned = dict(zip(STATUSES, STATUSES[1:] + STATUSES[:1], strict=True))
+        copied = [
+            Cell(cell.who, cell.values._replace(status=turned[cell.values.status]))
+            for cell in cells
+        ]
+        world.sheets.append(Sheet(f"copy{rng.random()}", copied, edits=0))
     elif what == "staff" and world.animals:
         pet_id = rng.choice(list(world.animals))
         if pet_id not in {entry.pet_id for entry in counted(world)} and any(
@@ -211,15 +228,16 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
 def answer(world: World, doubts: dict[int, Doubt], cells: list[Cell]) -> bool:
     """
     Return whether the person lets doubtful rows be sent: only where none of them exists, nor a row
-    that equals one of them, since nobody can tell which of these is asked about.
+    that equals one of them, since nobody can tell which of these is asked about. What is sent then
+    is agreed, and no animal more.
     """
     world.questions += 1
     values = {cells[at].values for at in doubts}
-    people = {cell.who for cell in cells if cell.values in values}
+    people = Counter(cell.who for cell in cells if cell.values in values)
     exists = any(world.made_for(who) >= world.rows[who] for who in people)
     world.needless += not exists
     if not exists:
-        world.agreed |= people
+        world.agreed |= Counter({who: world.made_for(who) + people[who] for who in people})
     return not exists
 
 
@@ -300,7 +318,7 @@ def send(
             raise KilledError
 
     may_die()
-    may_leave = journal.record(pending, intent=entry, doubtful="skip")
+    may_leave = journal.record(pending, intent=entry)
     pending.clear()
     if not may_leave:
         return
@@ -314,7 +332,7 @@ def send(
         return
     pet_id = world.create(entry.content)
     world.made_by[pet_id] = entry.key
-    if world.made_for(who) > world.rows[who] and who not in world.agreed:
+    if world.made_for(who) > max(world.rows[who], world.agreed[who]):
         world.twice.append(who)
     may_die()
     yield
@@ -339,7 +357,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
             world.journals[target.path] = Journal(world.folder, target, world.clock)
         journal.mark_lost(journal.id)
         journal.mark_dead()
-        cells = list(sheet.cells)
+        cells = sheet.part or list(sheet.cells)
         contents = [cell.values for cell in cells]
         yield
         journal.compare(journal.entries(), contents)
@@ -352,17 +370,28 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         yield
         entries = journal.entries()
         known, _, doubts = journal.compare(entries, contents)
-        send_doubtful = bool(doubts) and answer(world, doubts, cells)
+        answers = journal.answer(contents, doubts, sheet.answer)
+        shown = {at: doubt for at, doubt in doubts.items() if answers[at] == "ask"}
+        if shown:
+            said: Doubtful = "send" if answer(world, shown, cells) else "skip"
+            sheet.answer = said
+            if world.rng.random() < 0.5:  # an error shows them, and the next run has the answer
+                return
+            yield  # a person reads
+            yield
+            answers |= dict.fromkeys(shown, said)
+        sheet.answer = "ask"
         journal.add_file(
             list(range(2, len(cells) + 2)),
             contents,
             known,
             doubts,
-            send=send_doubtful,
+            answers=answers,
             compared=True,
             bad_rows=0,
         )
         world.own(owners(world, journal.entries(), cells))
+        sheet.part = []
         sheet.since = ""
         sheet.retired.clear()
         sheet.added.clear()

@@ -24,7 +24,6 @@ from petstore_tools.importing.journal import (
     open_journal,
     read_journal,
 )
-from petstore_tools.importing.options import Doubtful
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.values import PetValues
 
@@ -41,7 +40,7 @@ def add(journal: Journal, *contents: PetValues) -> list[Entry]:
     """Add rows of a new file."""
     numbers = range(2, len(contents) + 2)
     new = [None] * len(contents)
-    journal.add_file(numbers, contents, new, {}, send=False, compared=True, bad_rows=1)
+    journal.add_file(numbers, contents, new, {}, answers={}, compared=True, bad_rows=1)
     return journal.entries()
 
 
@@ -91,7 +90,7 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
     with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
         answer(a, add(a, REX)[0], Outcome("created", 7))
         for entry in add(b, REX, MIA):
-            answer(b, replace(entry, answered=True), Outcome("unknown"))
+            answer(b, replace(entry, answered=2), Outcome("unknown"))
 
         with pytest.raises(JournalError, match="id 7 belongs to row 2 of import"):
             b.decide(2, 7)
@@ -104,30 +103,29 @@ def test_a_person_cannot_decide_against_the_constraint(tmp_path: Path) -> None:
     with open_journal(tmp_path, target("c.csv")) as c:
         for content in (REX, MIA):
             add(c, content)
-            answer(c, replace(c.unsent()[0], answered=True), Outcome("unknown"))
+            answer(c, replace(c.unsent()[0], answered=3), Outcome("unknown"))
         add(c, MIA._replace(name="Tom"))
 
         with pytest.raises(JournalError, match="row 2 of import .* stands for several unknown"):
             c.decide(2, None)
 
 
-@pytest.mark.parametrize(
-    ("state", "doubtful", "waits"),
-    [("unknown", "skip", True), ("created", "ask", True), ("created", "skip", False)],
-)
-def test_a_row_is_not_sent_that_another_import_sent_since(
-    tmp_path: Path, state: State, doubtful: Doubtful, waits: bool
+@pytest.mark.case("P98")
+@pytest.mark.parametrize("state", ["unknown", "created"])
+def test_a_row_waits_that_another_import_sent_since_the_file_was_compared(
+    tmp_path: Path, state: State
 ) -> None:
-    """It waits where that is not certain, or nobody was asked; one without a status has any."""
+    """For the next run, whatever was answered; one without a status has any."""
     with open_journal(tmp_path, target("a.csv")) as a, open_journal(tmp_path, target("b.csv")) as b:
         (mine,) = add(a, REX)
         (theirs,) = add(b, REX._replace(status=None))
         answer(a, mine, Outcome(state))
 
-        may_leave = b.record([], intent=theirs, doubtful=doubtful)
+        may_leave = b.record([], intent=replace(theirs, answered=1))
 
         assert not may_leave
-        assert [(e.state, e.waits) for e in b.entries()] == [("skipped", waits)]
+        assert [(e.state, e.waits) for e in b.entries()] == [("skipped", True)]
+        assert b.record([], intent=add(b, MIA, REX._replace(name="Tom"))[-1])
 
 
 def test_one_run_at_a_time_works_on_an_import(tmp_path: Path) -> None:
@@ -178,11 +176,11 @@ def test_a_set_waits_for_a_row_on_its_way_or_lost_too_late(tmp_path: Path) -> No
     ):
         show(a)
         rows = add(a, REX, MIA)
-        (other,) = add(b, REX._replace(status=None))
         for row in rows:
             answer(a, row, Outcome("unknown"))
+        (other,) = add(b, REX._replace(status=None))
         clock.advance(60)
-        b.record([], intent=other, doubtful="send")
+        b.record([], intent=replace(other, answered=2))
         animals = ((7, REX), (8, MIA._replace(status="sold")))
 
         on_the_way = show(a, *animals, began=160.0)

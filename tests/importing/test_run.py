@@ -429,6 +429,76 @@ def test_a_part_of_a_file_takes_no_row_away(fast: Sandbox, tmp_path: Path) -> No
     assert (more.created_now, more.skipped_now, existing(fast).total()) == (1, 0, 9)
 
 
+def _shown(box: Sandbox, path: Path, **options: object) -> list[int]:
+    """Import; return the rows that the error asks about."""
+    with pytest.raises(DoubtfulRowsError) as caught:
+        run(box.store, path, **options)
+    return list(caught.value.preview.doubtful["row"])
+
+
+@pytest.mark.case("P98")
+@pytest.mark.parametrize(("answer", "sent"), [("send", 1), ("skip", 0)])
+def test_an_answer_is_for_the_rows_that_were_shown(
+    fast: Sandbox, tmp_path: Path, answer: str, sent: int
+) -> None:
+    """Those that another import sends while a person reads are asked about anew."""
+    fast.add([("Old", 3, "sold")])
+    path = write(tmp_path / "a.csv", "Old,3,sold", *_rows(6))
+
+    assert _shown(fast, path) == [2]
+    run(fast.store, write(tmp_path / "b.csv", *_rows(5)))
+    assert _shown(fast, path, doubtful=answer) == [3, 4, 5, 6, 7]
+    result = run(fast.store, path, doubtful="skip")
+
+    assert (result.created, result.skipped_now) == (1 + sent, 6 - sent)
+    assert existing(fast).total() == 1 + 5 + 1 + sent
+    assert run(fast.store, path).created_now == 0
+
+
+@pytest.mark.case("P98")
+def test_an_answer_is_for_the_reason_that_was_shown(fast: Sandbox, tmp_path: Path) -> None:
+    """A row that another import sent since is asked about anew, also where it was to be sent."""
+    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,3,sold")
+    run(fast.store, path)
+    write(path, "Rex,3,pending", "Mia,3,pending")
+
+    assert _shown(fast, path) == [2, 3]
+    run(fast.store, write(tmp_path / "b.csv", "Rex,3,pending"), doubtful="send")
+    assert _shown(fast, path, doubtful="send") == [2]
+    result = run(fast.store, path, doubtful="skip")
+
+    assert outcomes(result) == "skipped created"
+    assert existing(fast).total() == 4
+
+
+@pytest.mark.case("P98")
+def test_a_row_that_was_to_be_sent_is_asked_about_where_another_import_sent_it(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Between two runs, of which the first sent only the first rows."""
+    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,3,sold")
+    run(fast.store, path)
+    write(path, "Tom,3,sold", "Rex,3,pending", "Mia,3,pending")
+    run(fast.store, path, doubtful="send", first=1)
+    run(fast.store, write(tmp_path / "b.csv", "Rex,3,pending"), doubtful="send")
+
+    assert _shown(fast, path) == [3]
+    assert run(fast.store, path, doubtful="skip").created == 2
+
+
+def test_where_nothing_was_asked_an_answer_is_for_every_row(fast: Sandbox, tmp_path: Path) -> None:
+    """Also in the run after one that sent."""
+    fast.add([("Old", 3, "sold"), ("Older", 3, "sold")])
+    path = write(tmp_path / "a.csv", "Old,3,sold")
+    assert _shown(fast, path) == [2]
+    run(fast.store, path, doubtful="skip")
+    write(path, "Old,3,sold", "Older,3,sold")
+
+    result = run(fast.store, path, doubtful="send")
+
+    assert outcomes(result) == "skipped created"
+
+
 @pytest.mark.case("P63")
 def test_another_list_under_the_old_name_is_one_question(fast: Sandbox, tmp_path: Path) -> None:
     """It names `name=`, which makes the list an import of its own."""

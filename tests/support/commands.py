@@ -40,10 +40,16 @@ def run(
     return done
 
 
-def on_a_terminal(*arguments: str, box: Sandbox, cwd: Path, answers: str = "") -> tuple[int, str]:
+def on_a_terminal(
+    *arguments: str,
+    box: Sandbox,
+    cwd: Path,
+    answers: str = "",
+    meanwhile: Callable[[], object] = lambda: None,
+) -> tuple[int, str]:
     """
     Run a command of ours on a terminal of its own; return its exit code and all that the screen
-    showed.
+    showed. While its question is read, something else may happen.
     """
     import pty  # POSIX only
     import termios
@@ -71,6 +77,7 @@ def on_a_terminal(*arguments: str, box: Sandbox, cwd: Path, answers: str = "") -
             if answers and shown.endswith(
                 b"]: "
             ):  # typed when the question is there, as a person does
+                meanwhile()
                 os.write(ours, answers.encode())
                 answers = ""
     os.close(ours)
