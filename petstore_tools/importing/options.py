@@ -320,10 +320,10 @@ def spell(options: ImportOptions, missing: Sequence[str]) -> str:
         said += f" ({' '.join(map(_argument, command))})"
     if "…" in said:
         said += "; replace each … by the title or letter, the id or the word that is meant"
-    if "status" in missing:
-        said += ", leave out the status if no column has one"
     if "FILE" in command:
         said += ", and FILE by a file with the columns id and name"
+    if "status" in missing:
+        said += "; leave out the status if no column has one"
     return said
 
 

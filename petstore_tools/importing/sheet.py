@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,14 +164,10 @@ class Table:
         columns = self.columns
         if "status" in {*columns.columns, *columns.missing, *(self.options.defaults or {})}:
             return False
-        rows = [cells for _, cells in self._below()]
-        pairs = zip(columns.header, zip_longest(*rows, fillvalue=""), strict=False)
-        for place, (title, cells) in enumerate(pairs):
-            words = {cell for cell in cells if any(map(str.isalpha, cell))} - {title}
-            is_read = place in columns.columns.values() or is_known(title)
-            if not is_read and 0 < len(words) <= MOST_WORDS:
-                return True
-        return False
+        places = {at for at, title in enumerate(columns.header) if not is_known(title)}
+        free = places - {*columns.columns.values()}
+        rows = (cells for _, cells in self._below())
+        return any(cells[at][:1].isalpha() for cells in rows for at in free if at < len(cells))
 
     def _unread(self) -> dict[str, list[str]]:
         """Return the distinct cells of each field that wait for their meaning."""

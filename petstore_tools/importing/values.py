@@ -86,7 +86,6 @@ _HELPS: Final = {  # by a word for what a cell is in place of text
     "error": "type the value",
     "merged": "undo the merging and type the value into each cell, or delete the row",
 }
-_IS_TOTAL: Final = Problem("is a word for a total", "delete the row")
 _IS_SHORTENED: Final = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
 # with known words, to find suggestions: difflib takes about 10 microseconds for each
 _COMPARISONS: Final = 100_000
@@ -243,8 +242,6 @@ def _name(cell: str) -> str | Problem:
         return Problem("is empty", "give a name")
     if "\0" in bare:
         return Problem("holds a NUL character", "retype it")
-    if is_total(bare):
-        return _IS_TOTAL
     return _IS_SHORTENED if _SHORTENED.fullmatch(bare) else str(bare)
 
 
@@ -397,17 +394,15 @@ def _decided(
         if isinstance(problem, Problem)
     ]
     name = fields[0].strip()
-    has_no_status = found[2] is None or not fields[2].strip()  # of its own: no default
-    is_sum = has_no_status and has_total(name)
+    has_status = fields[2].strip() and isinstance(found[2], str)  # of its own: no default
+    is_sum = not has_status and has_total(name)
     may_be_note = name and (is_blank(fields[1]) or name.isdecimal())
-    if found[0] == _IS_TOTAL:
-        problems = problems[:1]  # nothing else helps
-    elif is_sum or (may_be_note and all(problem.rule == "is empty" for problem in problems)):
+    if is_sum or (may_be_note and all(problem.rule == "is empty" for problem in problems)):
         # no default makes an animal of a note, and no total one of its numbers
         columns = [at for at in places if at is not None]
         is_alone = len(columns) > 1 and sum(not is_blank(cell) for cell in cells) == 1
         if is_sum or is_alone or A_NOTE.fullmatch(name) or any(map(is_total, cells)):
-            rule = "stands alone in its row" if is_alone else "is a line about the table"
+            rule = "stands alone in its row" if is_alone else "is a total or a line about the table"
             help_ = "complete the row, or delete it"
             letter = column_letter(places[0] or 0)
             problems = [RowProblem(number, letter, "name", fields[0], rule, help_)]
