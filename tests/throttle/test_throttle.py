@@ -118,6 +118,11 @@ GRANTED = {  # plan, answers by the second at which they came, and how many may 
         [(0, minute(59)), (0, minute(0, status=429, retry_after_s=30))],
         {0: 0, 29.9: 0, 61.5: 1},
     ),
+    "after a 429 that names its reset alone": (
+        FREE,
+        [(0, minute(59)), (0, minute(0, status=429))],
+        {61.4: 0, 61.5: 1},
+    ),
     **{
         f"a reset that is {name}, {left} left": (
             FREE,
@@ -170,6 +175,7 @@ def test_what_may_have_come_after_a_reset_counts_in_the_new_window(
 def test_a_fresh_minute_is_seen_behind_a_lost_probe() -> None:
     """Its answer shows that no more was used than was sent since the Reset."""
     throttle = Throttle(FREE)
+    hear(throttle, minute(59, at=T0 - 10), T0 - 10)  # whole minutes do not slide
     for remaining in reversed(range(60)):
         hear(throttle, minute(remaining, at=T0 + 50), T0 + 50)
     throttle.lost(go(throttle, T0 + 62).token, T0 + 62)
