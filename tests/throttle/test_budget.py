@@ -66,6 +66,23 @@ def test_the_ledgers_time_passes_as_time_does(steps: list[tuple[float, float, st
         assert now - began == pytest.approx(real - last, abs=(STEP_S + 1) * len(steps))
 
 
+def test_clocks_that_drift_apart_were_not_set() -> None:
+    """By a thousandth: after a day, 20 s are no step."""
+    budget = Budget()
+    budget.follow(T0, "boot", 100.0)
+
+    assert budget.follow(T0 + 86_420, "boot", 86_500.0) == T0 + 86_420
+
+
+def test_the_clock_of_the_service_is_known_better_by_each_date() -> None:
+    """`Date` is rounded down: of two that agree, the one that says more counts."""
+    budget = Budget()
+    for date, now in ((T0, T0 + 0.9), (T0 + 10, T0 + 10), (T0 + 20, T0 + 20.9)):
+        budget.learn_skew(date, sent_at=now, now=now)
+
+    assert budget.service_time(T0) == T0
+
+
 @pytest.mark.case("P83")
 @pytest.mark.parametrize("step_s", [3_600.0, -3_600.0, 1e8, -1e8])
 @pytest.mark.parametrize("banned", [False, True])
