@@ -133,10 +133,15 @@ def serve_(
             "--workers needs a postgresql:// database: SQLite serves one process"
         )
     port = port or PORTS[environment]
-    options["metrics_enabled"] = options["metrics_port"] is not None
+    metrics_port = options["metrics_port"]
+    options["metrics_enabled"] = metrics_port is not None
+    if metrics_port == port:
+        raise click.UsageError("--metrics-port and --port must be two ports")
     with suppress(KeyboardInterrupt):
         with _open(place, environment) as store:
-            server.require_free(host, port)
+            server.require_free("--port", host, port)
+            if metrics_port is not None:
+                server.require_free("--metrics-port", "127.0.0.1", metrics_port)
             name = f"[{host}]" if ":" in host else host
             click.echo(
                 f"Serving {environment} at http://{name}:{port}{spec.PATH_PREFIX} "

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import logging
 import multiprocessing
+import os
 import re
 import signal
 import socket
@@ -19,8 +21,8 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.net import SocketHolder  # type: ignore[attr-defined]
-from granian.server import Server as Supervisor
 from granian.server.embed import Server
+from granian.server.mp import MPServer
 from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
 from petstore_tools import spec
@@ -73,6 +75,16 @@ class _Replaced(dict[int, float]):
         return -float("inf")
 
 
+class _Supervisor(MPServer):
+    """Starts the workers, replaces them, and ends them."""
+
+    def _spawn_workers(self, *arguments: Any) -> None:
+        """Start the workers; while they are being loaded, Ctrl-C does not reach them."""
+        interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which they inherit
+        super()._spawn_workers(*arguments)  # type: ignore[no-untyped-call]
+        signal.signal(signal.SIGINT, interrupt)
+
+
 def serve(where: str, host: str, port: int, *, trusted: str | None, **options: Any) -> None:
     """
     Serve in worker processes until a signal stops them; one that dies is replaced.
@@ -84,7 +96,9 @@ def serve(where: str, host: str, port: int, *, trusted: str | None, **options: A
         trusted: Addresses of proxies whose X-Forwarded-For header is believed, if any.
         options: Further options of granian.
     """
-    supervisor = Supervisor(
+    # a forked process may wait for ever for a lock that a thread of this one holds
+    multiprocessing.set_start_method("spawn", force=True)
+    supervisor = _Supervisor(
         "the service",
         host,
         port,
@@ -97,11 +111,17 @@ def serve(where: str, host: str, port: int, *, trusted: str | None, **options: A
     )
     supervisor.respawned_wrks = _Replaced()
     supervisor.serve(target_loader=partial(worker, where, trusted), wrap_loader=False)
+    atexit.register(os._exit, 0)  # as in `worker`
 
 
-def require_free(host: str, port: int) -> None:
+def require_free(option: str, host: str, port: int) -> None:
     """
     Make sure that no other program listens there: the workers would share the port with it.
+
+    Args:
+        option: The one that names the port.
+        host: An IP address.
+        port: A port of it.
 
     Raises:
         SettingsError: The port is in use, or this machine does not have the address.
@@ -110,11 +130,17 @@ def require_free(host: str, port: int) -> None:
     try:
         socket.create_server((host, port), family=family).close()
     except OSError as error:
-        raise SettingsError(f"port {port} of {host} cannot be used: {error.strerror}") from error
+        raise SettingsError(
+            f"port {port} of {host} cannot be used: {error.strerror}. "
+            f"Name another one with {option}"
+        ) from error
 
 
 def worker(where: str, trusted: str | None) -> Any:
     """Return the service of a worker process, once its database can be used."""
+    atexit.register(os._exit, 0)  # at the end of Python, granian's threads fail
+    if sys.platform != "win32":  # Ctrl-C is for the supervisor, which ends it
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
@@ -140,12 +166,14 @@ def behind_proxies(service: Service, trusted: str) -> Any:
 def _end_with_parent() -> None:
     """
     End this process as soon as its supervisor has ended, in whatever way; requests under way are
-    answered.
+    answered for a while.
     """
     supervisor = multiprocessing.parent_process()
     assert supervisor is not None
     supervisor.join()
     signal.raise_signal(signal.SIGTERM)  # os.kill would end it at once on Windows
+    time.sleep(DRAIN_S)
+    os._exit(1)
 
 
 class ThreadedServer(Server):

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -117,6 +118,53 @@ def test_no_worker_outlives_its_supervisor(postgres: Postgres, sign: signal.Sign
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
+@pytest.mark.case("P104")
+def test_no_worker_that_waits_for_its_database_outlives_its_supervisor(postgres: Postgres) -> None:
+    """One that took the place of another while PostgreSQL is silent; the supervisor is killed."""
+    with TcpProxy(postgres.port) as proxy, serving(proxy.url(postgres.database())) as served:
+        proxy.flowing.clear()
+        (killed,) = served.workers()
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: "cannot be reached" in served.said())
+        (waiting,) = set(served.workers()) - {killed}
+
+        served.process.kill()
+        served.process.wait(30)
+        proxy.flowing.set()
+
+        until(lambda: not Path(f"/proc/{waiting}").exists())
+        assert refuses(served.base_url)
+
+
+@pytest.mark.soak
+@pytest.mark.case("P104")
+def test_every_start_with_metrics_serves(tmp_path: Path) -> None:
+    """200 of them: no worker waits for a lock that a thread of its supervisor holds."""
+    for number in range(200):
+        with serving(tmp_path / f"{number}.db", "--metrics-port", str(free_port())) as served:
+            served.process.terminate()
+            assert served.process.wait(30) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="signals the processes of a terminal")
+def test_ctrl_c_ends_a_service_with_0_also_while_it_starts(tmp_path: Path) -> None:
+    """As a terminal sends it, to all processes at once: no traceback, and no wait."""
+    command = [sys.executable, "-m", "petstore_tools", "serve", "--port", str(free_port())]
+    for delay_s in (0.0, 0.3):
+        with subprocess.Popen(
+            [*command, "--database", str(tmp_path / "service.db")],
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            assert process.stderr is not None
+            assert "Ctrl-C stops it" in process.stderr.readline()
+            time.sleep(delay_s)
+            os.killpg(process.pid, signal.SIGINT)
+            assert (process.wait(30), process.stderr.read()) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the workers in /proc")
 @pytest.mark.case("P57")
 def test_kill_9_of_workers_loses_nothing_acknowledged(where: str) -> None:
     """Each is replaced, however often it is killed; no id is given twice."""
@@ -198,15 +246,20 @@ def test_a_connection_that_was_used_for_long_is_closed(tmp_path: Path) -> None:
         until(lambda: closes(second), 4)  # first used a moment later; a new count takes five
 
 
+@pytest.mark.case("P104")
 def test_options_that_cannot_be_are_refused(tmp_path: Path) -> None:
     """Before anything listens; two services would share a port, each with half of the callers."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    free = str(free_port())
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken = str(listener.getsockname()[1])
         for options, says in (
             (("--host", ""), "name an IP address"),
             (("--host", "localhost"), "name an IP address"),
             (("--trust-proxy", "nonsense"), "name an IP address"),
             (("--workers", "2"), "--workers needs a postgresql:// database"),
-            (("--port", str(taken.getsockname()[1])), "cannot be used"),
+            (("--port", taken), "Name another one with --port"),
+            (("--port", free, "--metrics-port", taken), "Name another one with --metrics-port"),
+            (("--port", free, "--metrics-port", free), "must be two ports"),
         ):
             done = run("serve", *options, "--database", str(tmp_path / "s.db"))
             assert (done.returncode, says in done.stderr) == (2, True)

@@ -90,11 +90,9 @@ class Serving:
         return time.monotonic() - began_at
 
     def workers(self) -> list[int]:
-        """Return the processes that serve: the children of the supervisor."""
-        return [
-            int(pid)
-            for pid in Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
-        ]
+        """Return the processes that serve, children of the supervisor; one child cleans up."""
+        children = Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
+        return [int(pid) for pid in children if _is_worker(pid)]
 
     def memory_mb(self, which: str = "VmRSS") -> float:
         """Return what the processes hold in memory; `VmHWM`: the most they ever held."""
@@ -178,6 +176,12 @@ def serving(where: str | Path, *options: str, **env: str) -> Iterator[Serving]:
         process.wait()
         served.last = served.said()
         lines.unlink()
+
+
+def _is_worker(pid: str) -> bool:
+    with suppress(OSError):  # it has ended
+        return b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def _answers(served: Serving) -> bool:
