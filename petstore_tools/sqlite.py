@@ -56,26 +56,6 @@ def connect(
     return connection
 
 
-def make_tables(connection: sqlite3.Connection, tables: str, number: int) -> None:
-    """
-    Make the tables of a new file, or check that this version of the toolkit made them.
-
-    Args:
-        connection: To the file, in no transaction.
-        tables: Statements that do no harm where another process was first; none holds a `;`.
-        number: Of the format, as `check_format` takes it.
-
-    Raises:
-        sqlite3.NotSupportedError: Another version made them.
-    """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if not version:
-        with transaction(connection):
-            for statement in (*tables.split(";"), f"PRAGMA user_version = {number}"):
-                connection.execute(statement)
-    check_format(connection, number)
-
-
 def check_format(connection: sqlite3.Connection, number: int) -> None:
     """
     Check that this version of the toolkit made the tables of a file.

@@ -10,7 +10,7 @@ import click
 
 from petstore_tools.cli import exits, options
 from petstore_tools.cli.list import write_rows
-from petstore_tools.errors import IncompleteListingError, OutputError
+from petstore_tools.errors import IncompleteListingError
 from petstore_tools.importing.options import read_categories
 from petstore_tools.listing import frames
 from petstore_tools.reporting import mail
@@ -89,22 +89,13 @@ def report_(
             raise
     if not output:
         click.echo(report.to_text())
-    failures = list[OutputError]()
     for path in output:
         ending = path.suffix.casefold()
         headers = {"to": to, "subject": subject} if ending == ".eml" else {}
-        try:
-            getattr(report, WRITERS[ending])(path, **headers)
-        except OutputError as error:
-            failures.append(error)
-        else:
-            click.echo(f"{report.headline}; report in {path}", err=True)
+        getattr(report, WRITERS[ending])(path, **headers)
+        click.echo(f"{report.headline}; report in {path}", err=True)
     for note in report.notes if output else ():
         click.echo(f"Note: {note}", err=True)
-    if failures:
-        for failure in failures[1:]:
-            failures[0].add_note(str(failure))
-        raise failures[0]
     return exits.DONE if report.listing.complete else exits.PARTLY
 
 

@@ -107,12 +107,13 @@ WHERE closed = :number AND :may_have_hole AND NOT EXISTS (
 """
 # A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts until the next
 # listing; where the part before it in the same state lasts until it begins, it goes on.
-_STAYS: Final = """
+_BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
+_STAYS: Final = f"""
 WITH marked AS (
     SELECT *, iif(
         closed IN (SELECT number FROM listings WHERE may_have_hole),
         lead(first) OVER (PARTITION BY id ORDER BY first) IS NOT closed, 0
-    ) AS unseen FROM stays WHERE id IN ({ids})
+    ) AS unseen FROM stays WHERE id IN ({{ids}})
 ),
 parts AS (
     SELECT *, lag(closed + unseen) OVER pet AS before, lag(name) OVER pet AS name_before,
@@ -120,7 +121,7 @@ parts AS (
     FROM marked WINDOW pet AS (PARTITION BY id ORDER BY first)
 ),
 begun AS (
-    SELECT *, max(iif(before = first AND {same}, 0, first))
+    SELECT *, max(iif(before = first AND {{same}}, 0, first))
         OVER (PARTITION BY id ORDER BY first) AS begin FROM parts
 ),
 merged AS (  -- the values are those of its last part
@@ -139,14 +140,13 @@ SELECT id, name, categoryId, status,
         AND closed + unseen <= (SELECT max(number) FROM listings)) AS ended_after,
     (SELECT ended_at FROM listings WHERE number = closed + unseen) AS ended_by,
     begin, closed + unseen
-FROM merged AS stay WHERE closed IS NULL OR closed + unseen > :number ORDER BY id, begin
+FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_BEFORE} ORDER BY id, begin
 """
 _SAME_STATUS: Final = "status IS status_before"
 _SAME_VALUES: Final = f"name = name_before AND categoryId = category_before AND {_SAME_STATUS}"
-_CHANGED: Final = "SELECT id FROM stays WHERE closed >= :number"
-_BEGUN: Final = "SELECT id FROM stays WHERE first > :number"
-_OPEN_IDS: Final = "SELECT id FROM stays WHERE closed IS NULL"
-_ENDED_BEFORE: Final = "SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < ?"
+_CHANGED_IDS: Final = f"SELECT id FROM stays WHERE closed >= {_BEFORE} UNION SELECT id FROM stays"
+_MOVED_IDS: Final = f"{_CHANGED_IDS} WHERE first > {_BEFORE}"
+_OPEN_IDS: Final = f"{_CHANGED_IDS} WHERE closed IS NULL"
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,12 @@ class History:
             if begin != "BEGIN" and not self.path.exists():
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 sqlite.create(self.path, tables)
-            with closing(self._connected(tables)) as connection, connection:
+            if self.path.exists():
+                connection = sqlite.read(self.path, busy_s=_WAIT_S)
+            else:
+                connection = sqlite3.connect(":memory:")
+                connection.executescript(tables)
+            with closing(connection), connection:
                 sqlite.check_format(connection, _FORMAT)
                 if connection.execute("PRAGMA application_id").fetchone() != (place,):
                     raise sqlite3.NotSupportedError(
@@ -235,19 +240,10 @@ class History:
                 yield connection
         except (sqlite3.Error, OSError, UnicodeError) as error:
             reason = f"the history {self.path} cannot be used ({error})"
-            if type(error) is sqlite3.DatabaseError:  # damaged, or no database at all
+            is_emptied = self.path.exists() and not sqlite.identity(self.path)
+            if is_emptied or type(error) is sqlite3.DatabaseError:  # damaged, or no database
                 reason += self._put_aside()
             raise HistoryError(reason) from error
-
-    def _connected(self, tables: str) -> sqlite3.Connection:
-        """Open the file; where there is none, one in memory."""
-        if not self.path.exists():
-            connection = sqlite3.connect(":memory:")
-            connection.executescript(tables)
-            return connection
-        if not self.path.stat().st_size:  # it was whole from its first moment
-            raise sqlite3.DatabaseError("it was emptied")
-        return sqlite.read(self.path, busy_s=_WAIT_S)
 
     def _put_aside(self) -> str:
         """Move a damaged file away, with what a killed writer left; return what was done."""
@@ -412,14 +408,16 @@ class History:
         except HistoryError as error:
             return None, (f"not compared with an earlier listing: {error}",)
 
-    def status_stays(self, since: int) -> pd.DataFrame:
+    def stays(
+        self, since: float, *, ids: str = _MOVED_IDS, same: str = _SAME_STATUS
+    ) -> pd.DataFrame:
         """
-        Return one row per unbroken time of an animal in a status, by id and time, whatever its name
-        and category.
+        Return one row per stay, by id and time: an unbroken time of an animal in a status.
 
         Args:
-            since: Number of a listing. Of animals that changed later, the stays that had not ended
-                by it.
+            since: Unix seconds; leave out what had ended before.
+            ids: SQL that selects the animals, by default those that changed since then.
+            same: SQL that says in what a part of a stay equals the part before.
 
         Returns:
             The columns of a listing, status as text; `began_after` (start of the last listing
@@ -428,35 +426,17 @@ class History:
             (end of the next one; both missing while open), in Unix seconds; `first` and `ended`
             (missing while open): the numbers of the listings by which it had begun and ended.
         """
-        return self._stays(f"{_CHANGED} UNION {_BEGUN}", _SAME_STATUS, since)
-
-    def _stays(self, ids: str, same: str, number: int) -> pd.DataFrame:
-        """
-        Return the stays that had not ended by a listing.
-
-        Args:
-            ids: SQL that selects the animals.
-            same: SQL that says what a part of a stay has in common with the one before.
-            number: Of the listing.
-        """
         import pandas as pd
 
-        query = _STAYS.format(ids=ids, same=same)
         columns = [*spec.PET_FIELDS, *_TIMES, *_NUMBERS]
         with self._open() as database:
-            rows = database.execute(query, {"number": number})
+            rows = database.execute(_STAYS.format(ids=ids, same=same), {"since": since})
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
                 pd.DataFrame(chunk, columns=columns).astype(_DTYPES)
                 for chunk in (*iter(lambda: rows.fetchmany(_CHUNK), []), [])
             ]
         return pd.concat(chunks, ignore_index=True).astype({"name": text_dtype()})
-
-    def number_before(self, time_s: float) -> int:
-        """Return the number of the last listing that ended before a time, 0 where there is none."""
-        with self._open() as database:
-            (number,) = database.execute(_ENDED_BEFORE, (time_s,)).fetchone()
-        return int(number)
 
     def history(
         self, *, pet_id: int | None = None, since: str | date | None = None, now: float
@@ -480,11 +460,9 @@ class History:
 
         from petstore_tools.models import checked_id
 
-        ids = f"{_CHANGED} UNION {_OPEN_IDS}"
-        if pet_id is not None:
-            ids = str(checked_id(pet_id))
-        number = 0 if since is None else self.number_before(instant(since, now))
-        stays = self._stays(ids, _SAME_VALUES, number)
+        ids = _OPEN_IDS if pet_id is None else str(checked_id(pet_id))
+        since_s = 0.0 if since is None else instant(since, now)
+        stays = self.stays(since_s, ids=ids, same=_SAME_VALUES)
         between = pd.arrays.IntervalArray.from_arrays(
             moments(stays["ended_after"]), moments(stays["ended_by"]), closed="both"
         )

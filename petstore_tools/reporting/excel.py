@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import textwrap
 from datetime import tzinfo
-from math import isnan
 from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
@@ -114,15 +113,8 @@ def _cells(key: str, column: pd.Series[Any], zone: tzinfo | None) -> tuple[str, 
         local = column.dt.tz_convert(zone or "tzlocal()")
         zones = sorted(local.dt.strftime("%Z").unique())
         return f"{title} ({', '.join(zones)})", local.dt.tz_localize(None).tolist()
-    values = column.tolist()
-    return title, [*map(_cell, values)]
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, int) and abs(value) > EXACT:
-        return str(value)
-    is_unknown = isinstance(value, float) and isnan(value)
-    return cell_text(None) if is_unknown else value
+    values = column.astype("object").where(column.notna(), cell_text(None)).tolist()
+    return title, [str(v) if isinstance(v, int) and abs(v) > EXACT else v for v in values]
 
 
 def _chart(book: Workbook, name: str, table: pd.DataFrame, top: int) -> Any:

@@ -388,7 +388,7 @@ def _compare_with_kept(report: StatusReport, history: History, older: Snapshot) 
         older=older.number,
         began_at=round(listing.started_at, 6),
     )[-1]
-    stays = history.status_stays(older.number)
+    stays = history.stays(older.listing.ended_at)
     events = tables.events(stays, older.number, newest.number, listing.status)
     unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
     moved = tables.moved(history.animals(newest, unseen=True), report.animals, unseen)
@@ -451,7 +451,7 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     if len(kept) > 1:
         found["counts"] = tables.counts_over_time(kept)
         if listing.status is None:
-            stays = history.status_stays(history.number_before(listing.ended_at - WINDOW_S))
+            stays = history.stays(listing.ended_at - WINDOW_S)
             found["time_in_status"] = tables.time_in_status(stays)
     return found
 

@@ -87,7 +87,7 @@ def events(stays: pd.DataFrame, since: int, until: int, status: str | None) -> p
     Name what happened to animals from one kept listing to another.
 
     Args:
-        stays: As `History.status_stays` returns them.
+        stays: As `History.stays` returns them.
         since: Number of the older listing.
         until: Number of the newer one.
         status: What is another status counts as gone; None for all.
@@ -98,18 +98,12 @@ def events(stays: pd.DataFrame, since: int, until: int, status: str | None) -> p
     stays = stays.assign(to=named_statuses(stays))
     if status is not None:
         stays = stays[stays["status"] == status]
-    earlier = stays.shift(1)
-    later = stays.shift(-1)
-    goes_on = (earlier["id"] == stays["id"]) & (earlier["ended"] == stays["first"])
-    goes_off = (later["id"] != stays["id"]) | (later["first"] != stays["ended"])
-    begun = stays.assign(**{"from": earlier["to"].where(goes_on, NEW)})
+    before = stays.shift()
+    is_new = (before["id"] != stays["id"]) | (before["ended"] != stays["first"])
+    is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(since + 1, until)
+    begun = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
     ended = stays.rename(columns={"to": "from"}).assign(to=GONE)
-    table = pd.concat(
-        [
-            begun[(stays["first"] > since) & (stays["first"] <= until)],
-            ended[goes_off & (stays["ended"] > since) & (stays["ended"] <= until)],
-        ]
-    )
+    table = pd.concat([begun[stays["first"].between(since + 1, until)], ended[is_gone]])
     return table[["id", "name", "categoryId", "from", "to"]]
 
 
@@ -181,7 +175,7 @@ def time_in_status(stays: pd.DataFrame) -> pd.DataFrame:
     which it ended.
 
     Args:
-        stays: As `History.status_stays` returns them.
+        stays: As `History.stays` returns them.
 
     Returns:
         Columns `status`, `animals` (int64), `median_days` and `days_90` (float64: 90 % stayed no

@@ -95,7 +95,7 @@ def test_a_damaged_history_is_named_and_no_output_is_missing(twice: Run, box: Sa
     sold = twice("report", "--status", "sold", "--since", "last")
 
     assert (refused.returncode, report.returncode, sold.returncode) == (2, 0, 0)
-    assert "it was emptied): it is kept aside as" in refused.stderr
+    assert "another program's): it is kept aside as" in refused.stderr
     assert report.stderr.count("report in ") == 2
     assert "Note: not compared with an earlier listing: the history" in report.stderr
     assert "there is no earlier snapshot to compare with; a report on one status" in sold.stdout

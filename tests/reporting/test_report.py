@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterable
 from datetime import date, datetime
 from html import unescape
 from pathlib import Path
@@ -28,7 +27,7 @@ from petstore_tools.errors import (
 )
 from petstore_tools.history import History
 from petstore_tools.reporting.presentation import COLOURS, TITLES, TOP, Presentation, cells
-from petstore_tools.reporting.report import StatusReport, check_looks, report_and_keep
+from petstore_tools.reporting.report import check_looks, report_and_keep
 from petstore_tools.reporting.tables import moved
 from petstore_tools.sandbox import samples
 from petstore_tools.service.server import ThreadedServer
@@ -312,56 +311,37 @@ def test_a_report_after_a_listing_of_no_animals_has_no_share_of_them() -> None:
     assert "% of those before" not in report.to_html()
 
 
-def daily(folder: Path, *listings: Iterable[tuple[Any, ...]], since: str) -> StatusReport:
-    """Keep a listing a day, and report on the last."""
-    history = History(folder / "history.db")
-    *earlier, newest = (framed(rows, DAY_S * day) for day, rows in enumerate(listings, 1))
+def test_what_was_sold_and_left_and_what_was_corrected_count_as_they_happened(
+    tmp_path: Path,
+) -> None:
+    """
+    134 animals are sold in a week, and 34 of them leave before it ends; each of them was pending
+    for 18 days, in which its name and then its category were corrected.
+    """
+
+    def shop(first: int, *values: Any) -> list[tuple[Any, ...]]:
+        return [(n, *(values if n < 134 else ("Mia", 1, None))) for n in range(first, 300)]
+
+    days = [shop(134), *[shop(0, "Rex", 1, "pending")] * 9, *[shop(0, "Max", 1, "pending")] * 5]
+    days += [shop(0, "Max", 2, "pending")] * 4 + [shop(0, "Max", 2, "sold")] * 3
+    days += [shop(34, "Max", 2, "sold")] * 4
+    *earlier, newest = [framed(rows, day * DAY_S) for day, rows in enumerate(days, 1)]
+    history = History(tmp_path / "history.db")
     for frame in earlier:
         history.keep(frame)
-    older = history.since(since, status=None, now=DAY_S * len(listings))
+    older = history.since("7d", status=None, now=len(days) * DAY_S)
     looks = check_looks(None, "Report", "", "UTC", lists=True)
-    return report_and_keep(newest, history, older, looks, partial=False)
-
-
-def test_what_became_sold_counts_also_where_it_left_before_the_end(tmp_path: Path) -> None:
-    """134 animals are sold within a week, and 34 of them leave the shop before it ends."""
-
-    def shop(sold: range) -> Iterable[tuple[Any, ...]]:
-        there = range(sold.start, 300)
-        return [(n, "Rex", 1, "sold" if n in sold else "available") for n in there]
-
-    sold = [range(0), range(34), range(17, 68), range(34, 102), *[range(34, 134)] * 4]
-    report = daily(tmp_path, *map(shop, sold), since="7d")
+    report = report_and_keep(newest, history, older, looks, partial=False)
 
     assert report.summary is not None
+    assert report.summary["animals"].tolist() == [300, 0, 134, 34, 266]
     assert report.flow is not None
-    assert report.summary.set_index("what")["animals"].to_dict() == {
-        "animals before": 300,
-        "new": 0,
-        "became sold": 134,
-        "gone": 34,
-        "animals now": 266,
-    }
-    assert report.flow.loc["available", "sold"] == 134
-    assert report.flow.loc["sold", "gone"] == 34
-
-
-def test_a_corrected_name_ends_no_days_in_a_status(tmp_path: Path) -> None:
-    """100 animals wait 18 days, are corrected in the middle, and are sold: 18 days, 100 animals."""
-
-    def shop(name: str, category_id: int, status: str) -> Iterable[tuple[Any, ...]]:
-        return [(n, name, category_id, status) for n in range(100)]
-
-    days = [shop("Rex", 1, "pending")] * 9 + [shop("Max", 1, "pending")] * 5
-    days += [shop("Max", 2, "pending")] * 4
-    report = daily(tmp_path, [], *days, shop("Max", 2, "sold"), since="1d")
-
+    assert (report.flow.loc["pending", "sold"], report.flow.loc["sold", "gone"]) == (134, 34)
     assert report.time_in_status is not None
-    assert report.time_in_status.to_dict("records") == [
-        {"status": "pending", "animals": 100, "median_days": 18.0, "days_90": 18.0}
+    assert report.time_in_status.iloc[:, :3].to_numpy().tolist() == [
+        ["pending", 134, 18.0],
+        ["sold", 34, 3.0],
     ]
-    assert report.moved is not None
-    assert set(report.moved["to"]) == {"sold"}
 
 
 def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
@@ -378,21 +358,18 @@ def test_an_older_listing_with_a_hole_may_have_missed_what_seems_new() -> None:
     assert status_report(framed([(1, "Rex", 1, None)], 9.0), since=older).notes == ()
 
 
-@pytest.mark.parametrize("sent", ["", "  ", "\u3000"])
+@pytest.mark.parametrize("sent", ["", "  "])
 def test_a_blank_status_of_the_service_has_a_name(sent: str, tmp_path: Path) -> None:
     """In every format, counted apart from unset."""
     before = framed([(1, "Rex", 1, sent), (2, "Mia", 1, None)])
-    now = framed([(1, "Rex", 1, "sold"), (2, "Mia", 1, sent), (3, "Max", 1, sent)], 9.0)
-    report = status_report(now, since=before)
+    report = status_report(framed([(2, "Mia", 1, sent)], 9.0), since=before)
 
     name = f"blank ({sent!r})"
-    assert report.breakdown["count"].to_dict()[name] == 2
+    assert report.breakdown["count"].to_dict()[name] == 1
     for output in (report.to_html(), report.to_markdown(), report.to_text(), report.to_json()):
-        assert name in unescape(output).replace("\\\\", "\\")
+        assert name in unescape(output)
     assert report.to_mail()
     report.to_excel(tmp_path / "r.xlsx")
-    assert report.flow is not None
-    assert report.flow.loc[["unset", "new"], name].tolist() == [1, 1]
 
 
 @pytest.mark.case("P103")
