@@ -293,6 +293,10 @@ def thousand(at: float) -> Answer:
         ({at: thousand(T0 + at) for at in (0, 30, 60, 70)}, ["free", "free", "free", "business"]),
         ({0: thousand(T0), 70: minute(50, at=T0 + 70), 80: thousand(T0 + 80)}, ["free"] * 3),
         ({0: Answer(200, 300, 299, T0 + 60), 70: minute(50, at=T0 + 70)}, ["pro", "free"]),
+        (  # the last minute of a day
+            {at: Answer(200, 1_000, 999, T0 + 57_600) for at in (57_538.5, 57_599.5)},
+            ["free", "free"],
+        ),
     ],
 )
 def test_a_plan_is_learnt_from_the_headers(answers: dict[float, Answer], names: list[str]) -> None:
