@@ -27,16 +27,6 @@ def option(python: str, flag: str = "") -> str:
     return f"{python} ({flag})"
 
 
-def suggest(given: object, known: Sequence[str]) -> str:
-    """
-    Ask whether the nearest known word was meant: `; did you mean 'sold'?`, "" where none is near.
-    """
-    from difflib import get_close_matches
-
-    near = get_close_matches(str(given).strip().casefold(), known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 def pluralize(number: int, noun: str) -> str:
     """Write a number with its noun: `1 row`, `2,000 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -30,7 +30,7 @@ from petstore_tools.tabular.cells import (
     column_letter,
     is_blank,
 )
-from petstore_tools.text import option, pluralize, quoted, suggest
+from petstore_tools.text import option, pluralize, quoted
 
 _SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three digits
 _WHOLE: Final = re.compile(r"(-?\d+)(?:([.,])0+)?", re.ASCII)
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
 
     Attributes:
         rule: What is wrong, as the rest of a sentence about the cell: `is empty`.
-        help: What fixes it; a suggestion is a question: `did you mean 'sold'?`.
+        help: What fixes it.
     """
 
     rule: str
@@ -87,8 +87,6 @@ _HELPS: Final = {  # by a word for what a cell is in place of text
     "merged": "undo the merging and type the value into each cell, or delete the row",
 }
 _IS_SHORTENED: Final = Problem("is a number that the spreadsheet shortened", _AS_TEXT)
-# with known words, to find suggestions: difflib takes about 10 microseconds for each
-_COMPARISONS: Final = 100_000
 _SHORTENED: Final = re.compile(r"-?\d[.,]\d+E\+\d+", re.ASCII)
 
 
@@ -141,7 +139,6 @@ class Matcher:
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
         for id_, name in (categories or {}).items():
             self._ids[fold(name)].add(id_)
-        self._comparisons = _COMPARISONS
         self._defaults: dict[str, Value] = {}
         for field, value in (defaults or {}).items():
             if field not in ("categoryId", "status"):
@@ -188,7 +185,7 @@ class Matcher:
             return _IS_SHORTENED
         if self._categories is not None:
             help_ = "add it to the categories, or correct the cell"
-            return Problem("is not a known category", self._suggestion(text, [*self._ids]) or help_)
+            return Problem("is not a known category", help_)
         if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
             file = option('categories="FILE"', "--categories FILE")
             return Problem("is a name, not an id", f"name the category file: {file}")
@@ -202,12 +199,7 @@ class Matcher:
             return self._defaults.get("status")
         flag = option('statuses={"WORD": "sold"}', '--status-word "WORD=sold"')
         help_ = f"use {', '.join(spec.STATUSES)}, or give the meaning of the word: {flag}"
-        return Problem("is not a status", self._suggestion(text, [*self._words]) or help_)
-
-    def _suggestion(self, text: str, known: Sequence[str]) -> str:
-        """Ask whether the nearest word was meant; "" for none, or after very many comparisons."""
-        self._comparisons -= len(known)
-        return suggest(fold(text), known).removeprefix("; ") if self._comparisons >= 0 else ""
+        return Problem("is not a status", help_)
 
 
 def _words(statuses: Mapping[str, str]) -> dict[str, str]:
@@ -216,9 +208,8 @@ def _words(statuses: Mapping[str, str]) -> dict[str, str]:
     for given, status in statuses.items():
         word = str(given)
         if fold(status) not in ("", *spec.STATUSES):
-            raise ArgumentError(
-                f"statuses: {status!r} is not a status{suggest(status, spec.STATUSES)}"
-            )
+            allowed = ", ".join(spec.STATUSES)
+            raise ArgumentError(f"statuses: {status!r} is not a status; use {allowed}")
         if not fold(word):
             default = option('defaults={"status": …}', "--default status=…")
             raise ArgumentError(f"statuses: an empty cell is not a word; use {default}")

@@ -15,7 +15,7 @@ from unicodedata import normalize
 from petstore_tools import spec
 from petstore_tools.errors import SheetError
 from petstore_tools.tabular.cells import column_letter
-from petstore_tools.text import first_of, suggest
+from petstore_tools.text import first_of
 
 FIELDS: Final = spec.NEW_PET_FIELDS
 # Titles that may mean a field in many languages, the likeliest first, as `_bare` returns them:
@@ -225,10 +225,7 @@ def read_titles(
 def _position(key: str, titles: Sequence[str], name: str) -> int:
     """Return the position of the column of a title or a letter."""
     if name not in FIELDS:
-        raise SheetError(
-            f"{name!r} is not a field; a column can be name, categoryId or "
-            f"status{suggest(name, FIELDS)}"
-        )
+        raise SheetError(f"{name!r} is not a field; a column can be name, categoryId or status")
     places = [at for at, title in enumerate(titles) if title == key]
     if len(places) > 1:
         letters = " and ".join(map(column_letter, places))

@@ -28,7 +28,7 @@ from petstore_tools.tabular.cells import NonTextCell
         ),
         ({"defaults": {"status": ""}}, "is empty"),
         ({"statuses": {"weg": "gone"}}, "'gone' is not a status"),
-        ({"statuses": {"weg": "soldd"}}, "did you mean 'sold'"),
+        ({"statuses": {"weg": "soldd"}}, "use available, pending, sold"),
         ({"statuses": {"": "sold"}}, "an empty cell is not a word"),
         ({"statuses": {"SOLD": "pending"}}, "'SOLD' means 'sold' already"),
         ({"statuses": {"weg": "sold", "Weg": "pending"}}, "'Weg' means 'sold' already"),
@@ -38,18 +38,6 @@ def test_rules_that_contradict_are_refused(rules: dict[str, Any], why: str) -> N
     """Before any row is read."""
     with pytest.raises(ArgumentError, match=why):
         Matcher(**rules)
-
-
-def test_suggestions_end_before_they_take_long() -> None:
-    """A wrong column of 100,000 words is no reason to compare each with each category."""
-    matcher = Matcher({n: f"Category {n}" for n in range(60_000)})
-
-    first, second = (matcher.decide("categoryId", f"Catgory {n}") for n in range(2))
-
-    assert isinstance(first, Problem)
-    assert first.help.startswith("did you mean")
-    assert isinstance(second, Problem)
-    assert second.help.startswith("add it to the categories")
 
 
 NAMES = (
