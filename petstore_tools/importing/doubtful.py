@@ -104,6 +104,11 @@ class Doubt:
         return f"{self.reason}: {self.because}"
 
 
+def _rank(entry: Entry) -> tuple[int, int]:
+    """Order entries by how far they got, then by their place in the sheet."""
+    return _RANKS.index(entry.state), entry.number
+
+
 def match(
     entries: Iterable[Entry], contents: Sequence[PetValues]
 ) -> tuple[list[Entry | None], list[Entry]]:
@@ -115,7 +120,7 @@ def match(
         the file does not have.
     """
     waiting: dict[PetValues, list[Entry]] = defaultdict(list)
-    for entry in sorted(entries, key=lambda e: (_RANKS.index(e.state), e.number), reverse=True):
+    for entry in sorted(entries, key=_rank, reverse=True):
         waiting[entry.content].append(entry)
     known: list[Entry | None] = []
     for content in contents:
@@ -159,11 +164,12 @@ def find_doubtful(
     begun = any(entry.state in SENT for entry in entries)
     for rows in (entries, *others):
         absent = missing if rows is entries else match(rows, contents)[1]
-        # of equal rows, nobody can tell which one is gone
-        sent = {entry.content for entry in rows if entry.state in SENT}
+        # of equal rows, nobody can tell which one is gone: the one that got furthest is named
+        ranked = sorted(rows, key=_rank, reverse=True)
+        sent = {entry.content: entry for entry in ranked if entry.state in SENT}
         gone = [entry for entry in absent if entry.content in sent]
         width = 1 if rows is entries else 2  # of another import, the category counts, too
-        names = {entry.content[:width]: entry for entry in gone}
+        names = {entry.content[:width]: sent[entry.content] for entry in gone}
         for at in open_:
             namesake = names.get(contents[at][:width])
             if namesake is not None:
@@ -173,7 +179,7 @@ def find_doubtful(
         if rows is entries or (not begun and 2 * len(lost) <= len(version)):
             for entry, places in _edits(version, lost, contents, fresh, width):
                 for at in places:
-                    doubts.setdefault(at, Doubt("the same place", _describe(entry)))
+                    doubts.setdefault(at, Doubt("the same place", _describe(sent[entry.content])))
     return dict(sorted(doubts.items()))
 
 

@@ -134,6 +134,17 @@ def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
     assert str(found[2]) == "the same place: row 3 of import ours was 'b', 3, no status (id 3)"
 
 
+@pytest.mark.parametrize("now", ["a b x c", "a b b/4 c"], ids=["by its place", "by its name"])
+def test_a_doubt_names_a_row_that_was_sent(now: str) -> None:
+    """Of equal rows, of which another one was not."""
+    contents = file(now)
+
+    entries = journal("a b ?b c")
+    (doubt,) = find_doubtful(contents, entries, *match(entries, contents), equal={}).values()
+
+    assert doubt.because == "row 3 of import ours was 'b', 3, no status (id 3)"
+
+
 def test_of_equal_rows_those_that_were_sent_are_found_first() -> None:
     """Whatever their order in the journal."""
     entries = journal("?a a")
