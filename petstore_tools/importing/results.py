@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from petstore_tools.errors import SheetError
+from petstore_tools.errors import JournalError, SheetError
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal
 from petstore_tools.importing.preview import ImportPreview
@@ -245,7 +245,7 @@ def write_files(
             if content:
                 journal.note_written(_digest(content), preview.bad_rows)
             place = _write(check_folder(path) / name, path.resolve(), content, journal)
-        except (OSError, SheetError) as error:
+        except (OSError, SheetError, JournalError) as error:
             why = getattr(error, "strerror", None) or str(error)
             close = "; close it where it is open" if isinstance(error, PermissionError) else ""
             failed.append(f"{name} ({why}{close})")

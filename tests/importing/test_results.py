@@ -14,9 +14,11 @@ from inventories import existing, through, write
 from office import LIBREOFFICE, libreoffice
 from proxy import FaultProxy, reply
 
-from petstore_tools import Sandbox
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.errors import DoubtfulRowsError
+from petstore_tools.importing.journal import Target, read_journal
 from petstore_tools.importing.results import ImportResult
+from petstore_tools.importing.send import Progress
 from petstore_tools.tabular.template import rejects_bytes
 
 HEADER = "name,categoryId,status,note"
@@ -104,6 +106,32 @@ def test_a_rejects_file_saved_by_libreoffice_is_read(fast: Sandbox, tmp_path: Pa
     result = run(fast, saved)
 
     assert (result.rejected, result.bad[0].cells) == (2, ("=Mia", "cats"))
+
+
+def test_a_full_disk_when_a_result_file_is_noted_stands_in_the_result(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """Nothing is raised after the sending, and the same call writes the file."""
+    path = write(tmp_path / "pets.csv", "Rex,3,sold")
+    store = PetStore(base_url=fast.base_url, api_key=fast.api_key, ledger="memory")
+    target = Target("production", store.settings.place, path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill(_: Progress) -> None:
+        with read_journal(store.journals, target) as journal:
+            if journal.counts()["created"]:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
+
+    try:
+        result = store.import_pets(path, progress=fill)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    again = store.import_pets(path, progress=False)
+
+    assert (result.created, result.files) == (1, ())
+    assert "pets.created.csv (the journal" in result.not_written[0]
+    assert "make room on its disk" in str(result)
+    assert [file.name for file in again.files] == ["pets.created.csv"]
 
 
 @pytest.mark.case("P70")
