@@ -15,15 +15,15 @@ from petstore_tools import settings, spec
 from petstore_tools.cli import exits, options
 from petstore_tools.errors import Interrupted, SettingsError
 from petstore_tools.importing import journal
-from petstore_tools.importing.journal import ImportInfo
+from petstore_tools.importing.journal import ImportInfo, Journal
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview
 from petstore_tools.importing.results import ImportResult
-from petstore_tools.importing.run import run, settle
+from petstore_tools.importing.run import run, settle, take_inventory
 from petstore_tools.progress import import_progress
 from petstore_tools.store import PetStore
 from petstore_tools.tabular.workbooks import FORMATS
-from petstore_tools.text import pluralize, text_table, utc_text
+from petstore_tools.text import first_of, pluralize, text_table, utc_text
 from petstore_tools.throttle.gate import CallOptions
 
 FILE = click.Path(path_type=Path)
@@ -269,13 +269,17 @@ def show(import_id: str) -> None:
     "--created", "pet_id", type=int, metavar="PET_ID", help="The row is the animal with this id."
 )
 @options.flag("--absent", help="The row was not created: the next run sends it again.")
-def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bool) -> int:
+@options.YES
+def reconcile(
+    import_id: str, row: int | None, pet_id: int | None, *, absent: bool, yes: bool
+) -> int:
     """
     Find out what became of the unknown rows of import ID.
 
     An unknown row was sent and got no usable answer. It is sent again only when complete listings
     show, or you decide, that it was not created. This command lists the inventory once more and
-    compares; with --row you decide on one row yourself.
+    compares; with --row you decide on one row yourself. You are asked before --absent where the row
+    may exist: where no listing can show it yet, or one shows an equal animal that is no row's.
 
     \b
     Examples:
@@ -299,21 +303,55 @@ def reconcile(import_id: str, row: int | None, pet_id: int | None, *, absent: bo
                 f"import {info.id} went to {target.environment} at {target.base_url}, but the "
                 f"settings name {store.client.base_url}"
             )
+        opened.mark_dead()
+        tells_at = _tells_at(store, opened, row)
         if row is not None:
+            if absent and not _is_absent(store, opened, row, tells_at, yes=yes):
+                return exits.DONE
             opened.decide(row, pet_id)
             decided = "absent: the next run sends it" if absent else f"the animal with id {pet_id}"
             click.echo(f"row {row} is {decided}")
             return exits.DONE
-        opened.mark_dead()
         _, listings = settle(store.inventory, opened, CallOptions())
         counts = opened.counts()
     if not listings[-1].complete:
         click.echo(
             f"Only a complete listing shows what became of them. {listings[-1].shortfall}", err=True
         )
+    if tells_at is not None:
+        click.echo(
+            "A listing can show what became of the unknown rows only from "
+            f"{utc_text(tells_at)} on: run the same command again then.",
+            err=True,
+        )
     found = [f"{count:,} {outcome}" for outcome, count in sorted(counts.items())]
     click.echo(", ".join(found) or "The import has no rows.")
     return exits.PARTLY if counts["unknown"] else exits.DONE
+
+
+def _tells_at(store: PetStore, opened: Journal, row: int | None) -> float | None:
+    """Return from when on a listing can show unknown rows, or one of them; None for now."""
+    after_s = store.client.reconcile_after_s
+    left_s = after_s - min(opened.lost_s(number=row), default=after_s)
+    return store.client.clock.now() + left_s if left_s > 0 else None
+
+
+def _is_absent(
+    store: PetStore, opened: Journal, row: int, tells_at: float | None, *, yes: bool
+) -> bool:
+    """Ask whether a row is sent again all the same, where it may exist."""
+    listing = take_inventory(store.inventory, opened, CallOptions())
+    reasons = [] if listing.complete else ["the listing of the inventory is not complete"]
+    if tells_at is not None:
+        reasons.append(f"a listing can show it only from {utc_text(tells_at)} on")
+    animals = opened.find_free_animals(row)
+    if animals:
+        reasons.append(f"id {first_of(animals)} has its values and belongs to no row")
+    if not reasons:
+        return True
+    click.echo(f"Row {row} may exist: {', and '.join(reasons)}.", err=True)
+    question = f"Send row {row} again all the same?"
+    return options.confirmed(question, yes=yes, otherwise="Nothing was changed")
 
 
 @imports_.command("forget")

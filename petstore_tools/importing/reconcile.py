@@ -55,7 +55,7 @@ class Outcome:
     changed: frozenset[str] = frozenset()
 
 
-def judge(status: int, body: bytes, content: PetValues) -> Outcome:
+def judge(status: int, body: bytes, row: Entry) -> Outcome:
     """
     Say what an answer to createPet means for its row; 429 is the throttle's and never comes here.
 
@@ -65,7 +65,7 @@ def judge(status: int, body: bytes, content: PetValues) -> Outcome:
     Spec: §4.2, §7. 413 and 422 are read as 400; any other 4xx means that the request is wrong.
     """
     if status == HTTPStatus.CREATED:
-        return _created(body, content)
+        return _created(body, row)
     try:
         error = ErrorBody.model_validate_json(body)
         why = f"{status} {error.code}: {error.message}"[:LONGEST]
@@ -76,13 +76,15 @@ def judge(status: int, body: bytes, content: PetValues) -> Outcome:
     return Outcome("unsent" if 400 <= status < 500 else "unknown", detail=why)
 
 
-def _created(body: bytes, content: PetValues) -> Outcome:
+def _created(body: bytes, row: Entry) -> Outcome:
     try:
         pet = Pet.model_validate_json(body)
     except ValidationError:
-        return Outcome("created", detail="the answer shows no animal, so its id is not known")
+        finder = f"petstore-tools imports reconcile {row.import_id} finds it"
+        detail = f"the answer shows no animal, so its id is not known: {finder}"
+        return Outcome("created", detail=detail)
     shown = pet.model_dump(by_alias=True)
-    sent = dict(zip(spec.NEW_PET_FIELDS, content, strict=True))
+    sent = dict(zip(spec.NEW_PET_FIELDS, row.content, strict=True))
     # a status of None was not sent, so the service may have given one
     changed = [field for field, value in sent.items() if value not in (None, shown[field])]
     detail = ", ".join(f"{field} {shown[field]!r}" for field in changed)

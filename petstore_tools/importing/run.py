@@ -82,6 +82,13 @@ def run(
     return result
 
 
+def take_inventory(inventory: Inventory, journal: Journal, call_options: CallOptions) -> Listing:
+    """List the inventory into the journal, which it settles nothing in."""
+    pages = Pages(inventory, ListQuery(), call_options)
+    journal.take_listing(page.rows for page in pages)
+    return pages.listing
+
+
 def settle(
     inventory: Inventory, journal: Journal, call_options: CallOptions
 ) -> tuple[dict[int, Outcome], list[Listing]]:
@@ -97,10 +104,8 @@ def settle(
     is_once_absent = True
     while is_once_absent and len(listings) < 2:
         began = inventory.client.clock.steady()
-        pages = Pages(inventory, ListQuery(), call_options)
-        journal.take_listing(page.rows for page in pages)
-        listings.append(pages.listing)
-        if not pages.listing.complete:
+        listings.append(take_inventory(inventory, journal, call_options))
+        if not listings[-1].complete:
             break
         found = journal.reconcile(began=began, after_s=inventory.client.reconcile_after_s)
         outcomes |= found

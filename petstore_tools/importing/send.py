@@ -305,7 +305,7 @@ class _Connection:
             self._note(entry, Outcome("unknown", detail=str(error)))
             raise
         latency_s = time.perf_counter() - self._left_at + self._client.ledger.takes_s
-        outcome = judge(reply.status, reply.body, entry.content)
+        outcome = judge(reply.status, reply.body, entry)
         self._note(entry, outcome, latency_s)
         if outcome.state == "unsent":  # our request is wrong, not the row
             expect(reply, HTTPStatus.CREATED)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from commands import Run, on_a_terminal
-from proxy import FaultProxy
+from proxy import Fate, FaultProxy, with_body
 
-from petstore_tools import Sandbox
+from petstore_tools import PetStore, Sandbox
 from petstore_tools.sandbox import samples
 
 SHEET = "Tier;Art;Zustand\nRex;Hunde;verkauft\nMia;Katzen;\nBo;Hunde;frei\n"
@@ -193,6 +193,72 @@ def test_a_person_decides_what_a_look_cannot(
         again = run("import", "a.csv", "--yes", **service)
         assert (again.returncode, proxy.counts["POST"]) == (0, 5)
         assert "0 created now, 5 before" in again.stdout
+
+
+LOST = [  # seconds until a listing tells, what became of the row, why it is asked about
+    ("1000", "drop before", r"a listing can show it only from 20\S+ \S+ UTC on"),
+    ("1000", "drop after", r"only from .* on, and id 26 has its values and belongs to no row"),
+    ("0", "drop after", "Row 2 may exist: id 26 has its values and belongs to no row"),
+    ("0", "drop before", ""),
+]
+
+
+@pytest.mark.parametrize(("after_s", "fate", "reason"), LOST)
+def test_absent_is_asked_about_where_the_row_may_exist(
+    run: Run, box: Sandbox, tmp_path: Path, after_s: str, fate: Fate, reason: str
+) -> None:
+    """Before a listing can show it, or where one shows an equal animal; `--yes` answers."""
+    (tmp_path / "a.csv").write_text("name,categoryId\nRex,3\n")
+    with FaultProxy(box.base_url, lambda method, _: fate if method == "POST" else "pass") as proxy:
+        service = {"PETSTORE_BASE_URL": proxy.base_url, "PETSTORE_RECONCILE_AFTER_S": "1000"}
+        name = json.loads(run("import", "a.csv", "--yes", "--json", **service).stdout)["journal"]
+        service["PETSTORE_RECONCILE_AFTER_S"] = after_s
+        decision = ("imports", "reconcile", name, "--row", "2", "--absent")
+
+        asked = run(*decision, **service) if reason else None
+        decided = run(*decision, *["--yes"] * bool(reason), **service)
+
+    assert asked is None or asked.returncode == 2
+    assert asked is None or "Nothing was changed: there is no terminal" in asked.stderr
+    assert re.search(reason, decided.stderr)
+    assert (decided.returncode, decided.stdout) == (0, "row 2 is absent: the next run sends it\n")
+
+
+def test_reconcile_says_from_when_on_a_listing_can_tell(
+    run: Run, box: Sandbox, tmp_path: Path
+) -> None:
+    """One that begins too early settles nothing."""
+    (tmp_path / "a.csv").write_text("name,categoryId\nRex,3\n")
+    lose = lambda method, _: "drop after" if method == "POST" else "pass"  # noqa: E731
+    with FaultProxy(box.base_url, lose) as proxy:
+        service = {"PETSTORE_BASE_URL": proxy.base_url, "PETSTORE_RECONCILE_AFTER_S": "1000"}
+        name = json.loads(run("import", "a.csv", "--yes", "--json", **service).stdout)["journal"]
+        early = run("imports", "reconcile", name, **service)
+        late = run("imports", "reconcile", name, **service | {"PETSTORE_RECONCILE_AFTER_S": "0"})
+
+    assert (early.returncode, early.stdout) == (1, "1 unknown\n")
+    assert re.search(r"only from 20\S+ \S+ UTC on: run the same command again then", early.stderr)
+    assert (late.returncode, late.stdout, late.stderr) == (0, "1 created\n", "")
+
+
+def test_the_command_finds_the_animal_of_an_answer_without_an_id(
+    run: Run, box: Sandbox, tmp_path: Path
+) -> None:
+    """The detail of the row names it."""
+    path = tmp_path / "a.csv"
+    path.write_text("name,categoryId\nRex,3\n")
+
+    def fate(method: str, _: int) -> Fate:
+        return (lambda ask, sent: with_body(ask(sent), b"{}")) if method == "POST" else "pass"
+
+    with FaultProxy(box.base_url, fate) as proxy:
+        store = PetStore(base_url=proxy.base_url)
+        (detail,) = store.import_pets(path, progress=False).frame["detail"]
+        command = detail.partition("petstore-tools ")[2].partition(" finds")[0]
+        run(*command.split(), PETSTORE_BASE_URL=proxy.base_url)
+        (pet_id,) = store.import_pets(path, progress=False).frame["id"]
+
+    assert pet_id == 26
 
 
 def test_a_forgotten_import_counts_as_new(run: Run, tmp_path: Path) -> None:

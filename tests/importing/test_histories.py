@@ -346,7 +346,7 @@ def send(
     else:
         answered = b"" if fate == "empty" else body.encode()
         world.named += [pet_id] * (fate == "ok")
-        pending.append((entry, judge(201, answered, entry.content)))
+        pending.append((entry, judge(201, answered, entry)))
 
 
 def run(world: World, sheet: Sheet) -> Iterator[None]:

@@ -38,7 +38,7 @@ def test_an_answer_says_what_became_of_a_row(
     status: int, body: bytes, state: str, pet_id: int | None, changed: str
 ) -> None:
     """A 201 is final, whatever its body says."""
-    outcome = judge(status, body, REX)
+    outcome = judge(status, body, Entry(1, "ours", REX, 2, True, "sending"))
 
     assert (outcome.state, outcome.pet_id, "".join(outcome.changed)) == (state, pet_id, changed)
 
