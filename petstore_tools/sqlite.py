@@ -14,7 +14,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -131,12 +131,12 @@ def begin(connection: sqlite3.Connection, *, wait_s: float) -> None:
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Hold the file's write lock; commit at the end, roll back on any exception."""
-    begin(connection, wait_s=BUSY_S)
     try:
+        begin(connection, wait_s=BUSY_S)
         yield connection
         _execute_when_free(connection, "COMMIT")  # a reader can hold it up for a moment
     except BaseException:
-        if connection.in_transaction:  # SQLite has rolled back by itself where the disk is full
+        with suppress(sqlite3.ProgrammingError):  # closed since, where an interrupt came first
             connection.rollback()
         raise
 

@@ -239,7 +239,7 @@ class Journal:
         self._clock = clock
         self._folder = folder
         self._path = folder / f"{target.place}.db"
-        self._threads = threading.Lock()
+        self._threads = threading.RLock()  # an interrupt may leave it to its thread
         self._db = _open(self._path, target)
 
     def close(self) -> None:
@@ -697,7 +697,7 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
     path = folder / f"{name}.lock"
     with _journal_errors(path):
         lock = sqlite3.connect(path, timeout=wait_s, isolation_level=None, check_same_thread=False)
-    with closing(lock):
+    try:
         with _journal_errors(path):
             try:
                 lock.execute("BEGIN EXCLUSIVE")
@@ -707,6 +707,8 @@ def import_lock(folder: Path, name: str, *, wait_s: float = 0.5) -> Iterator[Non
                 why = f"import {name} is running already: wait until it has ended, or stop it"
                 raise JournalError(why) from error
         yield
+    finally:  # not `closing`, which an interrupt can end before it closes
+        lock.close()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from traceback import clear_frames
 from typing import Final
 
 from petstore_tools.errors import DoubtfulRowsError, Interrupted, PetstoreError, SheetError
@@ -67,11 +68,16 @@ def run(
         Interrupted: Ctrl-C, or a notebook's kernel was interrupted; the result files are written.
     """
     source = read_source(inventory.client, options)
-    with open_journal(folder, source.target, inventory.client.clock) as journal:
-        this_run = _Run(inventory, journal, source, progress)
-        if not this_run.prepare(announce):
-            return None
-        result = this_run.finish(ask)
+    try:
+        with open_journal(folder, source.target, inventory.client.clock) as journal:
+            this_run = _Run(inventory, journal, source, progress)
+            if not this_run.prepare(announce):
+                return None
+            result = this_run.finish(ask)
+    except KeyboardInterrupt as interrupt:
+        # a notebook keeps the traceback, which keeps what is suspended, and so locks and requests
+        clear_frames(interrupt.__traceback__)
+        raise
     error = None if result.stopped is None else result.stopped.error
     if isinstance(error, KeyboardInterrupt):
         raise Interrupted(f"{result}; the same call goes on", result=result)
@@ -173,6 +179,7 @@ class _Run:
         except DoubtfulRowsError:
             raise
         except (PetstoreError, KeyboardInterrupt, SystemExit) as error:
+            clear_frames(error.__traceback__)
             stopped = Stopped.of(error)
         self._journal.mark_lost(self._journal.id)
         return self._result(stopped)

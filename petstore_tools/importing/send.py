@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from traceback import clear_frames
 from typing import Final, Literal, Self
 
 from petstore_tools import spec
@@ -156,6 +157,7 @@ class Sender:
                 self.show()
             self.show()
         except BaseException as error:
+            clear_frames(error.__traceback__)  # else a lock that one holds stops the connections
             self.stop(error)
             with suppress(KeyboardInterrupt), self._changed:  # a second Ctrl-C ends this too
                 self._changed.wait_for(lambda: not self._running, LAST_ANSWERS_S)

@@ -9,6 +9,7 @@ machine's (`ahead_s`), and what an update takes where that is felt (`takes_s`).
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sqlite3
 import threading
@@ -17,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 
 from pydantic import SecretStr, TypeAdapter
@@ -75,7 +77,7 @@ def subject(base_url: str, key: str) -> str:
 
 
 # one for all: a fork waits until nobody is inside a transaction, which SQLite would never end
-_LOCK: Final = threading.Lock()
+_LOCK: Final = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
@@ -129,12 +131,14 @@ class DatabaseLedger(ABC):
         def changed(state: bytes) -> bytes:
             budget = _BUDGET.validate_json(state) if state else Throttle()
             results.append(change(budget))
-            return _BUDGET.dump_json(budget)
+            # `dump_json` would turn an interrupt into an error of its own
+            return json.dumps(_BUDGET.dump_python(budget, mode="json")).encode()
 
         with _LOCK:
             try:
                 self._transact(changed)
             except BaseException as failure:
+                clear_frames(failure.__traceback__)  # a transaction that an interrupt left open
                 self._connection.close()
                 if isinstance(failure, self._unusable):
                     raise LedgerError(self._message(failure)) from failure

@@ -81,6 +81,31 @@ def test_a_change_that_fails_leaves_nothing(ledger: Ledger) -> None:
     assert ledger.update(lambda budget: budget.granted) == 7
 
 
+class Pressed(int):
+    """A number: when it is written down first, somebody presses Ctrl-C."""
+
+    def __repr__(self) -> str:
+        if self in PRESSES:
+            PRESSES.remove(self)
+            raise KeyboardInterrupt
+        return super().__repr__()
+
+
+PRESSES: list[int] = []
+
+
+@pytest.mark.case("P97")
+def test_an_interrupt_while_the_budget_is_encoded_is_raised_as_it_is(ledger: Ledger) -> None:
+    """It is no damage, and the budget is as it was."""
+    ledger.update(lambda budget: setattr(budget, "granted", 7))
+    PRESSES.append(8)
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.update(lambda budget: budget.in_flight.update({Pressed(8): 1.0}))
+
+    assert ledger.update(lambda budget: budget.granted) == 7
+
+
 def _grab(where: str, barrier: object, results: object) -> None:
     ledger = opened(where)
     barrier.wait()  # type: ignore[attr-defined]

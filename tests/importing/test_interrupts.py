@@ -1,0 +1,107 @@
+"""Ctrl-C at each line of an import and of a listing: it wins, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from interrupts import Interrupter, Point
+from inventories import existing, write
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.plans import Plan
+
+AMPLE = Plan(100_000, 1_000_000)
+PARTS = [pytest.param(n, marks=[pytest.mark.soak] * (n >= 1), id=f"part{n:03}") for n in range(40)]
+THREADS = ("import", "page")
+
+
+def _await_threads() -> int:
+    """Let the threads of a call end; return how many there were."""
+    running = [thread for thread in threading.enumerate() if thread.name.startswith(THREADS)]
+    for thread in running:
+        thread.join(60)
+        assert not thread.is_alive()
+    return len(running)
+
+
+class Office:
+    """A service, and stores of people who interrupt what they do."""
+
+    def __init__(self, box: Sandbox, folder: Path) -> None:
+        self.box = box
+        self._folder = folder
+        self._people = 0
+
+    def new(self) -> tuple[PetStore, Path]:
+        """Return the store of a new person, and a file of two animals and a row with a problem."""
+        self._people += 1
+        folder = self._folder / str(self._people)
+        folder.mkdir()
+        store = self.box.connect(state_dir=folder / "state", reconcile_after_s=0.0)
+        rows = f"Rex {self._people},3,sold", f"Mia {self._people},4,", "Ida,cats,"
+        return store, write(folder / "a.csv", *rows)
+
+    def interrupt(self, call: Callable[[PetStore, Path], object], point: Point) -> None:
+        """
+        Interrupt a call, and make it again while the interrupt is kept, as a notebook keeps it.
+        """
+        store, path = self.new()
+        interrupter = Interrupter(point)
+        kept = None
+        try:
+            interrupter.run(lambda: call(store, path))
+        except KeyboardInterrupt as interrupt:
+            kept = interrupt
+        sent = len(self.box.traffic())
+        under_way = _await_threads()
+        assert len(self.box.traffic()) - sent <= under_way
+        call(store, path)
+        store.quota()
+        assert (kept is not None) == interrupter.has_interrupted
+
+
+def _import(box: Sandbox) -> Callable[[PetStore, Path], object]:
+    def run(store: PetStore, path: Path) -> None:
+        result = store.import_pets(path, progress=False)
+        assert (result.created, result.rejected) == (2, 1)
+        made = existing(box)
+        number = path.parent.name
+        assert (made[f"Rex {number}", 3, "sold"], made[f"Mia {number}", 4, None]) == (1, 1)
+
+    return run
+
+
+def _listing(box: Sandbox) -> Callable[[PetStore, Path], object]:
+    def run(store: PetStore, path: Path) -> None:
+        assert len(store.list_pets()) >= 120
+
+    return run
+
+
+@pytest.mark.case("P97")
+@pytest.mark.skipif(sys.gettrace() is not None, reason="another tracer runs")
+@pytest.mark.parametrize("kind", [_import, _listing], ids=["import", "listing"])
+@pytest.mark.parametrize("part", PARTS)
+def test_an_interrupt_at_any_line_wins(
+    tmp_path: Path, part: int, kind: Callable[[Sandbox], Callable[[PetStore, Path], object]]
+) -> None:
+    """
+    Nothing leaves afterwards, nothing stays locked, and the same call goes on; with `-m soak` at
+    all lines, else at one of forty.
+    """
+    with Sandbox(plan=AMPLE, clock="system", animals=120) as box:
+        office = Office(box, tmp_path)
+        call = kind(box)
+        call(*office.new())  # it loads modules
+        passing = Interrupter()
+        passing.run(lambda: call(*office.new()))
+        points = sorted(passing.passed)
+        random.Random(0).shuffle(points)
+
+        for point in points[part :: len(PARTS)]:
+            office.interrupt(call, point)

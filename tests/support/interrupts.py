@@ -1,0 +1,82 @@
+"""Ctrl-C at a point of a call, one after the other, where Python may deliver it."""
+
+from __future__ import annotations
+
+import contextlib
+import dis
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import petstore_tools
+
+_OURS = str(Path(petstore_tools.__file__).parent)
+_OTHERS = tuple(f"{_OURS}/{room}" for room in ("sandbox", "service"))
+_RETURN = dis.opmap["RETURN_VALUE"]
+Point = tuple[str, int, str]  # file, line, and what happens there
+
+
+def _is_ours(code: CodeType) -> bool:
+    return code.co_filename.startswith(_OURS) and not code.co_filename.startswith(_OTHERS)
+
+
+class Interrupter:
+    """
+    Interrupts the thread that uses it, at the first time that it comes to a point, or nowhere.
+
+    The points are the lines of the client, and both ends of each context manager of the standard
+    library that it enters: when it has been entered, and before it is left.
+
+    Args:
+        point: Where, None to pass them all.
+
+    Attributes:
+        passed: How often each point was passed.
+        has_interrupted: Whether the thread came to its point.
+    """
+
+    def __init__(self, point: Point | None = None) -> None:
+        self._point = point
+        self.passed: Counter[Point] = Counter()
+        self.has_interrupted = False
+
+    def run(self, call: Callable[[], object]) -> object:
+        """Make the call, with an interrupt at the point."""
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            return call()
+        finally:
+            sys.settrace(before)
+
+    def _enter(self, frame: FrameType, event: str, arg: object) -> Any:
+        caller = frame.f_back
+        if _is_ours(frame.f_code):
+            return self._step
+        if frame.f_code.co_filename == contextlib.__file__ and caller and _is_ours(caller.f_code):
+            if frame.f_code.co_name == "__exit__":
+                self._pass(caller, "exit")
+            if frame.f_code.co_name == "__enter__":
+                frame.f_trace_opcodes = True
+                return self._step_in_context
+        return None
+
+    def _step(self, frame: FrameType, event: str, arg: object) -> Any:
+        if event == "line":
+            self._pass(frame, "line")
+        return self._step
+
+    def _step_in_context(self, frame: FrameType, event: str, arg: object) -> Any:
+        if event == "opcode" and frame.f_code.co_code[frame.f_lasti] == _RETURN and frame.f_back:
+            self._pass(frame.f_back, "enter")
+        return self._step_in_context
+
+    def _pass(self, frame: FrameType, kind: str) -> None:
+        point = frame.f_code.co_filename, frame.f_lineno, kind
+        self.passed[point] += 1
+        if point == self._point and self.passed[point] == 1:
+            self.has_interrupted = True
+            raise KeyboardInterrupt
