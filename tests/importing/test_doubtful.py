@@ -45,6 +45,7 @@ CASES = {  # what was sent, the file now, the doubtful rows
     "a status changed while the sheet grows": ("a b c", "a b/3/sold c d", "b/3/sold"),
     "the last status changed while it grows": ("a b c", "a b c/3/sold d", "c/3/sold"),
     "a name changed in its place": ("a b c", "a x c d", "x"),
+    "a name changed, and a row copied to the end": ("a b c d", "a x c d d e", "x"),
     "a name changed, another of the old one added": ("a b c", "a x c b/4", "x b/4"),
     "a name changed, and the order": ("a b c", "c a x", "x"),
     "two rows of one name, both edited": ("a/1 a/2", "a/3 a/4", "a/3 a/4"),
