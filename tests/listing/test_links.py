@@ -146,6 +146,25 @@ def test_an_animal_that_comes_twice_makes_the_listing_unproven() -> None:
     assert (end.completeness, "changed while it was read" in end.reason) == ("unproven", True)
 
 
+@pytest.mark.case("P93")
+@pytest.mark.parametrize(
+    ("page", "ends", "refusals"),
+    [
+        (NextPage(URL), [], []),
+        (NextPage(URL, trial=True), [], [400, 403, 404, 416, 422, 500, 503]),
+        (NextPage(URL, trial=True, behind=True), [404, 416], [400, 403, 422]),
+    ],
+)
+def test_what_a_status_means_depends_on_why_a_page_is_asked_for(
+    page: NextPage, ends: list[int], refusals: list[int]
+) -> None:
+    """A page that the service named must come; a trial may be refused; a way has an end."""
+    statuses = (200, 204, 400, 401, 403, 404, 416, 422, 500, 503)
+
+    assert [status for status in statuses if page.is_end(status)] == ends
+    assert [status for status in statuses if page.is_refused(status)] == refusals
+
+
 HELD = {  # whether a query holds the last id; of 100 animals it is 100 or -7000
     "last_id=100": True,
     "cursor=id100.3fa4": True,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from requests.structures import CaseInsensitiveDict
@@ -256,35 +257,20 @@ def _ways() -> dict[str, Way]:
     return ways
 
 
-def _ordinary() -> dict[str, Way]:
+def _ordinary() -> list[Way]:
     """Services whose totals, links and refusals mislead who believes them."""
-    estimates: dict[str, Callable[[int], int]] = {
-        "capped at 1,000": partial(min, 1_000),
-        "capped at a page": partial(min, 100),
-        "rounded": partial(round, ndigits=-1),
-        "one behind": lambda count: max(0, count - 1),
-    }
-    ways = {}
-    for scheme in ("offset", "page", "page0", "after"):
-        for title, estimate in estimates.items():
-            base = Way(scheme, total="listing", estimate=estimate)
-            ways[f"{scheme}, total {title}"] = base
-            ways[f"{scheme}, at most 50, total {title}"] = replace(base, cap=50)
-            ways[f"nothing, at most 50, total {title}"] = replace(base, speaks="nothing", cap=50)
-            ways[f"nothing, total {title}"] = replace(base, speaks="nothing")
-        for behind in ("204", "404", "416"):
-            ways[f"{scheme}, {behind} behind the end"] = Way(scheme, behind=behind)
-        for status in (403, 500):
-            ways[f"{scheme}, else {status}"] = Way(scheme, strict=status)
-        for relations in ("first last", "prev"):
-            ways[f"{scheme}, {relations} and no next"] = Way(scheme, relations=relations)
-    capped = Way("page", total="listing", estimate=partial(min, 1_000))
-    return ways | {
-        "page, total capped, refuses the end": replace(capped, behind="400"),
-        "nothing, first last and no next": Way("nothing", relations="first last"),
-        "link to the inner host": Way("link", host="http://inner:8080"),
-        "link to http": Way("link", host="http://host", everywhere=False),
-    }
+    estimates = (partial(min, 1_000), partial(min, 100), partial(round, ndigits=-1), (-1).__add__)
+    rules: list[dict[str, Any]] = [
+        {"total": "listing", "estimate": estimate, "cap": cap}
+        for estimate in estimates
+        for cap in (50, 100)
+    ]
+    rules += [{"behind": status} for status in ("204", "404", "416")]
+    rules += [{"strict": 403}, {"strict": 500}, {"relations": "first last"}]
+    schemes = ("offset", "page", "page0", "after", "nothing")
+    ways = [Way(scheme, **rule) for scheme in schemes for rule in rules]
+    capped = Way("page", total="listing", estimate=partial(min, 1_000), behind="400")
+    return [*ways, capped, Way(host="http://inner:8080"), Way(host="http://host")]
 
 
 WAYS = _ways()
