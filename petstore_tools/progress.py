@@ -12,6 +12,7 @@ from petstore_tools.text import utc_text
 
 if TYPE_CHECKING:
     from petstore_tools.importing.send import Progress
+    from petstore_tools.throttle.gate import CallOptions
     from petstore_tools.throttle.throttle import Wait
 
 Show: TypeAlias = "Callable[[Progress], None]"
@@ -60,6 +61,9 @@ class Display:
         unit: What is counted.
         progress: False: show nothing; None: a bar where it can be drawn, else a line a minute.
         waits_only: Show it only as long as there is something to wait for.
+
+    Attributes:
+        shows: Whether anything is shown.
     """
 
     def __init__(
@@ -68,7 +72,7 @@ class Display:
         wanted = os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
         self._title = title
         self._unit = unit
-        self._wanted = wanted
+        self.shows = wanted
         self._waits_only = waits_only
         self._on_a_terminal = sys.stderr.isatty()
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
@@ -86,13 +90,20 @@ class Display:
         if self._waits_only and wait is None:
             self.close()
             return
-        if not self._wanted:
+        if not self.shows:
             return
         if self._bar is None:
             from tqdm.auto import tqdm
 
             form: dict[str, Any] = {} if self._as_bar else LINES
-            self._bar = tqdm(total=total, initial=done, unit=self._unit, desc=self._title, **form)
+            self._bar = tqdm(
+                total=total,
+                initial=done,
+                unit=self._unit,
+                desc=self._title,
+                leave=not self._waits_only,
+                **form,
+            )
         self._bar.total = total
         if self._as_bar:
             self._bar.bar_format = None if wait is None else WAITING
@@ -103,6 +114,16 @@ class Display:
         self._bar.update(done - self._bar.n)
         if wait is not None and self._as_bar:
             self._bar.refresh()
+
+    def call_options(
+        self, count: Callable[[], int] = lambda: 0, *, wait: bool = False
+    ) -> CallOptions:
+        """Return the options of a call whose waits it shows, with a count of what came so far."""
+        from petstore_tools.throttle.gate import CallOptions
+
+        if not self.shows:
+            return CallOptions(wait=wait)
+        return CallOptions(wait=wait, on_wait=lambda now: self.draw(count(), None, now))
 
     def _show_wait(self, wait: Wait) -> None:
         until = f"waits until {utc_text(wait.until)}"

@@ -155,7 +155,8 @@ class PetStore:
             if kept is not None:
                 return kept
         with closing(Display("list", " animal", self.progress)) as display:
-            frame = self.inventory.fetch(query, wait=wait, show=display.draw)
+            show = display.draw if display.shows else None
+            frame = self.inventory.fetch(query, wait=wait, show=show)
         listing = Listing.as_listed(frame)
         if not listing.complete and first is None:
             notes.append(listing.shortfall)
@@ -177,12 +178,9 @@ class PetStore:
             ArgumentError: Status or limit is none that the interface document allows.
         """
         from petstore_tools.listing.pages import Pages
-        from petstore_tools.throttle.gate import CallOptions
 
         display = Display("list", " animal", self.progress, waits_only=True)
-        call_options = CallOptions(
-            wait=wait, on_wait=lambda now: display.draw(pages.listing.rows, None, now)
-        )
+        call_options = display.call_options(lambda: pages.listing.rows, wait=wait)
         pages = Pages(self.inventory, ListQuery(status, limit), call_options)
         return pages
 
@@ -243,7 +241,9 @@ class PetStore:
         from petstore_tools.models import NewPet
 
         check_status(status)
-        return self.client.create(NewPet.of(name, category_id, status))
+        pet = NewPet.of(name, category_id, status)
+        with closing(Display("create", " animal", self.progress, waits_only=True)) as display:
+            return self.client.create(pet, display.call_options())
 
     def get_pet(self, pet_id: int) -> Pet:
         """
@@ -258,7 +258,8 @@ class PetStore:
             DeprecationWarning,
             stacklevel=2,
         )
-        return self.client.get(pet_id)
+        with closing(Display("get", " animal", self.progress, waits_only=True)) as display:
+            return self.client.get(pet_id, display.call_options())
 
     def status_report(
         self,

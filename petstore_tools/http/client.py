@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
+from math import inf
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ from petstore_tools.plans import MAX_WAIT_S, Plan
 from petstore_tools.settings import Settings
 from petstore_tools.throttle.gate import ALONE, CallOptions, Gate
 from petstore_tools.throttle.ledger import open_ledger
+from petstore_tools.throttle.throttle import LOST_AFTER_S, Wait
 
 if TYPE_CHECKING:
     import requests
@@ -75,7 +77,7 @@ class Client:
             return "on this machine"
         return urlsplit(self.base_url).netloc
 
-    def create(self, pet: NewPet) -> Pet:
+    def create(self, pet: NewPet, call_options: CallOptions = ALONE) -> Pet:
         """
         Add one animal (§4.2).
 
@@ -86,14 +88,15 @@ class Client:
             ApiError: With a status of 500 or more: likewise.
         """
         url = self.base_url + spec.PETS_PATH
-        return read_pet(self.call("POST", url, pet.wire()), HTTPStatus.CREATED)
+        reply = self.call("POST", url, pet.wire(), call_options=call_options)
+        return read_pet(reply, HTTPStatus.CREATED)
 
-    def get(self, pet_id: int) -> Pet:
+    def get(self, pet_id: int, call_options: CallOptions = ALONE) -> Pet:
         """
         Fetch one animal by the deprecated operation (§4.3); an id that is no int64 is refused.
         """
         url = f"{self.base_url}{spec.PETS_PATH}/{checked_id(pet_id)}"
-        reply = self.call("GET", url)
+        reply = self.call("GET", url, call_options=call_options)
         gone = reply.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
         if gone and self.clock.now() >= spec.REMOVAL_OF_GET_PET_AT:
             raise NotFoundError(
@@ -125,7 +128,8 @@ class Client:
         Send a request when the throttle allows it, and again where that cannot do harm.
 
         A GET is sent again after a lost answer or a 5xx; a POST only where it is proven that
-        nothing left, or after a 429, which creates nothing (§8.4). A caller that keeps a record of
+        nothing left, or after a 429, which creates nothing (§8.4). Unless the call waits, none goes
+        again `max_wait_s` after it began, or after the first 429. A caller that keeps a record of
         each attempt needs no loop of its own: between two calls of `before` there is always one of
         `on_no_effect`.
 
@@ -150,37 +154,44 @@ class Client:
             CallCancelled: The caller withdrew while the call waited.
         """
         failures = 0
+        steady = self.clock.steady
+        tries_until = inf if call_options.wait else steady() + self.max_wait_s
+        refused_at = inf
         with self.clock.working():
             while True:
+                waited_s = max(0.0, steady() - refused_at)
                 try:
-                    reply = self.attempt(method, url, body, call_options, before)
+                    reply = self.attempt(method, url, body, call_options, before, waited_s=waited_s)
                 except TransportError as error:
                     if not error.may_have_left:
                         on_no_effect()
                     failures += 1
                     safe = method == "GET" or not error.may_have_left
-                    if not safe or failures >= ATTEMPTS:
+                    pause_s = self._pause_s(failures, tries_until)
+                    if not safe or pause_s is None:
                         raise
                     why = str(error)
                 else:
                     if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
                         on_no_effect()
+                        refused_at = min(refused_at, steady())
                         continue
                     failures += 1
                     is_5xx = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
                     failed = method == "GET" and is_5xx and retry_5xx
-                    if not failed or failures >= ATTEMPTS:
+                    pause_s = self._pause_s(failures, tries_until)
+                    if not failed or pause_s is None:
                         return reply
                     why = f"{reply.request_line}: the service answered {reply.status}"
-                pause_s = backoff_s(failures, self.rng)
-                _log.info(
-                    "%s. Attempt %d of %d follows in %.1f s.",
-                    why,
-                    failures + 1,
-                    ATTEMPTS,
-                    pause_s,
-                )
-                self.gate.pause(pause_s, call_options)
+                attempt = f"attempt {failures + 1} of {ATTEMPTS} follows"
+                _log.info("%s. %s in %.1f s.", why, attempt.capitalize(), pause_s)
+                self.gate.pause(pause_s, f"{why}; {attempt}", call_options)
+
+    def _pause_s(self, failures: int, tries_until: float) -> float | None:
+        """Return the pause before the next attempt, None where no further one may begin."""
+        pause_s = backoff_s(failures, self.rng)
+        is_late = self.clock.steady() + pause_s > tries_until
+        return None if failures >= ATTEMPTS or is_late else pause_s
 
     def attempt(
         self,
@@ -189,17 +200,19 @@ class Client:
         body: bytes | None,
         call_options: CallOptions,
         before: Callable[[], None],
+        *,
+        waited_s: float = 0.0,
     ) -> Reply:
         """
         Wait for the throttle and send once; the answer is returned whatever its status, 429
         included.
         """
-        go = self.gate.acquire(call_options)
+        go = self.gate.acquire(call_options, waited_s=waited_s)
         may_have_left = False
         try:
             before()
             may_have_left = True
-            reply = self.transport.send(method, url, body)
+            reply = self._send(method, url, body, call_options)
         except BaseException as error:
             may_have_left = getattr(error, "may_have_left", may_have_left)
             self.gate.failed(go, may_have_left=may_have_left)
@@ -215,10 +228,34 @@ class Client:
         self.gate.answered(go, reply.status, reply.headers, code, more_follow=more)
         return reply
 
+    def _send(self, method: str, url: str, body: bytes | None, call_options: CallOptions) -> Reply:
+        """Send once; where the answer takes a second, another thread tells who shows waits."""
+        if not call_options.shows_waits:
+            return self.transport.send(method, url, body)
+        wait = Wait(self.clock.now() + LOST_AFTER_S, f"the answer to {method} {urlsplit(url).path}")
+        told = threading.Event()
+
+        def tell() -> None:
+            told.set()
+            call_options.on_wait(wait)
+
+        timer = threading.Timer(SHOWN_AFTER_S, tell)
+        timer.daemon = True
+        try:
+            timer.start()
+            return self.transport.send(method, url, body)
+        finally:
+            timer.cancel()
+            if timer.is_alive():
+                timer.join()
+            if told.is_set():
+                call_options.on_wait(None)
+
     def __repr__(self) -> str:
         return f"Client({self.environment}, {self.host})"
 
 
+SHOWN_AFTER_S: Final = 1.0  # an answer that takes so long is shown as a wait
 ATTEMPTS: Final = 5
 BASE_S: Final = 0.5
 LONGEST_S: Final = 30.0

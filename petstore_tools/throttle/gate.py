@@ -37,6 +37,10 @@ class CallCancelled(Exception):  # noqa: N818 - no fault: the caller no longer w
     """The caller withdrew a call that was still waiting; nothing was sent."""
 
 
+def show_nothing(wait: Wait | None) -> None:
+    """Do nothing."""
+
+
 @dataclass(frozen=True)
 class CallOptions:
     """
@@ -46,7 +50,8 @@ class CallOptions:
         bulk: It leaves the last tenth of each window to people.
         wait: Wait as long as the plan requires; else no longer than the client's `max_wait_s`.
         cancelled: Asked before each attempt; True ends the call.
-        on_wait: Called with each wait, and with None when it is over.
+        on_wait: Called with each wait, a retry's included, and with None when it is over; while an
+            answer is awaited, from another thread.
         on_sent: Called with each request that may have reached the service.
         more_follow: Another call follows soon, so the answer may be recorded with it; who sets it
             calls `Gate.flush` behind the last one.
@@ -55,9 +60,14 @@ class CallOptions:
     bulk: bool = False
     wait: bool = False
     cancelled: Callable[[], bool] = lambda: False
-    on_wait: Callable[[Wait | None], None] = lambda wait: None  # noqa: ARG005
+    on_wait: Callable[[Wait | None], None] = show_nothing
     on_sent: Callable[[], object] = lambda: None
     more_follow: bool = False
+
+    @property
+    def shows_waits(self) -> bool:
+        """Whether anybody is told of waits."""
+        return self.on_wait is not show_nothing
 
 
 ALONE: Final = CallOptions()
@@ -93,16 +103,20 @@ class Gate:
         self._logged_until = 0.0
         self._unrecorded: deque[Callable[[Throttle], None]] = deque()
 
-    def acquire(self, call_options: CallOptions = ALONE) -> Go:
+    def acquire(self, call_options: CallOptions = ALONE, *, waited_s: float = 0.0) -> Go:
         """
         Ask until the throttle allows a request; the one loop that waits for a limit.
+
+        Args:
+            call_options: How the call waits.
+            waited_s: Seconds that it has waited already, which are taken off `max_wait_s`.
 
         Raises:
             QuotaError: The wait is longer than allowed.
             KeyBannedError: The service has banned the key.
             CallCancelled: The caller withdrew.
         """
-        patience_s = inf if call_options.wait else self._max_wait_s
+        patience_s = inf if call_options.wait else self._max_wait_s - waited_s
         waited = False
         while True:
             if call_options.cancelled():
@@ -197,13 +211,15 @@ class Gate:
 
         return self._update(copied)
 
-    def pause(self, seconds: float, call_options: CallOptions = ALONE) -> None:
+    def pause(self, seconds: float, why: str, call_options: CallOptions = ALONE) -> None:
         """Sleep, unless the call is withdrawn; a clock that is set makes it no longer."""
         ends_at = self._clock.steady() + seconds
+        call_options.on_wait(Wait(self._clock.now() + seconds, why))
         while (left_s := ends_at - self._clock.steady()) > 0:
             if call_options.cancelled():
                 raise CallCancelled
             self._clock.sleep_until(self._clock.now() + left_s)
+        call_options.on_wait(None)
 
     def close(self) -> None:
         """Close the ledger."""

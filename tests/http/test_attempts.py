@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 import requests
 import responses
 from urllib3.exceptions import NewConnectionError
 from wires import BASE
 
-from petstore_tools.errors import TransportError
+from petstore_tools.errors import QuotaError, TransportError
 from petstore_tools.http.client import Client
+from petstore_tools.throttle.gate import CallOptions
 
 REFUSED = requests.ConnectionError(NewConnectionError(None, "refused"))  # type: ignore[arg-type]
 
@@ -59,6 +62,39 @@ def test_each_attempt_that_changed_nothing_is_reported_before_the_next_one(
         wire.post(f"{BASE}/pets", **answer)  # type: ignore[arg-type]
 
     assert create(client) == (told, end)
+
+
+@pytest.mark.parametrize(("wait", "attempts"), [(False, 3), (True, 5)])
+@pytest.mark.parametrize("lost", [True, False])
+def test_no_further_attempt_begins_once_max_wait_s_has_passed(
+    wire: responses.RequestsMock, client: Client, wait: bool, attempts: int, lost: bool
+) -> None:
+    """Each takes 40 s to fail, and 90 s may pass, unless the call waits."""
+
+    def fail(_: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+        client.clock.advance(40)  # type: ignore[union-attr]
+        if lost:
+            raise requests.ConnectionError("the connection broke")
+        return 503, {}, ""
+
+    for _ in range(attempts):
+        wire.add_callback("GET", f"{BASE}/pets", callback=fail)
+
+    with pytest.raises(TransportError) if lost else nullcontext():
+        client.call("GET", f"{BASE}/pets", call_options=CallOptions(wait=wait))
+
+    assert client.sent == attempts
+
+
+def test_refusals_end_a_call_once_max_wait_s_has_passed(
+    wire: responses.RequestsMock, client: Client
+) -> None:
+    """Each wait alone is short enough: 1 s, doubled seven times."""
+    for _ in range(7):
+        wire.get(f"{BASE}/pets", status=429, headers={"Retry-After": "1"})
+
+    with pytest.raises(QuotaError):
+        client.call("GET", f"{BASE}/pets")
 
 
 def test_an_exception_before_an_attempt_sends_and_spends_nothing(client: Client) -> None:

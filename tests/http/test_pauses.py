@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import threading
 import time
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import responses
+from raw import RawServer, reply
 from requests import PreparedRequest
-from wires import BASE, KEY, PET, T0
+from wires import BASE, KEY, PET, T0, rate
 
 from petstore_tools import PetStore
 from petstore_tools.errors import ApiError, QuotaError
+from petstore_tools.throttle.gate import CallOptions
+from petstore_tools.throttle.throttle import Wait
 
 
 def date(at: float) -> str:
@@ -68,6 +74,61 @@ def test_whoever_shares_the_budget_keeps_the_pause(
         assert len(other.list_pets(wait=True)) == 0
 
     assert store.client.clock.now() >= T0 + 200
+
+
+@pytest.mark.case("P95")
+@pytest.mark.parametrize("progress", [True, False])
+def test_what_shows_progress_shows_what_it_waits_for(
+    wire: responses.RequestsMock,
+    store: PetStore,
+    capsys: pytest.CaptureFixture[str],
+    progress: bool,
+) -> None:
+    """A create waits for the minute, and the fetch of an animal for its second attempt."""
+    store.progress = progress
+    wire.get(f"{BASE}/pets/17", status=503)
+    wire.get(f"{BASE}/pets/17", json=PET, headers=rate(0))
+    wire.post(f"{BASE}/pets", json=PET, status=201)
+
+    with pytest.warns(DeprecationWarning, match="get_pet is deprecated"):
+        store.get_pet(17)
+    store.create_pet("Rex", category_id=3)
+
+    shown = capsys.readouterr().err
+    assert ("/v1/pets/17: the service answered 503; attempt 2 of 5 follows" in shown) is progress
+    assert ("all 60 requests of this minute are used" in shown) is progress
+
+
+@pytest.mark.case("P95")
+def test_a_service_that_says_nothing_is_shown_while_it_is_waited_for(tmp_path: Path) -> None:
+    """It answers when that was told: to a call alone, and to an import that lists and creates."""
+    told = threading.Event()
+    reasons = list[str | None]()
+
+    def tell(wait: Wait | None) -> None:
+        reasons.append(wait and wait.why)
+        if wait:
+            told.set()
+
+    def serve(connection: socket.socket, request: bytes) -> None:
+        if told.wait(20):
+            told.clear()
+            is_list = request.startswith(b"GET /v1/pets?")
+            body = b"[]" if is_list else json.dumps(PET).encode()
+            connection.sendall(reply(200 if request.startswith(b"GET") else 201, body))
+
+    with (
+        RawServer(serve) as server,
+        PetStore(base_url=server.base_url, api_key=KEY, state_dir=tmp_path) as store,
+    ):
+        url = f"{server.base_url}/pets/17"
+        store.client.call("GET", url, call_options=CallOptions(on_wait=tell))
+        animals = pd.DataFrame({"name": ["Rex"], "categoryId": [3], "status": ["sold"]})
+        result = store.import_pets(animals, name="a", progress=lambda now: tell(now.wait))
+
+    assert result.created == 1
+    assert reasons[:2] == ["the answer to GET /v1/pets/17", None]
+    assert {"the answer to GET /v1/pets", "the answer to POST /v1/pets"} <= {*reasons}
 
 
 @pytest.mark.case("P17")
