@@ -9,7 +9,8 @@ sent yet is doubtful for one of three reasons:
 - *the same name*: it bears the name of a row that was sent and is in the file no more.
 - *the same place*: rows that were sent are missing since the last version, and fewer new rows in
   their place bear their name: then the new rows there may be their edits. A file that leaves rows
-  out and brings no new one is a part of the version before, and no row is gone by it.
+  out and brings no new one is a part of the version before: no row is gone by it, and the next file
+  is compared with both.
 
 A file is compared in the same way with each import that shares a row's name and category with it,
 but there two rows bear the same name only where their category is the same. By place it is compared
@@ -174,12 +175,16 @@ def find_doubtful(
             namesake = names.get(contents[at][:width])
             if namesake is not None:
                 doubts.setdefault(at, Doubt("the same name", _describe(namesake)))
-        version = [entry for entry in rows if entry.position is not None]
-        lost = [entry for entry in gone if entry.position is not None]
-        if rows is entries or (not begun and 2 * len(lost) <= len(version)):
+        whole = [entry for entry in rows if entry.position is not None]
+        last_run = [entry for entry in rows if entry.present]  # in an order of its own
+        for version in (sorted(whole, key=attrgetter("position")), last_run):
+            lost = set(gone).intersection(version)
+            if rows is not entries and (begun or 2 * len(lost) > len(version)):
+                continue
             for entry, places in _edits(version, lost, contents, fresh, width):
+                doubt = Doubt("the same place", _describe(sent[entry.content]))
                 for at in places:
-                    doubts.setdefault(at, Doubt("the same place", _describe(sent[entry.content])))
+                    doubts.setdefault(at, doubt)
     return dict(sorted(doubts.items()))
 
 
@@ -197,7 +202,7 @@ def _describe(entry: Entry) -> str:
 
 def _edits(
     version: Sequence[Entry],
-    lost: Sequence[Entry],
+    lost: Collection[Entry],
     contents: Sequence[PetValues],
     fresh: Mapping[PetValues, Sequence[int]],
     width: int,
@@ -211,7 +216,7 @@ def _edits(
     neighbours changed, it is everywhere.
 
     Args:
-        version: Rows of an import that its last version had.
+        version: Rows of an import that a version of it had, in their order there.
         lost: Those that were sent, and are missing.
         contents: The values of each row of the file.
         fresh: Where in the file new rows are, by their values.
@@ -219,7 +224,7 @@ def _edits(
     """
     if not lost:
         return
-    before = [entry.content for entry in sorted(version, key=attrgetter("position"))]
+    before = [entry.content for entry in version]
     had = Counter(before)
     has = Counter(contents)
     neighbours = {content for content in had if had[content] == has[content]}

@@ -123,6 +123,21 @@ def test_a_copy_of_another_import_is_compared_with_it(
     assert {contents[at] for at in found.keys() - equal.keys()} == set(file(doubtful))
 
 
+def test_a_row_moved_by_a_part_and_renamed_after_it_is_doubtful() -> None:
+    """The order of the last run counts, too."""
+    moved = {"c": 2, "a": 3}
+    entries = [
+        replace(entry, number=moved.get(entry.content.name, 4), present=entry.content.name != "b")
+        for entry in journal("c a b")
+    ]
+    entries = [replace(e, position="abc".index(e.content.name)) for e in entries]
+    contents = file("c x")
+
+    found = find_doubtful(contents, entries, *match(entries, contents), equal={})
+
+    assert list(found) == [1]
+
+
 def test_a_row_that_equals_an_animal_explains_no_missing_row() -> None:
     """The missing row may still be the other new row in its place."""
     contents = file("a b/4 x c")

@@ -215,7 +215,8 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
             Cell(cell.who, cell.values._replace(status=turned[cell.values.status]))
             for cell in cells
         ]
-        world.sheets.append(Sheet(f"copy{rng.random()}", copied, edits=0))
+        retired: set[object] = {cell.values for cell in cells}
+        world.sheets.append(Sheet(f"copy{rng.random()}", copied, edits=0, retired=retired))
     elif what == "staff" and world.animals:
         pet_id = rng.choice(list(world.animals))
         if pet_id not in {entry.pet_id for entry in counted(world)} and any(
@@ -225,11 +226,11 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
         world.animals[pet_id] = world.animals[pet_id]._replace(status=rng.choice(STATUSES[:2]))
 
 
-def answer(world: World, doubts: dict[int, Doubt], cells: list[Cell]) -> bool:
+def answer(world: World, doubts: dict[int, Doubt], cells: list[Cell], entries: list[Entry]) -> bool:
     """
     Return whether the person lets doubtful rows be sent: only where none of them exists, nor a row
-    that equals one of them, since nobody can tell which of these is asked about. What is sent then
-    is agreed, and no animal more.
+    that equals one of them, since nobody can tell which of these is asked about. What is sent then,
+    and what was agreed before and waits, is agreed, and no animal more.
     """
     world.questions += 1
     values = {cells[at].values for at in doubts}
@@ -237,7 +238,9 @@ def answer(world: World, doubts: dict[int, Doubt], cells: list[Cell]) -> bool:
     exists = any(world.made_for(who) >= world.rows[who] for who in people)
     world.needless += not exists
     if not exists:
-        world.agreed |= Counter({who: world.made_for(who) + people[who] for who in people})
+        made = Counter({who: world.made_for(who) for who in people})
+        waiting = Counter(world.whose[e.key] for e in entries if e.waits and e.answered)
+        world.agreed |= made + people + waiting
     return not exists
 
 
@@ -373,7 +376,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         answers = journal.answer(contents, doubts, sheet.answer)
         shown = {at: doubt for at, doubt in doubts.items() if answers[at] == "ask"}
         if shown:
-            said: Doubtful = "send" if answer(world, shown, cells) else "skip"
+            said: Doubtful = "send" if answer(world, shown, cells, entries) else "skip"
             sheet.answer = said
             if world.rng.random() < 0.5:  # an error shows them, and the next run has the answer
                 return
