@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from math import ceil
 from random import Random
@@ -12,7 +13,8 @@ from ways import ORDINARY, STATUSES, WAYS, Animal, Outcome, Service, Way, animal
 
 from petstore_tools.errors import SettingsError
 from petstore_tools.listing import schemes
-from petstore_tools.listing.pager import EMPTY_PAGES
+from petstore_tools.listing.links import NextPage, Response
+from petstore_tools.listing.pager import EMPTY_PAGES, Pager, Proven
 
 COUNTS = (0, 1, 2, 5, 8, 40, 64, 65, 100, 101, 250)
 FILTERS = (None, None, "sold", "sold")  # each listing knows what those before proved
@@ -267,6 +269,34 @@ def test_a_total_is_believed_only_where_it_counts_more_than_a_page() -> None:
     assert (believed.complete, believed.requests) == (True, 2)
     assert (again.complete, again.requests) == (True, 1)
     assert not page.complete
+
+
+@pytest.mark.case("P93")
+def test_a_total_beside_one_page_is_believed_only_where_it_may_not_count_that_page() -> None:
+    """Round, as large as the page that was asked for, or beside a way: the ways come first."""
+    rounded = Way("page", cap=50, total="listing", estimate=partial(round, ndigits=-1))
+    behind = Way("page", cap=64, total="listing", estimate=(-1).__add__)
+    exact = Way("nothing", total="listing")
+    whole = listed(Service(exact, animals(64))).proven
+    late = Way("nothing", cap=64, total="page", filters="late")
+    filtered = listed(Service(late, animals(250)), "sold").proven
+
+    assert len(listed(Service(rounded, animals(54))).ids) == 54
+    assert len(listed(Service(behind, animals(34)), limit=33).ids) == 34
+    assert len(listed(Service(behind, animals(65)), told=schemes.PAGE, proven=whole).ids) == 65
+    assert listed(Service(exact, animals(50))).complete
+    assert listed(Service(exact, animals(1)), "sold", proven=whole).complete
+    assert not listed(Service(late, animals(250)), proven=filtered).complete
+
+
+def test_a_way_that_is_told_is_tried_again_after_a_5xx() -> None:
+    """No other way follows it."""
+    for told, once in ((None, True), (schemes.PAGE, False)):
+        pager = Pager("https://host/v1/pets?limit=100", told=told, proven=Proven(schemes.PAGE))
+        step = pager.feed(Response("", tuple(range(100))))
+
+        assert isinstance(step, NextPage)
+        assert step.once is once
 
 
 def test_a_service_that_says_that_more_follow_is_never_complete() -> None:

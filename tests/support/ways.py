@@ -107,9 +107,9 @@ class Service:
             start, size = 2 * start, 2 * size
         page = rows[start : start + size]
         headers = self._signs(rows, page, start + size, query, takes)
+        counted = {"listing": len(rows), "page": len(page), "all": len(self.rows)}
         if status is not None and way.filters in ("late", "scan"):
             page = [row for row in page if row[1] == status]
-        counted = {"listing": len(rows), "page": len(page), "all": len(self.rows)}
         total = way.estimate(counted.get(way.total, 0))
         if way.total and way.total_header == "Content-Range":
             headers["Content-Range"] = f"items {start}-{start + size}/{total}"
