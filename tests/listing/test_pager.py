@@ -324,6 +324,20 @@ def test_empty_pages_that_name_a_next_one_are_read_on_and_bounded(empty: int, fo
     assert outcome.end.completeness == ("complete" if found else "cut")
 
 
+def test_a_known_way_that_brings_nothing_any_more_is_no_end() -> None:
+    """The animal that was asked for again does not come."""
+
+    class Mute(Service):
+        def answer(self, query: dict[str, str]) -> tuple[int, dict[str, str], list[Animal]]:
+            return (200, {}, []) if "after" in query else super().answer(query)
+
+    proven = Proven(scheme=schemes.SCHEMES["after"])
+
+    outcome = listed(Mute(Way("nothing"), animals(250)), proven=proven)
+
+    assert outcome.end.completeness == "unproven"
+
+
 @pytest.mark.parametrize("told", ["seek", "cursor=", "none", ""])
 def test_an_unknown_scheme_is_refused_with_the_known_ones(told: str) -> None:
     """The message lists them."""
