@@ -14,6 +14,12 @@ from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.values import Matcher, Problem, fold
 from petstore_tools.importing.words import FIELDS
 from petstore_tools.tabular.cells import NonTextCell
+from petstore_tools.text import quoted
+
+
+def test_a_value_that_is_quoted_whole_bears_no_mark_of_a_cut() -> None:
+    """Forty characters are; of more the first forty, and the mark."""
+    assert [quoted("x" * length)[-2] for length in (40, 41)] == ["x", "…"]
 
 
 @pytest.mark.parametrize(
