@@ -122,12 +122,9 @@ class Throttle(Budget):
         if now < self.blocked_until:
             decision = Stop if self.banned else Wait
             return decision(self.blocked_until, self.reason)
-        # where answers take long, a probe that is under way is not lost yet
-        lease_s = min(max(PROBE_LEASE_S, 3 * self.slowest_s), LONGEST_LEASE_S)
-        if self.needs_probe and now < self.probe_at + lease_s:
-            ask_at = now + max(POLL_S, LATER * (now - self.probe_at))
-            why = "a first request was sent, and its answer shows what is left"
-            return Wait(self.probe_at + lease_s, why, ask_at)
+        why = "a first request was sent, and its answer shows what is left"
+        if self.needs_probe and (wait := self._await_answer(self.probe_at, now, why)):
+            return wait
         checks = [self._check(name, now, bulk=bulk) for name in PERIODS]
         waits = [wait for wait in checks if wait is not None]
         if waits:
@@ -206,9 +203,19 @@ class Throttle(Budget):
             return None
         rest = f", except {reserve:,} that imports leave for other work" if reserve else ""
         why = f"all {state.limit:,} requests of this {name} are used{rest}"
+        if state.left + len(self.in_flight) > reserve:  # Remaining may have counted these already
+            wait_why = f"the last requests of this {name} were sent, and not all are answered"
+            if wait := self._await_answer(max(self.in_flight.values()), now, wait_why):
+                return wait
         # where all are in flight, none frees before a whole period
         frees_at = state.frees_at if state.frees_at > now else now + PERIODS[name]
         return Wait(max(now + POLL_S, frees_at), why)
+
+    def _await_answer(self, sent_at: float, now: float, why: str) -> Wait | None:
+        """Return a wait for an answer, None where it took so long that it may be lost."""
+        until = sent_at + min(max(PROBE_LEASE_S, 3 * self.slowest_s), LONGEST_LEASE_S)
+        ask_at = now + max(POLL_S, LATER * (now - sent_at))
+        return Wait(until, why, ask_at) if now < until else None
 
     def settle(self, now: float) -> None:
         """

@@ -90,12 +90,30 @@ def test_a_late_answer_tells_no_time() -> None:
 
 
 def test_a_minute_whose_requests_are_all_in_flight_is_waited_for_as_a_whole() -> None:
-    """None of them frees before a minute has passed, whatever their answers say."""
+    """Once their answers are late: until then these may show that one more is left."""
     throttle = Throttle(FREE)
     hear(throttle, Answer(200))
 
     assert granted(throttle, T0 + 70) == 60
-    assert throttle.ask(T0 + 70) == Wait(T0 + 130, "all 60 requests of this minute are used")
+
+    answers = throttle.ask(T0 + 70)
+    assert isinstance(answers, Wait)
+    assert (answers.until, answers.ask_at) == (T0 + 74, T0 + 70.05)
+    assert throttle.ask(T0 + 74) == Wait(T0 + 134, "all 60 requests of this minute are used")
+
+
+def test_what_remaining_counted_already_is_not_waited_for_to_the_end_of_the_minute() -> None:
+    """Two in flight, and the first answer holds both: the second shows that one is left."""
+    throttle = warm(remaining=4)
+    first, second = go(throttle), go(throttle)
+    throttle.answered(first, T0, minute(1))
+    decision = throttle.ask(T0)
+    assert isinstance(decision, Wait)
+    assert decision.until == T0 + 4
+
+    throttle.answered(second, T0, minute(1))
+
+    assert granted(throttle) == 1
 
 
 UNBELIEVABLE = {
