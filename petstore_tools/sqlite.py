@@ -129,10 +129,12 @@ def begin(connection: sqlite3.Connection, *, wait_s: float) -> None:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+def transaction(
+    connection: sqlite3.Connection, wait_s: float = BUSY_S
+) -> Iterator[sqlite3.Connection]:
     """Hold the file's write lock; commit at the end, roll back on any exception."""
     try:
-        begin(connection, wait_s=BUSY_S)
+        begin(connection, wait_s=wait_s)
         yield connection
         _execute_when_free(connection, "COMMIT")  # a reader can hold it up for a moment
     except BaseException:

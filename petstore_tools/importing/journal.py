@@ -231,11 +231,15 @@ class Journal:
         folder: Where databases live; one without that of the place has no row.
         target: What the import is for.
         clock: Tells when something happened.
+
+    Attributes:
+        wait_s: How long a change waits for other programs.
     """
 
     def __init__(self, folder: Path, target: Target, clock: Clock) -> None:
         self.id = target.id
         self.target = target
+        self.wait_s = sqlite.BUSY_S
         self._clock = clock
         self._folder = folder
         self._path = folder / f"{target.place}.db"
@@ -580,13 +584,16 @@ class Journal:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._reading() as connection, sqlite.transaction(connection) as db:
-            yield db
+        with self._reading() as connection:
+            connection.execute("PRAGMA busy_timeout = 0")  # SQLite's own wait hears no interrupt
+            with sqlite.transaction(connection, self.wait_s) as db:
+                yield db
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         """Give one thread at a time the database; its errors are the journal's."""
         with self._threads, _journal_errors(self._path):
+            self._db.execute(f"PRAGMA busy_timeout = {sqlite.BUSY_S * 1_000:.0f}")
             yield self._db
 
 

@@ -13,14 +13,26 @@ from pathlib import Path
 from traceback import clear_frames
 from typing import Final
 
-from petstore_tools.errors import DoubtfulRowsError, Interrupted, PetstoreError, SheetError
+from petstore_tools.errors import (
+    DoubtfulRowsError,
+    Interrupted,
+    JournalError,
+    PetstoreError,
+    SheetError,
+)
 from petstore_tools.importing.doubtful import Entry
 from petstore_tools.importing.journal import Journal, open_journal
 from petstore_tools.importing.options import Doubtful, ImportOptions
 from petstore_tools.importing.preview import ImportPreview, check
 from petstore_tools.importing.reconcile import Outcome
 from petstore_tools.importing.results import OUTCOMES, ImportResult, check_folder, write_files
-from petstore_tools.importing.send import Progress, Sender, Stopped, await_threads
+from petstore_tools.importing.send import (
+    LAST_ANSWERS_S,
+    Progress,
+    Sender,
+    Stopped,
+    await_threads,
+)
 from petstore_tools.importing.sheet import Source, read_source
 from petstore_tools.listing.completeness import Listing
 from petstore_tools.listing.links import ListQuery
@@ -181,8 +193,19 @@ class _Run:
         except (PetstoreError, KeyboardInterrupt, SystemExit) as error:
             clear_frames(error.__traceback__)
             stopped = Stopped.of(error)
+            if stopped.kind == "interrupted":
+                return self._finish_interrupted(stopped)
         self._journal.mark_lost(self._journal.id)
         return self._result(stopped)
+
+    def _finish_interrupted(self, stopped: Stopped) -> ImportResult:
+        """Say what became of every row, unless another program holds the journal."""
+        self._journal.wait_s = LAST_ANSWERS_S
+        try:
+            self._journal.mark_lost(self._journal.id)
+            return self._result(stopped)
+        except JournalError as error:
+            raise KeyboardInterrupt from error
 
     def _compare(self) -> None:
         """List the inventory: it settles what is unknown, and shows what exists."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+import signal
+import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from interrupts import Interrupter, Point
-from inventories import existing, write
+from inventories import existing, through, write
+from proxy import Fate, FaultProxy
 
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.plans import Plan
@@ -81,6 +85,39 @@ def _listing(box: Sandbox) -> Callable[[PetStore, Path], object]:
         assert len(store.list_pets()) >= 120
 
     return run
+
+
+@pytest.mark.case("P97")
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal for a thread")
+def test_an_interrupt_wins_while_another_program_holds_the_journal(
+    fast: Sandbox, tmp_path: Path
+) -> None:
+    """It is raised as it is, and the same call goes on when the other one has ended."""
+    me = threading.get_ident()
+    path = write(tmp_path / "a.csv", "Rex,3,sold")
+    others = list[sqlite3.Connection]()
+
+    def press() -> None:
+        while not sys._current_frames()[me].f_code.co_filename.endswith("petstore_tools/sqlite.py"):
+            time.sleep(0.01)
+        signal.pthread_kill(me, signal.SIGINT)
+
+    def hold(method: str, number: int) -> Fate:
+        if not others:
+            (database,) = store.journals.glob("*.db")
+            others.append(sqlite3.connect(database, check_same_thread=False))
+            others[0].execute("BEGIN IMMEDIATE")
+            threading.Thread(target=press).start()
+        return "pass"
+
+    with FaultProxy(fast.base_url, hold) as proxy:
+        store = through(fast, proxy)
+        with pytest.raises(KeyboardInterrupt):
+            store.import_pets(path, progress=False)
+        others[0].close()
+        result = store.import_pets(path, progress=False)
+
+    assert (result.created, existing(fast)) == (1, {("Rex", 3, "sold"): 1})
 
 
 @pytest.mark.case("P97")
