@@ -85,3 +85,5 @@ def test_a_headline_says_that_a_listing_may_have_a_hole() -> None:
     headline = "omplete, may have a hole: 1 animal of the inventory of sandbox"
     assert repr(Listing.of(frame)).startswith(f"c{headline}")
     assert status_report(frame).headline == f"C{headline}"
+    unproven = framed([], completeness="unproven", may_have_hole=True)
+    assert repr(Listing.of(unproven)).startswith("unproven: 0 animals")
