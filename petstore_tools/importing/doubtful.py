@@ -239,7 +239,7 @@ def _edits(
         came = [at for content in now[place] for at in fresh.get(content, ())]
         names = Counter(entry.content[:width] for entry in went)
         names -= Counter(contents[at][:width] for at in came)
-        for entry in went:
+        for entry in sorted(went, key=_rank):  # the same in each run
             if entry.content[:width] in names:
                 yield entry, came
                 break

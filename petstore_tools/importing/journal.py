@@ -352,11 +352,15 @@ class Journal:
         rows = []
         with self._transaction() as db:
             question = db.execute("SELECT * FROM question WHERE import = ?", (self.id,))
-            shown = {row[:-1]: row[-1] for row in question}
+            shown: dict[tuple[object, ...], list[Doubtful]] = {}
+            for *row_then, answer_then in question:
+                shown.setdefault(tuple(row_then), []).append(answer_then)
+            is_first = not shown
             for place, doubt in doubts.items():
                 row = (self.id, *contents[place], str(doubt))
-                earlier = shown.get(row)
-                if earlier == "ask" or not shown:
+                of_equal_rows = shown.get(row)  # each has an answer of its own
+                earlier = of_equal_rows.pop(0) if of_equal_rows else None
+                if earlier == "ask" or is_first:
                     earlier = answer
                 answers[place] = earlier or "ask"
                 rows.append((*row, answers[place]))

@@ -226,21 +226,25 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
         world.animals[pet_id] = world.animals[pet_id]._replace(status=rng.choice(STATUSES[:2]))
 
 
-def answer(world: World, doubts: dict[int, Doubt], cells: list[Cell], entries: list[Entry]) -> bool:
+def answer(
+    world: World, shown: dict[int, Doubt], cells: list[Cell], entries: list[Entry], sends: list[int]
+) -> bool:
     """
     Return whether the person lets doubtful rows be sent: only where none of them exists, nor a row
     that equals one of them, since nobody can tell which of these is asked about. What is sent then,
-    and what was agreed before and waits, is agreed, and no animal more.
+    with what was agreed before and waits, is agreed, and no animal more.
     """
     world.questions += 1
-    values = {cells[at].values for at in doubts}
+    values = {cells[at].values for at in shown}
     people = Counter(cell.who for cell in cells if cell.values in values)
     exists = any(world.made_for(who) >= world.rows[who] for who in people)
     world.needless += not exists
     if not exists:
-        made = Counter({who: world.made_for(who) for who in people})
-        waiting = Counter(world.whose[e.key] for e in entries if e.waits and e.answered)
-        world.agreed |= made + people + waiting
+        people.update(world.whose[e.key] for e in entries if e.waits and e.answered)
+        people.update(cells[at].who for at in sends)
+        for who in people:
+            surplus = world.made_for(who) + people[who] - world.rows[who]
+            world.agreed[who] = max(world.agreed[who], surplus)
     return not exists
 
 
@@ -335,7 +339,9 @@ def send(
         return
     pet_id = world.create(entry.content)
     world.made_by[pet_id] = entry.key
-    if world.made_for(who) > max(world.rows[who], world.agreed[who]):
+    equal = [row for row in journal.entries() if row.present and row.content == entry.content]
+    people = {who, *(world.whose[row.key] for row in equal)}  # nobody can tell whose each is
+    if sum(map(world.made_for, people)) > sum(world.rows[p] + world.agreed[p] for p in people):
         world.twice.append(who)
     may_die()
     yield
@@ -376,7 +382,9 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         answers = journal.answer(contents, doubts, sheet.answer)
         shown = {at: doubt for at, doubt in doubts.items() if answers[at] == "ask"}
         if shown:
-            said: Doubtful = "send" if answer(world, shown, cells, entries) else "skip"
+            sends = [at for at in doubts if answers[at] == "send"]
+            agrees = answer(world, shown, cells, entries, sends)
+            said: Doubtful = "send" if agrees else "skip"
             sheet.answer = said
             if world.rng.random() < 0.5:  # an error shows them, and the next run has the answer
                 return

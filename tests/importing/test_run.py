@@ -472,6 +472,20 @@ def test_an_answer_is_for_the_reason_that_was_shown(fast: Sandbox, tmp_path: Pat
 
 
 @pytest.mark.case("P98")
+def test_of_equal_rows_each_has_an_answer_of_its_own(fast: Sandbox, tmp_path: Path) -> None:
+    """One that became equal to a row that was shown was not shown."""
+    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,3,sold")
+    run(fast.store, path)
+    assert _shown(fast, write(path, "Rex,3,pending", "Mia,3,sold")) == [2]
+    write(path, "Rex,3,pending", "Rex,3,pending")
+
+    assert _shown(fast, path, doubtful="send") == [3]
+    result = run(fast.store, path, doubtful="skip")
+
+    assert outcomes(result) == "created skipped"
+
+
+@pytest.mark.case("P98")
 def test_a_row_that_was_to_be_sent_is_asked_about_where_another_import_sent_it(
     fast: Sandbox, tmp_path: Path
 ) -> None:
