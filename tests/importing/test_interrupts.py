@@ -62,7 +62,7 @@ class Office:
         except KeyboardInterrupt as interrupt:
             kept = interrupt
         sent = len(self.box.traffic())
-        under_way = _await_threads()
+        under_way = 1 + _await_threads()  # what the caller's thread had sent may be answered later
         assert len(self.box.traffic()) - sent <= under_way
         call(store, path)
         store.quota()
@@ -122,6 +122,9 @@ def test_an_interrupt_wins_while_another_program_holds_the_journal(
 
 @pytest.mark.case("P97")
 @pytest.mark.skipif(sys.gettrace() is not None, reason="another tracer runs")
+# an interrupt inside a library leaves its socket to the garbage collector
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", [_import, _listing], ids=["import", "listing"])
 @pytest.mark.parametrize("part", PARTS)
 def test_an_interrupt_at_any_line_wins(
