@@ -102,7 +102,7 @@ def read_categories(source: Categories | None) -> dict[int, str] | None:
 def _id(text: str) -> int | None:
     from petstore_tools.importing.values import whole_number
 
-    number = whole_number(text.strip(), "")
+    number = whole_number(text.strip())
     return number if isinstance(number, int) else None
 
 
@@ -130,8 +130,7 @@ def _from_sheets(sheets: Iterable[Sheet], file: str) -> Iterator[tuple[str, str,
             titles = [cell.strip().casefold() for cell in header]
             if titles.count("id") == titles.count("name") == 1:
                 for number, cells in records:
-                    line = getattr(cells, "line", "")  # one that cannot be split
-                    padded = [*cells, *[line] * len(titles)]
+                    padded = [*cells, *[""] * len(titles)]
                     if any(map(str.strip, padded)):
                         id_ = padded[titles.index("id")]
                         yield f"{file} row {number}", id_, padded[titles.index("name")]

@@ -40,7 +40,6 @@ from petstore_tools.tabular.frames import FrameSource
 from petstore_tools.text import option, printable
 
 HEADER_WITHIN: Final = 1_000  # rows in which the header is searched
-TITLES_WITHIN: Final = 30  # the same, where columns are named by letter
 COLUMNS: Final = 30  # of the file that are shown
 SAMPLES: Final = 3  # values shown of a column
 MOST_WORDS: Final = 50  # categories or status words that are asked for: more are no words
@@ -75,9 +74,7 @@ class Table:
     def matcher(self) -> Matcher:
         """What decides its cells."""
         options = self.options
-        return Matcher(
-            options.category_names, options.statuses, options.defaults, self.source.delimiter
-        )
+        return Matcher(options.category_names, options.statuses, options.defaults)
 
     @property
     def header(self) -> str:
@@ -207,14 +204,13 @@ def read_table(options: ImportOptions) -> Table:
 def _understand(source: Sheet, options: ImportOptions) -> Table:
     """
     Find the header: the first row that names all required fields; where they are named by letter,
-    the first row of titles above the data, else the first row that is not empty, or none where that
-    row is data. Else the likeliest row.
+    the first row that has these columns, or none where that row is data. Else the likeliest row.
     """
     nothing = Titles((), {}, {}, FIELDS)
     tables = [Table(source, 0, nothing, options, wrong="there is no header row")]
     filled = (record for record in source.records() if not are_blank(record[1]))
     above: list[int] = []
-    for number, cells in islice(filled, TITLES_WITHIN if options.by_letter else HEADER_WITHIN):
+    for number, cells in islice(filled, HEADER_WITHIN):
         try:
             table = _header(source, number, cells, options)
         except SheetError as wrong:
@@ -222,12 +218,9 @@ def _understand(source: Sheet, options: ImportOptions) -> Table:
             table = Table(source, number, titles, options, wrong=str(wrong))
         tables.append(replace(table, above=tuple(above)))
         above.append(number)
-        if not table.columns.has_header:
-            break
-        if not (table.columns.missing or (options.by_letter and not table.columns.are_known())):
+        if not table.columns.missing:
             return tables[-1]
-    found = [table for table in tables if not table.columns.missing]
-    return found[0] if found else max(tables, key=lambda table: table.likeness)
+    return max(tables, key=lambda table: table.likeness)
 
 
 def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions) -> Table:
@@ -237,9 +230,6 @@ def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions
     """
     added = cells[cells.index(ADDED[0]) :] if {*ADDED} <= {*cells} else []
     header = cells[: len(cells) - len(added)]
-    if options.by_letter:
-        width = max(len(cells) for _, cells in islice(source.records(), HEADER_WITHIN))
-        header += [""] * (width - len(cells))
     titles = read_titles(header, options.columns, defaults=options.defaults or ())
     table = Table(source, number, titles, options, added=len(added))
     is_counted = isinstance(source, FrameSource) and all(map(str.isdecimal, header))  # by pandas
@@ -253,7 +243,8 @@ def _header(source: Sheet, number: int, cells: list[str], options: ImportOptions
     if options.header and not is_data:
         return table
     letters = [column_letter(at) for at in range(len(header))]
-    titles = replace(read_titles(letters, options.columns), has_header=False)
+    titles = read_titles(letters, options.columns, defaults=options.defaults or ())
+    titles = replace(titles, has_header=False)
     return replace(table, header_row=number - 1, columns=titles)
 
 

@@ -19,7 +19,6 @@ from petstore_tools import spec
 from petstore_tools.errors import ArgumentError
 from petstore_tools.importing.words import A_NOTE, ERRORS, FIELDS, Titles, has_total, is_total
 from petstore_tools.tabular.cells import (
-    EXACT,
     FORMATTED,
     MERGED,
     MalformedLine,
@@ -33,7 +32,7 @@ from petstore_tools.tabular.cells import (
 from petstore_tools.text import option, pluralize, quoted
 
 _SEPARATORS: Final = ".,'\u2019 \u00a0\u202f"  # between groups of three digits
-_WHOLE: Final = re.compile(r"(-?\d+)(?:([.,])0+)?", re.ASCII)
+_WHOLE: Final = re.compile(r"(-?\d+)(?:[.,]0+)?", re.ASCII)
 _GROUPED: Final = re.compile(
     rf"-?[1-9]\d{{0,2}}([{_SEPARATORS}])\d{{3}}(?:\1\d{{3}})*(?:[.,]0+)?", re.ASCII
 )
@@ -55,13 +54,12 @@ class Problem(NamedTuple):
     help: str
 
 
-def whole_number(text: str, delimiter: str) -> int | Problem | None:
+def whole_number(text: str) -> int | Problem | None:
     """
-    Read a whole number.
+    Read a whole number; `7.0` and `7,0` are 7.
 
     Args:
         text: Without blanks around.
-        delimiter: The sign between cells; where it is not a comma, `7,0` is 7.
 
     Returns:
         The number (int64), why it cannot be read for sure, or None where the text is not a whole
@@ -70,11 +68,9 @@ def whole_number(text: str, delimiter: str) -> int | Problem | None:
     if _GROUPED.fullmatch(text):
         return Problem("has its digits in groups", "type the number without the signs between them")
     found = _WHOLE.fullmatch(text)
-    if found is None or found[2] == delimiter == ",":
+    if found is None:
         return None
     value = Decimal(found[1])
-    if found[2] and abs(value) >= EXACT:
-        return Problem("may have been rounded", _AS_TEXT)
     if spec.INT64_MIN <= value <= spec.INT64_MAX:
         return int(value)
     return Problem("is too large", "give a smaller number")
@@ -116,7 +112,6 @@ class Matcher:
             name.
         statuses: Status by word, in any case, beside the document's own words; "" is no status.
         defaults: By field, for empty cells and missing columns; never for `name`.
-        delimiter: The sign between cells; where it is not a comma, `7,0` is 7.
 
     Attributes:
         decided: What each distinct cell means, by field; names are left out.
@@ -130,11 +125,9 @@ class Matcher:
         categories: Mapping[int, str] | None = None,
         statuses: Mapping[str, str] | None = None,
         defaults: Mapping[str, str | int] | None = None,
-        delimiter: str = "",
     ) -> None:
         self.decided: dict[str, dict[str, Value | Problem]] = {field: {} for field in FIELDS}
         self._categories = categories
-        self._delimiter = delimiter
         self._words = _words(statuses or {})
         self._ids: defaultdict[str, set[int]] = defaultdict(set)  # by name
         for id_, name in (categories or {}).items():
@@ -170,7 +163,7 @@ class Matcher:
             help_ = option('defaults={"categoryId": ID}', "--default categoryId=ID")
             empty = Problem("is empty", f"give the id of the category, or {help_}")
             return self._defaults.get("categoryId", empty)
-        number = whole_number(text, self._delimiter)
+        number = whole_number(text)
         ids = set(self._ids.get(fold(text), ()))
         if isinstance(number, int) and (self._categories is None or number in self._categories):
             ids.add(number)
@@ -186,7 +179,7 @@ class Matcher:
         if self._categories is not None:
             help_ = "add it to the categories, or correct the cell"
             return Problem("is not a known category", help_)
-        if any(map(str.isalpha, text)) and not any(map(str.isdigit, text)):
+        if any(map(str.isalpha, text)):
             file = option('categories="FILE"', "--categories FILE")
             return Problem("is a name, not an id", f"name the category file: {file}")
         return Problem("is not a whole number", "correct the cell, or choose another column")
@@ -350,7 +343,7 @@ def read_rows(
     header = [cell.strip().casefold() for cell in titles.header]
     for number, cells in records:
         if isinstance(cells, MalformedLine):
-            yield _bad(number, [cells.line], cells.why, "check its quotation marks")
+            yield _bad(number, cells, cells.why, "check its quotation marks")
             continue
         beyond = cells if len(cells) <= titles.last_required else cells[width:]
         if not (sheet.name or are_blank(beyond)):

@@ -124,10 +124,6 @@ class Titles:
         """Position of the last column that no row may lack."""
         return max(self.columns.get(name, -1) for name in spec.REQUIRED)
 
-    def are_known(self) -> bool:
-        """Say whether each column has a title that may mean a field."""
-        return all(is_known(self.header[at]) for at in self.columns.values())
-
     def place(self, at: int) -> str:
         """Return a column as people find it: `A 'Name'`."""
         letter = column_letter(at)

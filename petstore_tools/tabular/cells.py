@@ -56,23 +56,16 @@ class FrameRow(int):
         return repr(self.label) if isinstance(self.label, str) else str(self.label)
 
 
-def label_of(number: int) -> Hashable:
-    """Return how people find a row: its number, or its label in the index of a DataFrame."""
-    return number.label if isinstance(number, FrameRow) else number
-
-
 class MalformedLine(list[str]):
     """
-    A line that no CSV reader can split: a row without cells.
+    A line that no CSV reader can split, as one cell.
 
     Attributes:
-        line: As it stands in the file.
         why: The reason, as the rest of a sentence about the line.
     """
 
     def __init__(self, line: str, why: str) -> None:
-        super().__init__()
-        self.line = line
+        super().__init__([line])
         self.why = why
 
 
@@ -115,12 +108,12 @@ class Sheet:
         raise NotImplementedError
 
     def escape(self, cell: str) -> str:
-        """Return a cell for a rejects file, in which no spreadsheet runs it."""
-        return escape_formula(cell)
+        """Put `'` before a cell of a rejects file that a spreadsheet would run as a formula."""
+        return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell
 
     def unescape(self, cell: str) -> str:
-        """Undo `escape`."""
-        return unescape_formula(cell)
+        """Undo `escape`; only for files that the toolkit wrote."""
+        return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
 
 
 def is_blank(cell: str) -> bool:
@@ -131,16 +124,6 @@ def is_blank(cell: str) -> bool:
 def are_blank(cells: Iterable[str]) -> bool:
     """Say whether nothing is in any of some cells."""
     return all(map(is_blank, cells))
-
-
-def escape_formula(cell: str) -> str:
-    """Put `'` before a cell that a spreadsheet would run as a formula."""
-    return "'" + cell if cell.startswith(_RUNS_AS_FORMULA) else cell
-
-
-def unescape_formula(cell: str) -> str:
-    """Undo `escape_formula`; only for files that the toolkit wrote."""
-    return cell[1:] if cell[:1] == "'" and cell[1:].startswith(_RUNS_AS_FORMULA) else cell
 
 
 @cache

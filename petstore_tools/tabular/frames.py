@@ -14,7 +14,6 @@ from petstore_tools.tabular.cells import (
     NonTextCell,
     Record,
     Sheet,
-    label_of,
 )
 from petstore_tools.tabular.workbooks import text_of
 
@@ -52,7 +51,6 @@ class FrameSource(Sheet):
         frame: The columns; the index names the rows.
     """
 
-    delimiter: str = ""
     frame: pd.DataFrame
 
     def records(self) -> Iterator[Record]:
@@ -78,5 +76,5 @@ def labels(numbers: Sequence[int]) -> pd.Series[Any]:
     """Return how people find rows: their numbers (int64), or their labels in a DataFrame."""
     import pandas as pd
 
-    found = [label_of(number) for number in numbers]
-    return pd.Series(found, dtype=None if found else "int64")
+    rows = [getattr(number, "label", number) for number in numbers]
+    return pd.Series(rows, dtype=None if rows else "int64")

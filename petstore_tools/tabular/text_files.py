@@ -92,7 +92,7 @@ def _stability(text: str, delimiter: str) -> tuple[float, int]:
     number.
     """
     rows = [cells for _, cells in records(text, delimiter)]
-    widths = Counter(len(cells) for cells in rows if cells or isinstance(cells, MalformedLine))
+    widths = Counter(len(cells) for cells in rows if cells)
     shares = [(times / widths.total(), width) for width, times in widths.items() if width > 1]
     return max(shares, default=(0, 1))
 

@@ -9,7 +9,6 @@ import posixpath
 import re
 import struct
 import zipfile
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,9 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetVisibleEnum
+from python_calamine import CalamineWorkbook, PasswordError, SheetVisibleEnum
 
-from petstore_tools.errors import ArgumentError, SheetError
+from petstore_tools.errors import PetstoreError, SheetError
 from petstore_tools.tabular.cells import (
     EXACT,
     FORMATTED,
@@ -31,27 +30,14 @@ from petstore_tools.tabular.cells import (
     NonTextCell,
     Record,
     Sheet,
-    are_blank,
     column_letter,
     column_position,
     is_blank,
 )
 from petstore_tools.tabular.template import CATEGORY_SHEET, rejects_bytes
 from petstore_tools.tabular.text_files import read_csv
-from petstore_tools.text import option, printable, quoted
+from petstore_tools.text import option, printable
 
-_BROKEN: Final = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    IndexError,
-    RuntimeError,
-    ValueError,
-    ElementTree.ParseError,
-    CalamineError,
-    StopIteration,
-)
 _MOST_BYTES: Final = 1 << 28  # of an unpacked workbook: a million rows of three columns take half
 _MOST_CELLS: Final = 8_000_000  # of a sheet that calamine reads, from A1 to the last one
 _PIECE: Final = 1 << 12  # bytes of XML parsed at once: of more, Python walks their elements again
@@ -67,6 +53,7 @@ _FORMATS: Final = {  # as Excel counts those that every workbook has
     "1": "0",
     "49": "@",
 }
+_DAY_0: Final = datetime(1899, 12, 30)
 _PLAIN: Final = ("General", "@", "0", "#")  # formats that show a number as it was typed
 _DATE_CODE: Final = re.compile(r'"[^"]*"|\\.|\[[^]]*\]|General|([dmyhs])', re.IGNORECASE)
 # the record that says how far a sheet goes: of .xls, and of .xlsb
@@ -96,7 +83,6 @@ class Worksheet(Sheet):
     """
 
     suffix: str = ".xlsx"
-    delimiter: str = " "
     rows: dict[int, list[str]] = member(default_factory=dict)
     hidden: set[int] = member(default_factory=set)
     hidden_columns: set[int] = member(default_factory=set)
@@ -130,17 +116,13 @@ class Worksheet(Sheet):
         """
         width = max(map(len, self.rows.values()), default=0)
         for top, left, bottom, right in self.merged:
-            first = self.rows.get(top + 1, [])[left : left + 1]
-            is_shown = not are_blank(first)
-            text = quoted(first[0]) if is_shown else "that is empty"
-            kind = f"{MERGED} {column_letter(left)}{top + 1} {text}"
+            end = min(right + 1, width)
+            kind = f"{MERGED} {column_letter(left)}{top + 1}"
             for number in self.rows.keys() & range(top + 1, bottom + 2):
                 cells = self.rows[number]
-                if is_shown:
-                    cells.extend([""] * (min(right + 1, width) - len(cells)))
-                for column in range(left, min(right + 1, len(cells))):
-                    is_first = (number, column) == (top + 1, left)
-                    if not is_first and (is_shown or not is_blank(cells[column])):
+                cells.extend([""] * (end - len(cells)))
+                for column in range(left, end):
+                    if (number, column) != (top + 1, left):
                         cells[column] = NonTextCell(cells[column], kind)
         return replace(self, names=names)
 
@@ -198,8 +180,6 @@ class _Xlsx:
             place = posixpath.join("/xl", link.get("Target", ""))
             self._sheets[name] = posixpath.normpath(place)[1:]
             self.sheets[name] = entry.get("state", "visible") == "visible"
-        is_1904 = any(part.get("date1904") in _TRUE for part in index.iterfind("{*}workbookPr"))
-        self._day_0 = datetime(1904, 1, 1) if is_1904 else datetime(1899, 12, 30)
         self._strings = dict(enumerate(map(_text_in, self._part("xl/sharedStrings.xml"))))
         formats = self._formats()
         self._dates = {style for style, code in formats.items() if any(_DATE_CODE.findall(code))}
@@ -269,7 +249,7 @@ class _Xlsx:
         if cell.get("s") in self._dates:
             with suppress(OverflowError, ValueError):
                 days = timedelta(seconds=round(float(text) * 86_400))
-                day = self._day_0 + days
+                day = _DAY_0 + days
                 if days < timedelta(days=1):
                     return text_of(days)
                 return text_of(day if day.time() != time() else day.date())
@@ -450,7 +430,7 @@ def open_sheets(
             with zipfile.ZipFile(path) as book:
                 return _sheets(path, sheet, _open_zip(path, book))
         return _sheets(path, sheet, _open_ole(path))
-    except (SheetError, ArgumentError):
+    except PetstoreError:
         raise
     except OSError as error:
         raise SheetError(
@@ -459,7 +439,7 @@ def open_sheets(
         ) from error
     except PasswordError as error:
         raise SheetError(f"{path.name} has a password: remove it, and save the file") from error
-    except _BROKEN as error:
+    except Exception as error:  # whatever a foreign file makes its readers raise
         raise SheetError(
             f"{path.name} is not a workbook that can be read ({error}): "
             "open it in a spreadsheet program, and save it as .xlsx"

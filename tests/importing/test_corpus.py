@@ -19,7 +19,7 @@ import pytest
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
-from petstore_tools.tabular.cells import MalformedLine, is_blank
+from petstore_tools.tabular.cells import are_blank
 from petstore_tools.tabular.workbooks import open_sheets
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -70,11 +70,7 @@ def test_each_file_imports_or_says_what_helps(box: Sandbox, path: Path, case: An
     # each row of the sheet that is not empty is sent, bad or left out
     sheets = open_sheets(path, options.get("sheet"), options.get("encoding"))
     (sheet,) = [sheet for sheet in sheets if sheet.name == preview.table.source.name]
-    filled = {
-        number
-        for number, cells in sheet.records()
-        if isinstance(cells, MalformedLine) or not all(map(is_blank, cells))
-    }
+    filled = {number for number, cells in sheet.records() if not are_blank(cells)}
     header = {preview.table.header_row} if preview.table.columns.has_header else set()
     counted = [row.number for row in (*preview.good, *preview.bad, *preview.left_out)]
     assert sorted(counted) == sorted(filled - header)

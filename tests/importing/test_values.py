@@ -76,7 +76,6 @@ RULES = st.fixed_dictionaries(
             st.sampled_from(("weg", "frei")), st.sampled_from(spec.STATUSES)
         ),
         "defaults": st.sampled_from(({}, {"status": "sold"})),
-        "delimiter": st.sampled_from(",;"),
     }
 )
 

@@ -93,7 +93,7 @@ def test_a_bad_cell_that_was_no_text_does_not_pass_for_corrected(tmp_path: Path)
         NonTextCell("12:30:00", "a time"),
         NonTextCell("TRUE", "a boolean"),
         NonTextCell("", "a formula without a saved value"),
-        NonTextCell("", "part of the merged cell A1 'Rex'"),
+        NonTextCell("", "part of the merged cell A1"),
         NonTextCell("7", FORMATTED),
     ]
     content = rejects_bytes(["name"], [[cell] for cell in bad], bad={(at, 0) for at in range(6)})

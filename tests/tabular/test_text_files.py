@@ -7,11 +7,7 @@ from pathlib import Path
 import pytest
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.tabular.cells import (
-    MalformedLine,
-    escape_formula,
-    unescape_formula,
-)
+from petstore_tools.tabular.cells import MalformedLine, Sheet
 from petstore_tools.tabular.text_files import csv_bytes, read_csv, records
 from petstore_tools.tabular.workbooks import open_sheets
 
@@ -50,9 +46,7 @@ def test_a_line_that_cannot_be_split_costs_one_row() -> None:
     """It is named as it stands, and the lines behind it are read."""
     found = list(records('name\n"Bo" the dog,2\n"Rex,1\nMia,3\n', ","))
 
-    bad = [
-        (number, cells.line, cells.why) for number, cells in found if type(cells) is MalformedLine
-    ]
+    bad = [(number, *cells, cells.why) for number, cells in found if type(cells) is MalformedLine]
     assert bad == [
         (2, '"Bo" the dog,2', "cannot be split"),
         (3, '"Rex,1', "has a quotation mark that is never closed"),
@@ -64,8 +58,8 @@ def test_a_line_that_cannot_be_split_costs_one_row() -> None:
 @pytest.mark.parametrize("cell", ["=1+1", "+7", "-7", "@x", "\tx", "'=1", "'plain", "plain", ""])
 def test_an_escaped_cell_runs_nothing_and_comes_back(cell: str) -> None:
     """Escaping is undone exactly."""
-    assert not escape_formula(cell).startswith(("=", "+", "-", "@", "\t"))
-    assert unescape_formula(escape_formula(cell)) == cell
+    assert not Sheet().escape(cell).startswith(("=", "+", "-", "@", "\t"))
+    assert Sheet().unescape(Sheet().escape(cell)) == cell
 
 
 @pytest.mark.case("P40")
