@@ -41,10 +41,8 @@ SQL = re.compile(
 
 def docstrings(tree: ast.Module) -> list[ast.Constant]:
     """Return the strings that open modules, classes and functions."""
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, DOCUMENTED)]
-    openings = [body[0].value for body in bodies if body and isinstance(body[0], ast.Expr)]
-    constants = [node for node in openings if isinstance(node, ast.Constant)]
-    return [node for node in constants if isinstance(node.value, str)]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, DOCUMENTED)]
+    return [node.body[0].value for node in nodes if ast.get_docstring(node, clean=False)]
 
 
 def signs(source: str, comments: list[ast.Constant]) -> int:

@@ -5,14 +5,13 @@ Of the creates, every 25th loses its answer after the commit, every 25th before 
 is answered 500. In the second scenario the process is killed three times as well, soon after its
 first create, and started again as one would: by the same command. Cells: animals too many / rows that do not stand / whether what
 the tool said of the number created is true. All rows have a status: pandas makes a number of an
-empty cell, which JSON does not have. A peer that is not installed prints `not run`.
+empty cell, which JSON does not have. What cannot run prints `not run`.
 
 Run: python tests/benchmarks/faults.py [ROWS]
 """
 
 from __future__ import annotations
 
-import csv
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pandas as pd
 import requests
 from programs import head, row, run_readme_loop
 
@@ -43,17 +43,6 @@ FAULTS = [
 ]
 KILL_AFTER_S = (0.2, 0.6, 0.4)  # after its first create
 LONGEST_S = 240
-Row = dict[str, object]
-
-
-def rows_of(path: Path) -> list[Row]:
-    """Read the animals as a script would."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return [
-            {"name": r["name"], "categoryId": int(r["categoryId"])}
-            | ({"status": r["status"]} if r["status"] else {})
-            for r in csv.DictReader(file)
-        ]
 
 
 def sample(count: int) -> list[samples.Animal]:
@@ -66,7 +55,7 @@ def post_all(path: Path, base_url: str, key: str, retry: Retry) -> int:
     session = client(key)
     session.mount("http://", HTTPAdapter(max_retries=retry))
     created = 0
-    for body in rows_of(path):
+    for body in pd.read_csv(path).to_dict("records"):
         try:
             created += session.post(f"{base_url}/pets", json=body, timeout=5).status_code == 201
         except requests.RequestException:
@@ -93,34 +82,6 @@ def requests_without_retry(path: Path, base_url: str, key: str) -> int:
     return post_all(path, base_url, key, Retry(total=0))
 
 
-def dlt_destination(path: Path, base_url: str, key: str) -> int:
-    """A custom destination of dlt, one row a batch."""
-    import dlt
-
-    session = client(key)
-    created = 0
-
-    @dlt.destination(batch_size=1, name="store")  # type: ignore[misc]
-    def store(items: list[Row], table: object) -> None:
-        nonlocal created
-        for item in items:
-            row = {"name": item["name"], "categoryId": item["categoryId"]}
-            row |= {"status": item["status"]} if item.get("status") else {}
-            session.post(f"{base_url}/pets", json=row, timeout=5).raise_for_status()
-            created += 1
-
-    pipeline = dlt.pipeline("animals", destination=store, pipelines_dir=str(path.parent / "dlt"))
-    for _ in range(5):
-        try:
-            pipeline.run(
-                rows_of(path), table_name="animals"
-            ) if not pipeline.has_pending_data else pipeline.load()
-            break
-        except Exception:
-            continue
-    return created
-
-
 def ours(path: Path, base_url: str, key: str) -> int:
     """The import of this toolkit."""
     os.environ["PETSTORE_RECONCILE_AFTER_S"] = "0.5"
@@ -137,7 +98,6 @@ WAYS: dict[str, Callable[[Path, str, str], int | str]] = {
     "the loop": the_loop,
     "requests, no retry": requests_without_retry,
     "requests, urllib3 Retry": requests_and_retry,
-    "dlt custom destination": dlt_destination,
 }
 
 

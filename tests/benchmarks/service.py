@@ -153,6 +153,14 @@ def plain(folder: Path, port: int, node: Path) -> Peer | None:
     return [sys.executable, script, str(port), folder], LIST_PATH, "limit"
 
 
+def pets(count: int) -> list[dict[str, object]]:
+    """Return so many animals."""
+    return [
+        {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"}
+        for n in range(count)
+    ]
+
+
 def prism(folder: Path, port: int, node: Path) -> Peer | None:
     """
     Return prism, which answers from the document and keeps nothing; its example has 100 animals.
@@ -162,9 +170,7 @@ def prism(folder: Path, port: int, node: Path) -> Peer | None:
         return None
     tree = json.loads(OPENAPI)
     answer = tree["paths"]["/pets"]["get"]["responses"]["200"]["content"]["application/json"]
-    answer["example"] = [
-        {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"} for n in range(100)
-    ]
+    answer["example"] = pets(100)
     tree["servers"] = [{"url": f"http://127.0.0.1:{port}/v1"}]
     document = folder / "openapi.json"
     document.write_text(json.dumps(tree))
@@ -176,12 +182,8 @@ def json_server(folder: Path, port: int, node: Path) -> Peer | None:
     binary = node / "node_modules" / ".bin" / "json-server"
     if not binary.exists():
         return None
-    rows = [
-        {"id": n + 1, "name": f"Pet {n}", "categoryId": n % 7, "status": "sold"}
-        for n in range(1_000)
-    ]
     file = folder / "db.json"
-    file.write_text(json.dumps({"pets": rows}))
+    file.write_text(json.dumps({"pets": pets(1_000)}))
     return [binary, "--port", str(port), file], "/pets", "_limit"
 
 
