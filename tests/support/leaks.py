@@ -1,0 +1,40 @@
+"""What a notebook, a log or an error tracker can show of an error, down to locals and causes."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from _pytest._io.saferepr import saferepr
+from IPython.core.ultratb import VerboseTB
+
+TESTS = str(Path(__file__).parents[1])
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and all it came of, whatever was suppressed."""
+    if error is not None:
+        yield error
+        yield from chain(error.__cause__)
+        yield from chain(error.__context__)
+
+
+def shown(error: BaseException) -> str:
+    """Return all that can be shown of an error, but for the frames of the test that caught it."""
+    texts = []
+    for link in chain(error):
+        frames: TracebackType | None = link.__traceback__
+        while frames is not None and frames.tb_frame.f_code.co_filename.startswith(TESTS):
+            frames = frames.tb_next
+        texts.append(repr(link) + repr(vars(link)))
+        whole = traceback.TracebackException(type(link), link, frames, capture_locals=True)
+        texts += whole.format(chain=False)
+        if frames is not None:
+            texts.append(VerboseTB(theme_name="nocolor").text(type(link), link, frames))
+            locals_ = [
+                value for frame, _ in traceback.walk_tb(frames) for value in frame.f_locals.values()
+            ]
+            texts += [saferepr(value, maxsize=None) for value in locals_]
+    return "\n".join(texts)
