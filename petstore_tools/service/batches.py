@@ -20,6 +20,7 @@ from petstore_tools.service.messages import Request, Response
 MAX_AT_ONCE: Final = 256  # requests in one commit
 TICK_S: Final = 0.25
 GATHER_S: Final = 0.005
+GATHER_TIMES: Final = 4  # what a batch took; its callers ask again within that time
 
 
 def elapsed() -> float:
@@ -58,7 +59,7 @@ class Batches:
         self._pending: list[Request] = []
         self._batch = Batch()
         self._took_s = 0.0
-        self._callers = 0  # that asked, or waited, at the end of the last batch
+        self._callers = 0  # that asked, or waited, lately
         self._all_ask = asyncio.Event()
         self._answering: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "petstore database")
@@ -82,14 +83,16 @@ class Batches:
         """
         Answer all that wait, batch by batch.
 
-        A batch begins as soon as all callers of the last one ask again, or a moment later.
-        Otherwise the first of them would be answered alone, and all others would wait for that.
+        A batch begins as soon as all ask again that asked lately, or a moment later. Otherwise
+        the first of them would be answered alone, and all others would wait for that. Those
+        that do not come back are expected no more, one after each batch.
         """
         while self._pending:
             if len(self._pending) < self._callers:
                 self._all_ask.clear()
+                wait_s = min(GATHER_TIMES * self._took_s, GATHER_S)
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(min(self._took_s, GATHER_S)):
+                    async with asyncio.timeout(wait_s):
                         await self._all_ask.wait()
             if not self._pending:  # meanwhile all were refused
                 return
@@ -101,7 +104,8 @@ class Batches:
             for request, response in zip(self._batch.requests, responses, strict=True):
                 if not request.response.done():
                     request.response.set_result(response)
-            self._callers = min(len(self._batch.requests) + len(self._pending), MAX_AT_ONCE)
+            callers = len(self._batch.requests) + len(self._pending)
+            self._callers = min(max(callers, self._callers - 1), MAX_AT_ONCE)
             self._batch = Batch()
 
     def _tick(self) -> None:

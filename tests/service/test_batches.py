@@ -58,32 +58,35 @@ def test_what_comes_together_is_answered_together_and_at_most_so_many_at_once() 
     assert work.sizes == [(MAX_AT_ONCE, True), (MAX_AT_ONCE, True), (88, True)]
 
 
-def test_a_batch_waits_for_all_callers_of_the_last_one() -> None:
+def test_a_batch_waits_for_all_who_asked_lately() -> None:
     """
-    They come back one after the other; the first of them would be answered alone.
+    They come back one after the other, also behind a batch of one: the first of them would be
+    answered alone.
     """
     work = Work(takes_s=0.004)
     batches = Batches(work, refuse)
 
-    async def ask_often(number: int) -> None:
-        for _ in range(30):
-            await batches.respond(a_request())
-            for _ in range(number):
-                await asyncio.sleep(0)
+    async def ask_behind(number: int) -> None:
+        for _ in range(number):
+            await asyncio.sleep(0)
+        await batches.respond(a_request())
 
     async def ask() -> None:
-        await asyncio.gather(*(ask_often(number) for number in range(8)))
+        for _ in range(30):
+            await asyncio.gather(*(ask_behind(number) for number in range(8)))
+            await batches.respond(a_request())
 
     asyncio.run(ask())
 
-    assert len(work.sizes) < 45  # 30 where all come together, 60 where the first is alone
+    alone = [size for size, _ in work.sizes if size == 1]
+    assert len(alone) < 45  # 30 that came alone; 60 where the first of the others is, too
 
 
 @pytest.mark.parametrize(("takes_s", "longest_s"), [(0.0, GATHER_S), (0.05, 0.1)])
 def test_a_caller_that_does_not_come_back_holds_up_the_others_for_a_moment(
     takes_s: float, longest_s: float
 ) -> None:
-    """As long as the last batch took, but 5 ms at most; of six times the shortest counts."""
+    """Four times what the last batch took, but 5 ms at most; of six times the shortest counts."""
     batches = Batches(Work(takes_s=takes_s), refuse)
 
     async def ask() -> float:
