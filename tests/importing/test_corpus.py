@@ -73,4 +73,5 @@ def test_each_file_imports_or_says_what_helps(box: Sandbox, path: Path, case: An
     filled = {number for number, cells in sheet.records() if not are_blank(cells)}
     header = {preview.table.header_row} if preview.table.columns.has_header else set()
     counted = [row.number for row in (*preview.good, *preview.bad, *preview.left_out)]
+    counted += preview.duplicates if "drop_duplicates" in options else ()
     assert sorted(counted) == sorted(filled - header)

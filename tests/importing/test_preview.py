@@ -9,8 +9,8 @@ from inventories import write
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import SheetError
-from petstore_tools.importing.preview import LINES, group, hidden_in_names
-from petstore_tools.importing.values import PetValues, Row, RowProblem
+from petstore_tools.importing.preview import LINES, group
+from petstore_tools.importing.values import RowProblem
 from petstore_tools.plans import Plan
 from petstore_tools.tabular.cells import FrameRow
 
@@ -73,40 +73,3 @@ def test_a_listing_that_costs_a_day_is_agreed_to_first(tmp_path: Path) -> None:
 
         assert refusals == ["", ""]
         assert len(box.traffic()) == 11
-
-
-@pytest.mark.case("P47")
-@pytest.mark.parametrize(
-    ("name", "is_said"),
-    [
-        ("To\nm", True),
-        ("Max\u00a0II", True),
-        ("Rex\u200d", True),
-        ("👩 Żabka", False),
-    ],
-)
-def test_names_with_something_that_nobody_sees_are_named(name: str, is_said: bool) -> None:
-    """Of many some are shown."""
-    said = hidden_in_names(Row(n, PetValues(name, 3, None), ()) for n in range(2, 1_002))
-
-    assert [line.startswith("names that hold a line break") for line in said] == [True] * is_said
-    assert all(f"row 2 {name!r}" in line and line.endswith(", and 995 more") for line in said)
-
-
-@pytest.mark.parametrize("drop", [False, True])
-def test_duplicates_are_named_with_their_rows(sandbox: Sandbox, tmp_path: Path, drop: bool) -> None:
-    """Whether they are sent or dropped; also in the notebook."""
-    rows = ["Mia,4,", "Rex,3,sold", "Mia,4,", "Rex,3,sold", "Mia ,4,", "Tom,5,"]
-    path = write(tmp_path / "pets.csv", *rows)
-
-    preview = sandbox.store.preview_import(path, drop_duplicates=drop)
-
-    why = "" if drop else " (drop_duplicates=True (--drop-duplicates) leaves them out)"
-    said = f"3 equal to an earlier row{why}: row 4, 5, 6"
-    assert said in str(preview)
-    assert "  first     row 2: 'Mia', 4, no status\n" in str(preview)
-    assert said in preview._repr_html_()
-    assert (preview.duplicates, preview.to_send) == ((4, 5, 6), 3 if drop else 6)
-    some = sandbox.store.preview_import(path, first=1, drop_duplicates=drop)
-    rest = preview.to_send - 1
-    assert f"  rows      {rest} left for the same call without first (--first)\n" in str(some)

@@ -17,10 +17,10 @@ from petstore_tools.sandbox.faults import Fault
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs POSIX")
 
 
-@pytest.fixture
-def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def test_the_bar_of_an_import_reads_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """
-    Four of 12 rows are created before; then one answer is lost, and the import waits for a second.
+    It begins at the four of 12 rows that were created before, on a line of its own, and so does
+    what became of them; a wait, here for a lost answer, says why once, and the bar stays long.
     """
     monkeypatch.setenv("PETSTORE_RECONCILE_AFTER_S", "1")
     rows = "".join(f"Animal {n},{n}\n" for n in range(12))
@@ -32,13 +32,9 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     with Sandbox(plan="pro", clock="system", animals=0, faults=faults) as box:
         run("import", "pets.csv", "--yes", "--first", "4", box=box, cwd=tmp_path)
         code, shown = on_a_terminal("import", "pets.csv", box=box, cwd=tmp_path, answers="y\n")
-    assert code == 0
-    return shown
 
-
-def test_the_bar_of_an_import_reads_well(shown: str) -> None:
-    """It begins on a line of its own at four rows; a wait says why once, and the bar stays long."""
     before, _, after = shown.partition("[y/N]: ")
+    assert code == 0
     assert "4 created already by this import" in before
     assert "\r" not in before.replace("\r\n", "")
     drawn = [frame for frame in after.split("\r") if frame.startswith("import:")]
@@ -57,9 +53,5 @@ def test_the_bar_of_an_import_reads_well(shown: str) -> None:
     )
     assert len(re.findall(reason, after)) == 1
     assert "waits" not in drawn[-1]
-
-
-def test_what_became_of_it_stands_below_the_bar(shown: str) -> None:
-    """On a line of its own, too."""
     counts = "12 rows: 8 created now, 4 before"
     assert shown.endswith(f"\npets.csv → production: {counts}; files: pets.created.csv\r\n")

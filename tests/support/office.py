@@ -13,12 +13,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-import pytest
-
 LIBREOFFICE = shutil.which("soffice")
-needs_libreoffice = pytest.mark.skipif(
-    not LIBREOFFICE, reason="no LibreOffice (soffice) on this machine"
-)
 
 
 def part(content: bytes | Path, name: str) -> str:

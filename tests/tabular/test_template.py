@@ -1,6 +1,4 @@
-"""
-Workbooks that help people to fill them in; LibreOffice opens and saves them where it is installed.
-"""
+"""Workbooks that help people to fill them in."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from office import libreoffice, needs_libreoffice, part, rules
+from office import part, rules
 from python_calamine import CalamineWorkbook
 
 from petstore_tools.errors import SheetError
@@ -108,37 +106,3 @@ def test_a_cell_that_excel_cannot_keep_is_refused() -> None:
     """It would be cut."""
     with pytest.raises(SheetError, match="32,768 characters is too long for a workbook"):
         rejects_bytes(["name"], [["x" * 32_768]])
-
-
-@needs_libreoffice
-def test_libreoffice_keeps_colours_and_drop_downs(tmp_path: Path) -> None:
-    """A person opens the rejects there, and saves them."""
-    (tmp_path / "rejects.xlsx").write_bytes(rejects())
-
-    saved = libreoffice(tmp_path / "rejects.xlsx", "xlsx")
-
-    assert rules(saved) == rules(rejects())
-    assert "FFFFC7CE" in part(saved, "xl/styles.xml")
-    assert [sheet.name for sheet in open_sheets(saved)] == ["animals"]
-
-
-@needs_libreoffice
-def test_a_template_filled_in_libreoffice_reads_back(tmp_path: Path) -> None:
-    """Cells as chosen from the lists; the sheet of categories stays hidden."""
-    (tmp_path / "template.xlsx").write_bytes(template_bytes(CATEGORIES))
-    flat = libreoffice(tmp_path / "template.xlsx", "fods")
-    cells = "".join(
-        f'<table:table-cell office:value-type="string"><text:p>{text}</text:p></table:table-cell>'
-        for text in ("007", "Vögel", "sold")
-    )
-    header, rest = flat.read_text(encoding="utf-8").split("</table:table-row>", 1)
-    row = f"</table:table-row><table:table-row>{cells}</table:table-row>"
-    flat.write_text(header + row + rest, encoding="utf-8")
-
-    filled = libreoffice(flat, "xlsx")
-
-    sheets = open_sheets(filled)
-    assert [sheet.name for sheet in sheets] == ["animals"]
-    rows = [cells for _, cells in sheets[0].records()]
-    assert rows[:2] == [["name", "categoryId", "status"], ["007", "Vögel", "sold"]]
-    assert rules(filled)["B"].startswith(f"list {CATEGORY_SHEET}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from petstore_tools.errors import ArgumentError
-from petstore_tools.tabular.cells import MalformedLine, Sheet
+from petstore_tools.tabular.cells import Sheet
 from petstore_tools.tabular.text_files import csv_bytes, read_csv, records
 from petstore_tools.tabular.workbooks import open_sheets
 
@@ -40,18 +40,6 @@ def test_an_encoding_that_does_not_exist_is_named(tmp_path: Path) -> None:
     for encoding in ("nope", "hex"):
         with pytest.raises(ArgumentError, match=f"there is no encoding '{encoding}'"):
             open_sheets(tmp_path / "pets.csv", encoding=encoding)
-
-
-def test_a_line_that_cannot_be_split_costs_one_row() -> None:
-    """It is named as it stands, and the lines behind it are read."""
-    found = list(records('name\n"Bo" the dog,2\n"Rex,1\nMia,3\n', ","))
-
-    bad = [(number, *cells, cells.why) for number, cells in found if type(cells) is MalformedLine]
-    assert bad == [
-        (2, '"Bo" the dog,2', "cannot be split"),
-        (3, '"Rex,1', "has a quotation mark that is never closed"),
-    ]
-    assert found[3] == (4, ["Mia", "3"])
 
 
 @pytest.mark.case("P43")
