@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -21,12 +20,10 @@ from proxy import Ask, Fate, FaultProxy, body_of, reply, with_body
 from petstore_tools import PetStore, Sandbox
 from petstore_tools.cli import exits
 from petstore_tools.errors import (
-    DoubtfulRowsError,
     Interrupted,
     JournalError,
     LedgerError,
     PetstoreError,
-    SheetError,
 )
 from petstore_tools.importing.journal import Target, read_journal
 from petstore_tools.importing.results import ImportResult
@@ -344,191 +341,6 @@ def test_an_animal_removed_during_a_listing_hides_no_lost_row(
     assert (result.created, proxy.counts["POST"]) == (1, 1)
 
 
-@pytest.mark.case("P80")
-def test_a_row_that_exists_is_asked_about_whenever_it_comes(fast: Sandbox, tmp_path: Path) -> None:
-    """Appended to a file that was begun, or in a large inventory, with an explicit answer."""
-    fast.add([(f"Old {n}", 1, "sold") for n in range(1_100)])
-    path = write(tmp_path / "a.csv", "New,1,sold")
-    assert run(fast.store, path).created == 1
-    write(path, "New,1,sold", "Old 7,1,sold", "Old 8,1,", "Newer,1,sold")
-
-    with pytest.raises(DoubtfulRowsError) as caught:
-        run(fast.store, path)
-    result = run(fast.store, path, doubtful="skip")
-
-    assert list(caught.value.preview.doubtful["row"]) == [3, 4]
-    assert "the animal with id 8 has the same values" in caught.value.preview.doubtful["because"][0]
-    assert outcomes(result) == "created skipped skipped created"
-    assert existing(fast).total() == 1_102
-
-
-@pytest.mark.case("P35", "P62", "P63")
-def test_renamed_copied_and_reordered_files_make_nothing_twice(
-    fast: Sandbox, tmp_path: Path
-) -> None:
-    """Each is one question; an answer is kept."""
-    rows = [f"Rex {n},3,sold" for n in range(8)]
-    path = write(tmp_path / "a.csv", *rows)
-    run(fast.store, path)
-    write(path, *reversed(rows))
-    assert run(fast.store, path).created_now == 0
-    copy = write(tmp_path / "copy.csv", *rows[:3], "Rex 3,3,pending", *rows[4:], "New,3,sold")
-
-    with pytest.raises(DoubtfulRowsError, match="8 rows of copy.csv"):
-        run(fast.store, copy)
-    skipped = run(fast.store, copy, doubtful="skip")
-    again = run(fast.store, copy)
-
-    assert (skipped.created, skipped.skipped_now) == (1, 8)
-    assert (again.created, again.skipped, again.skipped_now) == (1, 8, 0)
-    assert existing(fast).total() == 9
-
-
-@pytest.mark.case("P98")
-@pytest.mark.parametrize("how", ["edited", "by defaults"])
-def test_a_copy_that_shares_no_equal_row_is_asked_about(
-    fast: Sandbox, tmp_path: Path, how: str
-) -> None:
-    """Names and categories tell that it is one; a row of another category is new."""
-    run(fast.store, write(tmp_path / "a.csv", *_rows(8)))
-    if how == "edited":
-        rows = [row.replace("sold", "pending") for row in _rows(8)]
-        copy = write(tmp_path / "b.csv", *rows, "Rex 1,4,sold")
-        options: dict[str, object] = {}
-    else:
-        rows = [row.removesuffix(",sold") for row in _rows(8)]
-        copy = write(tmp_path / "b.csv", *rows, "Rex 1,4", header="name,categoryId")
-        options = {"defaults": {"status": "available"}}
-
-    with pytest.raises(DoubtfulRowsError, match="8 rows of b.csv") as caught:
-        run(fast.store, copy, **options)
-    result = run(fast.store, copy, doubtful="skip", **options)
-
-    assert set(caught.value.preview.doubtful["reason"]) == {"the same name"}
-    assert (result.created, result.skipped, existing(fast).total()) == (1, 8, 9)
-
-
-@pytest.mark.case("P98")
-def test_a_part_of_a_file_takes_no_row_away(fast: Sandbox, tmp_path: Path) -> None:
-    """A hidden name that was corrected is asked about, once, when the whole comes again."""
-    rows = _rows(8)
-    path = write(tmp_path / "a.csv", *rows)
-    run(fast.store, path)
-    for part in (rows[5:6], rows[6:1:-2]):
-        assert run(fast.store, write(path, *part)).created_now == 0
-    corrected = [*rows[:3], "Max,3,sold", *rows[4:]]
-
-    with pytest.raises(DoubtfulRowsError, match="1 row of a.csv") as caught:
-        run(fast.store, write(path, *corrected))
-    skipped = run(fast.store, path, doubtful="skip")
-    more = run(fast.store, write(path, *corrected[:3], "Mia,3,sold", *corrected[3:]))
-
-    assert "row 5 of import" in str(caught.value.preview.doubtful["because"][0])
-    assert caught.value.preview.doubtful["reason"][0] == "the same place"
-    assert outcomes(skipped) == "created created created skipped" + 4 * " created"
-    assert (more.created_now, more.skipped_now, existing(fast).total()) == (1, 0, 9)
-
-
-def _shown(box: Sandbox, path: Path, **options: object) -> list[int]:
-    """Import; return the rows that the error asks about."""
-    with pytest.raises(DoubtfulRowsError) as caught:
-        run(box.store, path, **options)
-    return list(caught.value.preview.doubtful["row"])
-
-
-@pytest.mark.case("P98")
-@pytest.mark.parametrize(("answer", "sent"), [("send", 1), ("skip", 0)])
-def test_an_answer_is_for_the_rows_that_were_shown(
-    fast: Sandbox, tmp_path: Path, answer: str, sent: int
-) -> None:
-    """Those that another import sends while a person reads are asked about anew."""
-    fast.add([("Old", 3, "sold")])
-    path = write(tmp_path / "a.csv", "Old,3,sold", *_rows(6))
-
-    assert _shown(fast, path) == [2]
-    run(fast.store, write(tmp_path / "b.csv", *_rows(5)))
-    assert _shown(fast, path, doubtful=answer) == [3, 4, 5, 6, 7]
-    result = run(fast.store, path, doubtful="skip")
-
-    assert (result.created, result.skipped_now) == (1 + sent, 6 - sent)
-    assert existing(fast).total() == 1 + 5 + 1 + sent
-    assert run(fast.store, path).created_now == 0
-
-
-@pytest.mark.case("P98")
-def test_an_answer_is_for_the_reason_that_was_shown(fast: Sandbox, tmp_path: Path) -> None:
-    """A row that another import sent since is asked about anew, also where it was to be sent."""
-    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,3,sold")
-    run(fast.store, path)
-    write(path, "Rex,3,pending", "Mia,3,pending")
-
-    assert _shown(fast, path) == [2, 3]
-    run(fast.store, write(tmp_path / "b.csv", "Rex,3,pending"), doubtful="send")
-    assert _shown(fast, path, doubtful="send") == [2]
-    result = run(fast.store, path, doubtful="skip")
-
-    assert outcomes(result) == "skipped created"
-    assert existing(fast).total() == 4
-
-
-@pytest.mark.case("P98")
-def test_of_equal_rows_each_has_an_answer_of_its_own(fast: Sandbox, tmp_path: Path) -> None:
-    """One that became equal to a row that was shown was not shown."""
-    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,3,sold")
-    run(fast.store, path)
-    assert _shown(fast, write(path, "Rex,3,pending", "Mia,3,sold")) == [2]
-    write(path, "Rex,3,pending", "Rex,3,pending")
-
-    assert _shown(fast, path, doubtful="send") == [3]
-    result = run(fast.store, path, doubtful="skip")
-
-    assert outcomes(result) == "created skipped"
-
-
-@pytest.mark.case("P98")
-def test_a_row_that_was_to_be_sent_is_asked_about_where_another_import_sent_it(
-    fast: Sandbox, tmp_path: Path
-) -> None:
-    """Between two runs, of which the first sent only the first rows."""
-    path = write(tmp_path / "a.csv", "Rex,3,sold", "Mia,3,sold")
-    run(fast.store, path)
-    write(path, "Tom,3,sold", "Rex,3,pending", "Mia,3,pending")
-    run(fast.store, path, doubtful="send", first=1)
-    run(fast.store, write(tmp_path / "b.csv", "Rex,3,pending"), doubtful="send")
-
-    assert _shown(fast, path) == [3]
-    assert run(fast.store, path, doubtful="skip").created == 2
-
-
-def test_where_nothing_was_asked_an_answer_is_for_every_row(fast: Sandbox, tmp_path: Path) -> None:
-    """Also in the run after one that sent."""
-    fast.add([("Old", 3, "sold"), ("Older", 3, "sold")])
-    path = write(tmp_path / "a.csv", "Old,3,sold")
-    assert _shown(fast, path) == [2]
-    run(fast.store, path, doubtful="skip")
-    write(path, "Old,3,sold", "Older,3,sold")
-
-    result = run(fast.store, path, doubtful="send")
-
-    assert outcomes(result) == "skipped created"
-
-
-@pytest.mark.case("P63")
-def test_another_list_under_the_old_name_is_one_question(fast: Sandbox, tmp_path: Path) -> None:
-    """It names `name=`, which makes the list an import of its own."""
-    path = write(tmp_path / "a.csv", *(f"Rex {n},3,sold" for n in range(8)))
-    run(fast.store, path)
-    write(path, *(f"Mia {n},3,sold" for n in range(8)))
-
-    with pytest.raises(DoubtfulRowsError, match='another list under an old file name.*name="…"'):
-        run(fast.store, path)
-    result = run(fast.store, path, name="november")
-
-    assert (result.created, result.skipped) == (8, 0)
-    assert [file.name for file in result.files] == ["november.sandbox.created.csv"]
-    assert run(fast.store, path, name="november").created_now == 0
-
-
 def test_rows_lost_before_the_file_was_renamed_are_settled_first(
     fast: Sandbox, tmp_path: Path
 ) -> None:
@@ -548,16 +360,6 @@ def test_rows_lost_before_the_file_was_renamed_are_settled_first(
 
     assert result.created + result.skipped == 4
     assert existing(fast) == {(f"Rex {n}", 3, "sold"): 1 for n in range(4)}
-
-
-def test_the_first_rows_go_and_then_the_others(fast: Sandbox, file: Path) -> None:
-    """Twice five, and the rest; strict sends nothing."""
-    assert run(fast.store, file, first=5).created == 5
-    assert run(fast.store, file, first=5).created == 10
-    assert run(fast.store, file).created == 60
-    bad = write(file.with_name("bad.csv"), "Rex,3,sold", "Mia,x,sold")
-    with pytest.raises(SheetError, match="strict is set"):
-        run(fast.store, bad, strict=True)
 
 
 @pytest.mark.case("P52")
@@ -730,10 +532,11 @@ def test_a_signal_ends_the_command_at_once_with_its_object(
     assert (again.returncode, json.loads(printed_again)["created"]) == (0, 5)
 
 
-def _killed(tmp_path: Path, box: Sandbox, number: int, kills: list[int]) -> None:
-    """Kill the command when so many rows were sent, then run it to its end, and look."""
-    rows = [f"Rex {number} {n},3,sold" for n in range(80)]
-    path = write(tmp_path / f"{number}.csv", *rows)
+@pytest.mark.case("P32", "P75", "P78")
+@pytest.mark.parametrize("old", [0, 1_200], ids=["small inventory", "large inventory"])
+def test_kill_9_of_the_command_doubles_and_loses_nothing(tmp_path: Path, old: int) -> None:
+    """At 10, 30, 50 and 70 of 80 rows, and the file beside the database is gone each time."""
+    path = write(tmp_path / "a.csv", *_rows(80))
     state = tmp_path / "state"
 
     def fate(method: str, request: int) -> Fate:
@@ -741,9 +544,13 @@ def _killed(tmp_path: Path, box: Sandbox, number: int, kills: list[int]) -> None
             return "pass"
         return "drop before" if request % 2 else "drop after"
 
-    before = existing(box)
-    with FaultProxy(box.base_url, fate) as proxy:
-        for limit in kills:
+    with (
+        Sandbox(plan=AMPLE, clock="system", animals=0) as box,
+        FaultProxy(box.base_url, fate) as proxy,
+    ):
+        box.add([(f"Old {n}", 1, None) for n in range(old)])
+        before = existing(box)
+        for limit in (10, 30, 50, 70):
             process = _command(box, path, state, proxy.base_url)
             while process.poll() is None and proxy.counts.get("POST", 0) < limit:
                 time.sleep(0.002)
@@ -752,25 +559,7 @@ def _killed(tmp_path: Path, box: Sandbox, number: int, kills: list[int]) -> None
             for beside in (state / "imports").glob("*.db-journal"):
                 beside.unlink()  # as in a copy of the database alone
         codes = [_command(box, path, state, proxy.base_url).wait(120) for _ in range(3)]
+        made = existing(box) - before
 
     assert codes[-1] == 0
-    assert existing(box) - before == {(f"Rex {number} {n}", 3, "sold"): 1 for n in range(80)}
-
-
-@pytest.mark.case("P32", "P75", "P78")
-@pytest.mark.parametrize("old", [0, 1_200], ids=["small inventory", "large inventory"])
-def test_kill_9_of_the_command_doubles_and_loses_nothing(tmp_path: Path, old: int) -> None:
-    """At 10, 30, 50 and 70 of 80 rows, and the file beside the database is gone each time."""
-    with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
-        box.add([(f"Old {n}", 1, None) for n in range(old)])
-        _killed(tmp_path, box, 1, [10, 30, 50, 70])
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("part", range(40), ids="part{:03}".format)
-def test_kill_9_two_hundred_times(tmp_path: Path, part: int) -> None:
-    """At two random instants each; five of them a part."""
-    rng = random.Random(part)
-    with Sandbox(plan=AMPLE, clock="system", animals=0) as box:
-        for number in range(5):
-            _killed(tmp_path, box, number, sorted(rng.sample(range(1, 80), 2)))
+    assert made == {(f"Rex {n}", 3, "sold"): 1 for n in range(80)}

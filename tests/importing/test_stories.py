@@ -1,0 +1,83 @@
+"""Stories of files, answers and animals, played against a real service: `stories.txt`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inventories import existing, write
+
+from petstore_tools import PetStore, Sandbox
+from petstore_tools.errors import DoubtfulRowsError, SheetError
+
+TEXT = Path(__file__).with_name("stories.txt").read_text(encoding="utf-8")
+STEP = re.compile(r"(\w+)(?:: | )(\S.*)")
+
+
+def stories() -> list[Any]:
+    """Return each story, with the cases that it holds."""
+    params = []
+    for block in TEXT.split("\n== ")[1:]:
+        title, *steps = block.strip().splitlines()
+        name, _, cases = title.rstrip("]").partition(" [")
+        marks = [pytest.mark.case(*cases.split())] if cases else []
+        params.append(pytest.param(steps, id=name, marks=marks))
+    return params
+
+
+def read_options(text: str) -> dict[str, Any]:
+    """Read the options of an import."""
+    options: dict[str, Any] = dict(word.split("=") for word in text.split())
+    options |= {name: int(options[name]) for name in ("first",) if name in options}
+    if "strict" in options:
+        options["strict"] = True
+    if "status" in options:
+        options["defaults"] = {"status": options.pop("status")}
+    return options
+
+
+def outcome(store: PetStore, path: Path, options: dict[str, Any]) -> str:
+    """Import a file; return the outcomes of its rows, or what is asked or refused."""
+    try:
+        result = store.import_pets(path, progress=False, **options)
+    except DoubtfulRowsError as error:
+        table = error.preview.doubtful
+        reasons = (table["reason"] + ": " + table["because"]).tolist()
+        return " ".join(["asks", *table["row"].astype("str"), str(error), *reasons])
+    except SheetError as error:
+        return f"refused {error}"
+    return " ".join(result.frame["outcome"])
+
+
+@pytest.mark.parametrize("steps", stories())
+def test_a_story(fast: Sandbox, tmp_path: Path, steps: list[str]) -> None:
+    """As many animals as there should be, and no question but those that it names."""
+    for step in steps:
+        match = STEP.fullmatch(step)
+        assert match, step
+        verb, text = match.groups()
+        rows = text.split(" | ")
+        if verb == "inventory":
+            for row in rows:
+                count, _, animal = row.rpartition("*")
+                name, category, status = animal.split(",")
+                fast.add([(name, int(category), status)] * int(count or 1))
+        elif verb == "import":
+            call, _, expected = text.partition(" -> ")
+            name, _, options = call.partition(" ")
+            said = outcome(fast.store, tmp_path / f"{name}.csv", read_options(options))
+            for count, word in re.findall(r"(\d+)\*(\w+)", expected):
+                expected = expected.replace(f"{count}*{word}", " ".join([word] * int(count)))
+            numbers = re.match(r"(asks|refused)(?: \d+)*(?= |$)", expected)
+            begin = expected if numbers is None else numbers[0]
+            rest = expected.removeprefix(begin).strip()
+            assert said.startswith(f"{begin} ") if numbers else said == expected, step
+            assert rest in said, (step, said)
+        elif verb == "animals":
+            assert existing(fast).total() == int(text)
+        elif verb == "file":
+            assert (tmp_path / text).exists()
+        else:
+            write(tmp_path / f"{verb}.csv", *rows)
