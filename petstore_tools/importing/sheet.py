@@ -106,9 +106,6 @@ class Table:
         notes += self.source.notes
         hidden = [at for at in columns.columns.values() if at in self.source.hidden_columns]
         notes += [f"column {columns.place(at)} is hidden, and is read" for at in hidden]
-        if columns.proposals:
-            meant = columns.proposals.items()
-            notes.append(", ".join(f"{title!r} may be {field}" for title, field in meant))
         if "status" not in columns.columns and "status" not in (self.options.defaults or {}):
             notes.append(
                 "no column for status: the animals will have none, and it cannot be added later; "

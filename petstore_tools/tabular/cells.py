@@ -4,11 +4,11 @@ Sheets as rows of cells: what a cell was, lines that cannot be split, columns as
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Self
+from typing import ClassVar, Final, Self
 
 # from here on a double stands for several whole numbers, and nobody can tell which
 EXACT: Final = 2**53
@@ -97,14 +97,11 @@ class Sheet:
     hidden_columns: AbstractSet[int] = frozenset()
     is_unseen: bool = False
 
+    content: ClassVar[Callable[..., bytes]]
+    """Return a file like it from header and rows; a workbook also shows which cells are bad."""
+
     def records(self) -> Iterator[Record]:
         """Yield each row with its number as a spreadsheet shows it; empty ones may be left out."""
-        raise NotImplementedError
-
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:
-        """
-        Return a file like it; only a workbook shows which cells are bad (`template.rejects_bytes`).
-        """
         raise NotImplementedError
 
     def escape(self, cell: str) -> str:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")  # no file and no request can hold it
-_LONG: Final = 10**400  # far beyond int64; Python writes no int of more than 4,300 digits
 _OTHER_FRAMES: Final = {  # the method that gives their rows, and the attribute with their titles
     "rows": "columns",  # polars
     "fetchall": "columns",  # a result of duckdb
@@ -65,11 +64,9 @@ def _text(value: Any) -> str:
     """Return a value as text; a whole number of a frame is exact, whatever its size."""
     if isinstance(value, str) and _LONE_SURROGATE.search(value):
         return NonTextCell(_LONE_SURROGATE.sub("�", value), "a text with a broken character")
-    is_exact = isinstance(value, Integral | Decimal) and not isinstance(value, bool)
-    if is_exact:
-        is_whole = abs(value) < _LONG and value == int(value)
-        return NonTextCell(str(int(value) if is_whole else Decimal(value)), "a number")
-    return text_of(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        value = Decimal(int(value))  # Python writes no int of more than 4,300 digits
+    return NonTextCell(str(value), "a number") if isinstance(value, Decimal) else text_of(value)
 
 
 def labels(numbers: Sequence[int]) -> pd.Series[Any]:

@@ -51,7 +51,7 @@ class CsvSource(Sheet):
         """Yield each record with its number as a spreadsheet shows it."""
         return records(self.text, self.delimiter)
 
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:  # noqa: ARG002
+    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **_: Any) -> bytes:
         """Return a file like this one."""
         return csv_bytes(header, rows, encoding=self.encoding, delimiter=self.delimiter)
 

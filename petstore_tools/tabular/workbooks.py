@@ -87,6 +87,7 @@ class Worksheet(Sheet):
     hidden: set[int] = member(default_factory=set)
     hidden_columns: set[int] = member(default_factory=set)
     merged: list[tuple[int, int, int, int]] = member(default_factory=list)
+    content = staticmethod(rejects_bytes)
 
     def add(self, number: int, cells: Iterable[tuple[int, str]]) -> None:
         """Keep a row, unless it holds nothing."""
@@ -99,10 +100,6 @@ class Worksheet(Sheet):
     def records(self) -> Iterator[Record]:
         """Yield each row with its number."""
         yield from self.rows.items()
-
-    def content(self, header: Sequence[str], rows: Iterable[Sequence[str]], **helps: Any) -> bytes:
-        """Return a workbook; bad cells and drop-downs as `template.rejects_bytes` takes them."""
-        return rejects_bytes(header, rows, **helps)
 
     def escape(self, cell: str) -> str:
         """Return the cell as it is: a text cell of a workbook runs nothing."""

@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import pytest
 from commands import Run
 
 from petstore_tools import Sandbox
 from petstore_tools.sandbox.faults import Fault
-
-READERS: dict[str, Any] = {
-    ".csv": pd.read_csv,
-    ".xlsx": partial(pd.read_excel, engine="calamine"),
-    ".json": pd.read_json,
-}
 
 
 def test_twenty_rows_are_shown_and_their_completeness(run: Run) -> None:
@@ -38,9 +29,8 @@ def test_a_status_may_be_typed_in_any_case(run: Run, tmp_path: Path) -> None:
     assert {pet["status"] for pet in json.loads((tmp_path / "pets.json").read_text())} == {"sold"}
 
 
-@pytest.mark.parametrize("ending", READERS)
 def test_the_names_of_the_categories_stand_beside_their_ids(
-    run: Run, box: Sandbox, tmp_path: Path, ending: str
+    run: Run, box: Sandbox, tmp_path: Path
 ) -> None:
     """None where the file has none; the four columns of the document stay as they are."""
     (tmp_path / "names.csv").write_text("id,name\n3,Dogs\n", encoding="utf-8")
@@ -48,10 +38,10 @@ def test_the_names_of_the_categories_stand_beside_their_ids(
     box.add([("Rex", 3, "sold"), ("Tom", 99, None)])
 
     shown = run("list", **named)
-    done = run("list", "-o", f"pets{ending}", **named)
+    done = run("list", "-o", "pets.csv", **named)
 
     assert done.returncode == 0, done.stderr
-    found: pd.DataFrame = READERS[ending](tmp_path / f"pets{ending}")
+    found = pd.read_csv(tmp_path / "pets.csv")
     assert found.columns[:5].tolist() == ["id", "name", "categoryId", "category", "status"]
     assert found["category"].fillna("").tolist()[-2:] == ["Dogs", ""]
     assert found["categoryId"].tolist()[-2:] == [3, 99]

@@ -1,19 +1,11 @@
-"""
-What a workbook holds beside its cells, and LibreOffice, which opens and saves it where it is
-installed.
-"""
+"""What a workbook holds beside its cells."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
-import shutil
-import subprocess
 import zipfile
 from pathlib import Path
-
-LIBREOFFICE = shutil.which("soffice")
 
 
 def part(content: bytes | Path, name: str) -> str:
@@ -32,27 +24,3 @@ def rules(content: bytes | Path) -> dict[str, str]:
         for a, list_ in attributes
         if a["type"] == "list"
     }
-
-
-def libreoffice(path: Path, ending: str) -> Path:
-    """Open a file in LibreOffice and save it in a folder beside it."""
-    folder = path.parent / "saved"
-    profile = f"-env:UserInstallation={(path.parent / 'profile').as_uri()}"
-    command = [
-        str(LIBREOFFICE),
-        profile,
-        "--headless",
-        "--convert-to",
-        ending,
-        "--outdir",
-        str(folder),
-        str(path),
-    ]
-    subprocess.run(
-        command,
-        check=True,
-        capture_output=True,
-        timeout=90,
-        env={**os.environ, "HOME": str(path.parent)},
-    )
-    return folder / f"{path.stem}.{ending}"
