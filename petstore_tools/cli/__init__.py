@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from types import FrameType
 from typing import Any, TextIO, cast
 
 import click
@@ -143,8 +144,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; every end is an exit code of the table above."""
     from petstore_tools.cli import exits
 
+    signals: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        signals.append(number)
+        signal.default_int_handler(number, frame)
+
     with suppress(ValueError):  # only the main thread may say what a signal does
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+        signal.signal(signal.SIGTERM, interrupt)  # as Ctrl-C
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored
+            signal.signal(signal.SIGINT, interrupt)
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # it was closed: the next file opened takes its number
             setattr(sys, name, open(os.devnull, "r+", encoding="utf-8"))  # noqa: SIM115
@@ -163,12 +172,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # nobody reads stdout any more: click has put another in its place, and exits
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = exits.DONE
-    except BaseException as error:
-        code = exits.of_error(error)
-        exits.say(error)
+    except BaseException as failure:
+        end = failure
+        if signals and exits.is_mistake(failure):  # a library made an error of its own of it
+            end = KeyboardInterrupt()
+        code = exits.of_error(end)
+        exits.say(end)
         if "--json" in (sys.argv if arguments is None else arguments):
             with suppress(OSError):  # stdout may be on a disk that is full
-                click.echo(json.dumps(exits.facts_of(error)))
+                click.echo(json.dumps(exits.facts_of(end)))
     sys.exit(code if isinstance(code, int) else exits.DONE)
 
 

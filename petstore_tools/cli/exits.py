@@ -53,11 +53,17 @@ def say(error: BaseException) -> None:
         error.show()
     elif of_error(error) == INTERRUPTED:
         click.echo("Interrupted.", err=True)
-    elif isinstance(error, errors.PetstoreError | OSError):
-        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
-    else:
+    elif is_mistake(error):
         traceback.print_exception(error)
         click.echo("This is a mistake of petstore_tools. Please report these lines.", err=True)
+    else:
+        click.echo("; ".join([f"Error: {error}", *getattr(error, "__notes__", ())]), err=True)
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Say whether nobody foresaw an error."""
+    foreseen = (click.ClickException, errors.PetstoreError, OSError)
+    return of_error(error) != INTERRUPTED and not isinstance(error, foreseen)
 
 
 def facts_of(error: BaseException) -> dict[str, Any]:

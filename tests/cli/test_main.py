@@ -6,9 +6,11 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import commands
 import pytest
@@ -140,6 +142,32 @@ def test_a_mistake_of_the_toolkit_is_shown_with_exit_code_2(
     assert "Traceback" in shown.err
     assert shown.err.endswith("This is a mistake of petstore_tools. Please report these lines.\n")
     assert json.loads(shown.out)["error"] == "ModuleNotFoundError"
+
+
+@pytest.mark.case("P97")
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_that_a_library_makes_an_error_of_is_one(
+    monkeypatch: pytest.MonkeyPatch, sign: signal.Signals
+) -> None:
+    """130, as pydantic does while it makes models."""
+
+    class Module(ModuleType):
+        @property
+        def quota_(self) -> None:
+            try:
+                os.kill(os.getpid(), sign)
+            except KeyboardInterrupt as interrupt:
+                raise ValueError("no schema") from interrupt
+
+    monkeypatch.setitem(sys.modules, "petstore_tools.cli.configure", Module("turned"))
+    before = [(each, signal.getsignal(each)) for each in (signal.SIGINT, signal.SIGTERM)]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
+    with pytest.raises(SystemExit) as ended:
+        main(["quota"])
+    for each, handler in before:
+        signal.signal(each, handler)
+
+    assert ended.value.code == 130
 
 
 def test_a_closed_pipe_is_quiet(box: Sandbox, tmp_path: Path) -> None:
