@@ -56,6 +56,7 @@ class Sheet:
         edits: How many rows may still be edited: of a copy one, until it was imported.
         part: Rows that the next run has in place of all.
         answer: What the next run says about the rows that the last one asked about.
+        agreed: Whose rows, and how many, it then sends.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Sheet:
     added: set[object] = field(default_factory=set)
     part: list[Cell] = field(default_factory=list)
     answer: Doubtful = "ask"
+    agreed: Counter[int] = field(default_factory=Counter)
 
 
 @dataclass
@@ -226,9 +228,7 @@ def edit(world: World) -> None:  # noqa: C901 - a branch for each action
         world.animals[pet_id] = world.animals[pet_id]._replace(status=rng.choice(STATUSES[:2]))
 
 
-def answer(
-    world: World, shown: dict[int, Doubt], cells: list[Cell], entries: list[Entry], sends: list[int]
-) -> bool:
+def answer(world: World, sheet: Sheet, shown: dict[int, Doubt], cells: list[Cell]) -> bool:
     """
     Return whether the person lets doubtful rows be sent: only where none of them exists, nor a row
     that equals one of them, since nobody can tell which of these is asked about. What is sent then,
@@ -237,13 +237,16 @@ def answer(
     world.questions += 1
     values = {cells[at].values for at in shown}
     people = Counter(cell.who for cell in cells if cell.values in values)
-    exists = any(world.made_for(who) >= world.rows[who] for who in people)
+    has = Counter(cell.who for cell in cells)
+    exists = any(world.made_for(who) >= has[who] for who in people)
     world.needless += not exists
     if not exists:
-        people.update(world.whose[e.key] for e in entries if e.waits and e.answered)
-        people.update(cells[at].who for at in sends)
+        sheet.agreed += people
+        waiting = Counter(world.whose[e.key] for e in counted(world) if e.waits and e.answered)
+        for agreed in (other.agreed for other in world.sheets):
+            waiting += agreed
         for who in people:
-            surplus = world.made_for(who) + people[who] - world.rows[who]
+            surplus = world.made_for(who) + waiting[who] - world.rows[who]
             world.agreed[who] = max(world.agreed[who], surplus)
     return not exists
 
@@ -382,9 +385,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         answers = journal.answer(contents, doubts, sheet.answer)
         shown = {at: doubt for at, doubt in doubts.items() if answers[at] == "ask"}
         if shown:
-            sends = [at for at in doubts if answers[at] == "send"]
-            agrees = answer(world, shown, cells, entries, sends)
-            said: Doubtful = "send" if agrees else "skip"
+            said: Doubtful = "send" if answer(world, sheet, shown, cells) else "skip"
             sheet.answer = said
             if world.rng.random() < 0.5:  # an error shows them, and the next run has the answer
                 return
@@ -403,6 +404,7 @@ def run(world: World, sheet: Sheet) -> Iterator[None]:
         )
         world.own(owners(world, journal.entries(), cells))
         sheet.part = []
+        sheet.agreed.clear()
         sheet.since = ""
         sheet.retired.clear()
         sheet.added.clear()
