@@ -14,16 +14,17 @@ import subprocess
 import sys
 from statistics import median
 
-PEER = "import requests, pydantic"
-OPEN = "PetStore(base_url='https://host/v1', api_key='k', ledger='memory')"
-CODE = {
-    PEER: PEER,
-    "from petstore_tools import PetStore": "from petstore_tools import PetStore",
-    "... and open a store": f"from petstore_tools import PetStore; {OPEN}",
-    "petstore-tools --help": "from petstore_tools.cli import main; main(['--help'])",
-    "import petstore_tools": "import petstore_tools",
-}
-BARE = "pass"
+from programs import head, row
+
+CODES = [
+    "pass",  # the interpreter's own start, which does not count
+    "import requests, pydantic",
+    "import petstore_tools",
+    "from petstore_tools import PetStore",
+    "from petstore_tools import PetStore; "
+    "PetStore(base_url='https://host/v1', api_key='k', ledger='memory')",
+    "from petstore_tools.cli import main; main(['--help'])",
+]
 
 
 def seconds(code: str) -> float:
@@ -35,17 +36,13 @@ def seconds(code: str) -> float:
 
 
 def main(rounds: int) -> None:
-    """Print the table, without the interpreter's own start."""
-    taken: dict[str, list[float]] = {name: [] for name in [*CODE, BARE]}
-    for _ in range(rounds):
-        for name, code in {**CODE, BARE: BARE}.items():
-            taken[name].append(seconds(code))
-    start = median(taken.pop(BARE))
-    peer = median(taken[PEER]) - start
-    print("| import | ms | ratio |\n|---|---:|---:|")
-    for name, times in taken.items():
-        own = median(times) - start
-        print(f"| {name} | {1_000 * own:.0f} | {own / peer:.2f} |")
+    """Print the table."""
+    turns = [[seconds(code) for code in CODES] for _ in range(rounds)]
+    start, *times = [median(each) for each in zip(*turns, strict=True)]
+    head("what runs", "ms", "ratio")
+    for code, time in zip(CODES[1:], times, strict=True):
+        own = time - start
+        row(f"`{code}`", f"{1_000 * own:.0f}", f"{own / (times[0] - start):.2f}")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,7 @@ class Pet(NewPet):
     id: int
 
 
-def quota(response: Response, authorization: str | None) -> None:
-    if not authorization:
-        raise HTTPException(401)
+def quota(response: Response, authorization: str) -> None:
     now = int(time.time())
     used = db.execute(
         "INSERT INTO usage VALUES (?, ?, 1)"
@@ -49,7 +47,8 @@ async def list_pets(
     response: Response,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     after: int = 0,
-    authorization: Annotated[str | None, Header()] = None,
+    *,
+    authorization: Annotated[str, Header()],
 ) -> list[dict[str, object]]:
     quota(response, authorization)
     rows = db.execute(
@@ -61,7 +60,7 @@ async def list_pets(
 
 @app.post("/v1/pets", response_model=Pet, status_code=201, response_model_exclude_none=True)
 async def create_pet(
-    pet: NewPet, response: Response, authorization: Annotated[str | None, Header()] = None
+    pet: NewPet, response: Response, authorization: Annotated[str, Header()]
 ) -> dict[str, object]:
     quota(response, authorization)
     made = db.execute(
