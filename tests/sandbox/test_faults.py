@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from postgres import Postgres
 
 from petstore_tools import Sandbox
 from petstore_tools.errors import ApiError, ArgumentError, ProtocolError, TransportError
-from petstore_tools.listing.completeness import Listing
 from petstore_tools.sandbox.faults import Fault
 
 pytest_plugins = ["pytester"]
@@ -29,28 +27,6 @@ def test_each_fault_does_what_it_says(kind: str) -> None:
         box.store.create_pet("Mia", category_id=1)
 
     assert existing == EXISTS[kind]
-
-
-@pytest.mark.case("P31")
-def test_an_import_through_every_fault_ends_with_each_row_once(tmp_path: Path) -> None:
-    """Each fifth create goes wrong in one way or another, and listings too."""
-    path = tmp_path / "animals.csv"
-    path.write_text("name,categoryId\n" + "".join(f"Pet {n},1\n" for n in range(60)))
-    faults = [
-        *(Fault(kind, method="POST", at=(n, n + 20)) for n, kind in enumerate(EXISTS, start=3)),  # type: ignore[arg-type]
-        Fault("error_before", method="GET", every=3),
-    ]
-    with Sandbox(plan="1000/100000", animals=0, faults=faults) as box:
-        for _ in range(10):
-            result = box.store.import_pets(path, progress=False, doubtful="send")
-            if result.complete:
-                break
-        box.faults.clear()
-        frame = box.store.list_pets()
-
-    assert result.complete
-    assert Listing.of(frame).complete
-    assert sorted(frame["name"]) == sorted(f"Pet {n}" for n in range(60))
 
 
 def test_slow_answers_take_their_time_and_faults_may_change_meanwhile() -> None:
