@@ -25,12 +25,14 @@ from petstore_tools.service.server import ThreadedServer
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "petstore_tools"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+BENCHMARKS = ROOT / "tests" / "benchmarks" / "README.md"
+MEASURED = BENCHMARKS.read_text(encoding="utf-8")
 ROOMS = [
     *ROOT.glob("petstore_tools/**/README.md"),
-    ROOT / "tests" / "benchmarks" / "README.md",
+    BENCHMARKS,
     ROOT / "notebooks" / "README.md",
 ]
-MEASURED = (ROOT / "tests" / "benchmarks" / "README.md").read_text(encoding="utf-8")
+MOST_LINES = {ROOT / "README.md": 180, BENCHMARKS: 160}
 CLAIMS = {  # what the README's table says, and the scenario in which it is measured
     "the service sends fewer animals than were asked for": "clamped to 30, `offset`",
     "six programs that list use one key for two minutes": "6 processes",
@@ -40,24 +42,14 @@ ALL = "".join([README, *(path.read_text(encoding="utf-8") for path in sorted(ROO
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-def test_the_readme_is_read_in_one_sitting() -> None:
-    """180 lines and 12 kB at most."""
-    assert README.count("\n") <= 180
-    assert len(README.encode()) <= 12_000
-
-
-@pytest.mark.parametrize("readme", ROOMS, ids=lambda path: path.parent.name)
-def test_a_rooms_readme_has_at_most_100_lines(readme: Path) -> None:
-    """At its door: what it guarantees, how it works, its limits, how to extend it; tables longer."""
-    most = 160 if readme.parent.name == "benchmarks" else 100
-    assert 10 <= readme.read_text(encoding="utf-8").count("\n") <= most
-
-
 @pytest.mark.parametrize("readme", [ROOT / "README.md", *ROOMS], ids=lambda path: path.parent.name)
-def test_links_of_a_readme_lead_somewhere(readme: Path) -> None:
-    """Each relative link is a file of the checkout."""
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", readme.read_text(encoding="utf-8"))
+def test_a_readme_is_read_in_one_sitting_and_its_links_lead_somewhere(readme: Path) -> None:
+    """180 lines and 12 kB at most, 100 lines at a room's door; each relative link is a file."""
+    text = readme.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", text)
 
+    assert 10 <= text.count("\n") <= MOST_LINES.get(readme, 100)
+    assert len(README.encode()) <= 12_000
     assert [target for target in targets if not (readme.parent / target).exists()] == []
 
 

@@ -14,7 +14,6 @@ from leaks import shown
 from petstore_tools import PetStore, Plan, Sandbox, settings
 from petstore_tools.errors import SettingsError
 from petstore_tools.plans import parse
-from petstore_tools.throttle.ledger import subject
 
 KEY = "psk_secret"
 GIVEN: dict[str, Any] = {"base_url": "https://a/v1", "api_key": KEY}
@@ -219,14 +218,6 @@ def test_an_odd_entry_of_the_file_is_one_sentence(
 
     assert said.startswith(f"the settings file {tmp_path / 'config.toml'} cannot be used: ")
     assert message in said
-
-
-@pytest.mark.case("P25")
-def test_two_keys_have_two_budgets_and_neither_name_tells_a_key() -> None:
-    """At each service."""
-    places = {subject(url, key) for url in ("https://a/v1", "https://b/v1") for key in (KEY, "x")}
-    assert len(places) == 4
-    assert not any(KEY in place for place in places)
 
 
 @pytest.mark.parametrize(("given", "seconds"), [("0", 0.0), ("0.5", 0.5), ("", 60.0)])
