@@ -9,10 +9,12 @@ from pathlib import Path
 
 import postgres as postgres_
 import pytest
+from inventories import ROWS
 from isolation import isolate
 
 from petstore_tools import Sandbox
 from petstore_tools.plans import Plan
+from petstore_tools.sandbox import samples
 
 CASES = Path(__file__).with_name("cases.txt")
 DOCUMENT = Path(__file__).parents[2] / "shared" / "INTERFACE.md"
@@ -82,6 +84,14 @@ def fast() -> Iterator[Sandbox]:
     """A sandbox whose plan does not stand in the way, so that several connections send."""
     with Sandbox(plan=Plan(100_000, 1_000_000), animals=0) as box:
         yield box
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of sample animals."""
+    path = tmp_path / "animals.csv"
+    path.write_text(samples.animals_csv(ROWS), encoding="utf-8")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -25,12 +25,8 @@ from petstore_tools import PetStore
 from petstore_tools.cli.configure import configure_
 from petstore_tools.clock import ManualClock
 from petstore_tools.errors import (
-    ApiError,
     LedgerError,
     PetstoreError,
-    ProtocolError,
-    TransportError,
-    UnauthorizedError,
 )
 from petstore_tools.settings import load
 from petstore_tools.throttle.ledger import PostgresLedger
@@ -70,66 +66,44 @@ def interrupt(connection: socket.socket, request: bytes) -> None:
     connection.recv(1)
 
 
-ENDS: dict[str, tuple[Serve, type[BaseException]]] = {
-    "nobody listens": (nothing, TransportError),
-    "no TLS": (silence, TransportError),
-    "Ctrl-C": (interrupt, KeyboardInterrupt),
-    "closed": (nothing, TransportError),
-    "silent": (silence, TransportError),
-    "half": (half, TransportError),
-    "401": (
-        answer(401, f'{{"code": "unauthorized", "message": "{KEY}?", "status": 401}}'.encode()),
-        UnauthorizedError,
-    ),
-    "500": (answer(500), ApiError),
-    "redirect": (answer(302, Location="https://elsewhere.example/v1"), ProtocolError),
-    "200 that echoes": (
-        answer(200, f'{{"Authorization": "Bearer {KEY}"}}'.encode()),
-        PetstoreError,
-    ),
-    "201 that echoes": (
-        answer(201, f'{{"Authorization": "Bearer {KEY}"}}'.encode()),
-        PetstoreError,
-    ),
-    "HTML": (answer(201, b"<html>"), PetstoreError),
-    "bytes": (lambda connection, request: connection.sendall(b"\x00" * 99), TransportError),
-    "gzip": (answer(200, b"not packed", Content_Encoding="gzip"), TransportError),
+ECHO = f'{{"Authorization": "Bearer {KEY}"}}'.encode()
+ENDS: dict[str, Serve] = {
+    "nobody listens": nothing,
+    "no TLS": silence,
+    "Ctrl-C": interrupt,
+    "closed": nothing,
+    "silent": silence,
+    "half": half,
+    "401": answer(401, f'{{"code": "unauthorized", "message": "{KEY}?", "status": 401}}'.encode()),
+    "500": answer(500),
+    "redirect": answer(302, Location="https://elsewhere.example/v1"),
+    "200 that echoes": answer(200, ECHO),
+    "201 that echoes": answer(201, ECHO),
+    "HTML": answer(201, b"<html>"),
+    "bytes": lambda connection, request: connection.sendall(b"\x00" * 99),
+    "gzip": answer(200, b"not packed", Content_Encoding="gzip"),
 }
 
 
-@pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., PetStore]]:
-    """Opens a store whose key comes from a variable."""
-    monkeypatch.setenv("PETSTORE_API_KEY", KEY)
-    stores = []
-
-    def open_store(base_url: str, **more: object) -> PetStore:
-        if more:
-            stores.append(PetStore(base_url=base_url, plan="1000/1000", **more))  # type: ignore[arg-type]
-        else:
-            settings = load(base_url=base_url, plan="1000/1000")
-            stores.append(PetStore.from_settings(settings, clock=ManualClock(time.time())))
-        return stores[-1]
-
-    yield open_store
-    for store in stores:
-        store.close()
+def opened(base_url: str) -> PetStore:
+    """Open a store whose clock moves by itself."""
+    settings = load(base_url=base_url, api_key=SecretStr(KEY), plan="1000/1000")
+    return PetStore.from_settings(settings, clock=ManualClock(time.time()))
 
 
 @pytest.mark.case("P27", "P56")
 @pytest.mark.skipif(os.name != "posix", reason="needs a signal to a thread")
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("call", ["list_pets", "create_pet"])
-def test_no_failure_shows_the_key(opened: Callable[..., PetStore], end: str, call: str) -> None:
+def test_no_failure_shows_the_key(end: str, call: str) -> None:
     """Each kind of answer, or none: neither frames with their locals nor causes hold it."""
-    serve, kind = ENDS[end]
-    with RawServer(serve) as server:
+    with RawServer(ENDS[end]) as server:
         moved = {"nobody listens": f"http://127.0.0.1:{free_port()}/v1"}
         moved["no TLS"] = server.base_url.replace("http", "https")
-        store = opened(moved.get(end, server.base_url))
-        store.client.transport.timeout_s = (1.0, 0.2)
-        with pytest.raises(kind) as raised:
-            store.list_pets() if call == "list_pets" else store.create_pet("Rex", category_id=3)
+        with opened(moved.get(end, server.base_url)) as store:
+            store.client.transport.timeout_s = (1.0, 0.2)
+            with pytest.raises((PetstoreError, KeyboardInterrupt)) as raised:
+                store.list_pets() if call == "list_pets" else store.create_pet("Rex", category_id=3)
 
     assert KEY not in shown(raised.value)
 
@@ -144,18 +118,19 @@ class Failing(requests.adapters.HTTPAdapter):
         raise KeyError(len(headers))
 
 
-def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key(
-    opened: Callable[..., PetStore],
-) -> None:
+def test_a_mistake_in_an_adapter_of_the_caller_shows_no_key() -> None:
     """
     An adapter of their own may sign, log or tunnel; what it raises comes out as it is, without the
     frames that held the headers.
     """
     session = requests.Session()
     session.mount("http://", Failing())
-    store = opened("http://127.0.0.1:9/v1", session=session)
+    url = "http://127.0.0.1:9/v1"
 
-    with pytest.raises(KeyError) as raised:
+    with (
+        PetStore(base_url=url, api_key=KEY, ledger="memory", session=session) as store,
+        pytest.raises(KeyError) as raised,
+    ):
         store.create_pet("Rex", category_id=3)
 
     assert KEY not in shown(raised.value)
@@ -173,12 +148,11 @@ def test_what_configure_asks_for_is_not_shown_either(monkeypatch: pytest.MonkeyP
         )
 
 
-def test_no_attribute_of_a_store_holds_the_key(opened: Callable[..., PetStore]) -> None:
+def test_no_attribute_of_a_store_holds_the_key() -> None:
     """
     Store, settings, client, transport, the auth object, its adapters: before and after a request.
     """
-    with RawServer(answer(200)) as server:
-        store = opened(server.base_url)
+    with RawServer(answer(200)) as server, opened(server.base_url) as store:
         for _ in range(2):
             for thing in held_by(store):
                 assert KEY not in repr(thing), type(thing)
