@@ -20,7 +20,7 @@ from petstore_tools.importing.values import PetValues, Row, RowProblem
 from petstore_tools.listing.frames import text_dtype
 from petstore_tools.listing.pages import Inventory
 from petstore_tools.plans import PERIODS
-from petstore_tools.tabular.frames import labels
+from petstore_tools.tabular.frames import label_of, labels
 from petstore_tools.text import (
     first_of,
     html_table,
@@ -277,10 +277,7 @@ class ImportPreview(Source):
             **{name: getattr(self, name) for name in _COUNTS},
             "duplicates": len(self.duplicates),
             **{
-                name: [
-                    thing._asdict() | {"row": str(row)}
-                    for thing, row in zip(things, labels([t.row for t in things]), strict=True)
-                ]
+                name: [thing._asdict() | {"row": str(label_of(thing.row))} for thing in things]
                 for name, things in named.items()
             },
             "matches": [asdict(match) for match in self.matches],

@@ -69,9 +69,14 @@ def _text(value: Any) -> str:
     return NonTextCell(str(value), "a number") if isinstance(value, Decimal) else text_of(value)
 
 
+def label_of(number: int) -> Any:
+    """Return how people find a row: its number, or its label in a DataFrame."""
+    return getattr(number, "label", number)
+
+
 def labels(numbers: Sequence[int]) -> pd.Series[Any]:
     """Return how people find rows: their numbers (int64), or their labels in a DataFrame."""
     import pandas as pd
 
-    rows = [getattr(number, "label", number) for number in numbers]
+    rows = [label_of(number) for number in numbers]
     return pd.Series(rows, dtype=None if rows else "int64")
