@@ -113,8 +113,7 @@ def _read(validate: Callable[[bytes], T], expected: str, reply: Reply) -> T:
 
 def _with_whole_characters(body: bytes) -> bytes:
     """Return JSON with U+FFFD for each half of a surrogate pair that stands alone."""
-    halves = 0
     with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(body), ensure_ascii=False)
-        text, halves = re.subn("[\ud800-\udfff]", NO_CHARACTER, text)
-    return text.encode() if halves else body
+        body = re.sub("[\ud800-\udfff]", NO_CHARACTER, text).encode()
+    return body

@@ -36,7 +36,7 @@ _BUDGET: Final = TypeAdapter(Throttle)
 _FORMAT: Final = 1
 _TABLE: Final = f"""
 PRAGMA user_version = {_FORMAT};
-CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state BLOB NOT NULL) WITHOUT ROWID
+CREATE TABLE key_budget (subject TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID
 """
 
 # the second time: how long the database waits for a machine that vanished inside a transaction
@@ -128,11 +128,11 @@ class DatabaseLedger(ABC):
         """
         results: list[T] = []
 
-        def changed(state: bytes) -> bytes:
+        def changed(state: str) -> str:
             budget = _BUDGET.validate_json(state) if state else Throttle()
             results.append(change(budget))
             # `dump_json` would turn an interrupt into an error of its own
-            return json.dumps(_BUDGET.dump_python(budget, mode="json")).encode()
+            return json.dumps(_BUDGET.dump_python(budget, mode="json"))
 
         with _LOCK:
             try:
@@ -151,7 +151,7 @@ class DatabaseLedger(ABC):
             self._connection.close()
 
     @abstractmethod
-    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+    def _transact(self, changed: Callable[[str], str]) -> None:
         """Replace the budget by what `changed` makes of it, in one transaction; all others wait."""
 
     @abstractmethod
@@ -179,11 +179,11 @@ class SqliteLedger(DatabaseLedger):
         self.path = path
         self._file: tuple[int, ...] | None = None
 
-    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+    def _transact(self, changed: Callable[[str], str]) -> None:
         with sqlite.transaction(self._connection.get()) as db:
             self._check_file()
-            query = "SELECT CAST(state AS BLOB) FROM key_budget WHERE subject = ?"
-            (state,) = db.execute(query, (self._subject,)).fetchone() or (b"",)
+            query = "SELECT state FROM key_budget WHERE subject = ?"
+            (state,) = db.execute(query, (self._subject,)).fetchone() or ("",)
             db.execute(
                 "INSERT OR REPLACE INTO key_budget VALUES (?, ?)", (self._subject, changed(state))
             )
@@ -259,7 +259,7 @@ class PostgresLedger(DatabaseLedger):
         self._url = url
         self._psycopg = psycopg
 
-    def _transact(self, changed: Callable[[bytes], bytes]) -> None:
+    def _transact(self, changed: Callable[[str], str]) -> None:
         began_at = time.monotonic()
         db: psycopg.Connection = self._connection.get()
         try:
@@ -271,10 +271,10 @@ class PostgresLedger(DatabaseLedger):
             db = self._connection.get()
             state = self._take_row(db)
         query = "UPDATE petstore_budget SET state = %s WHERE subject = %s; COMMIT"
-        db.execute(query, (changed(state).decode(), self._subject))
+        db.execute(query, (changed(state), self._subject))
         self.takes_s = time.monotonic() - began_at
 
-    def _take_row(self, db: psycopg.Connection) -> bytes:
+    def _take_row(self, db: psycopg.Connection) -> str:
         """Begin a transaction that holds the budget, and read the database's clock."""
         held = db.execute(
             f"{_BEGIN}; SELECT state, extract(epoch FROM clock_timestamp())::float8 FROM"
@@ -286,9 +286,9 @@ class PostgresLedger(DatabaseLedger):
             pass
         if (row := held.fetchone()) is None:
             raise ValueError("the row is gone")
-        self.ahead_s = row[1] - self._wall()
-        state: str = row[0]
-        return state.encode()
+        state, database_s = row
+        self.ahead_s = database_s - self._wall()
+        return str(state)
 
     def _message(self, error: BaseException) -> str:
         return (  # not the error's text, which may show the password

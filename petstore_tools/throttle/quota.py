@@ -198,15 +198,17 @@ def forecast(
     rest = requests - today
     days = int(today > 0)
     each_s = latency_s / connections(minute.limit, latency_s)
-    if not rest:
-        ends_at = now + max(_sending_s(today, minute.left - kept, per_minute), today * each_s)
-    else:
+    begins_at = now
+    last = today
+    left_now = minute.left - kept
+    if rest:
         whole_days = ceil(rest / usable_a_day)
-        last = rest - (whole_days - 1) * usable_a_day
+        days += whole_days
         next_day = day.frees_at if day.by_headers else now + spec.DAY_S - now % spec.DAY_S
         begins_at = next_day + (whole_days - 1) * spec.DAY_S
-        days += whole_days
-        ends_at = begins_at + max(_sending_s(last, per_minute, per_minute), last * each_s)
+        last = rest - (whole_days - 1) * usable_a_day
+        left_now = per_minute
+    ends_at = begins_at + max(_sending_s(last, left_now, per_minute), last * each_s)
     left_today = None if day.left == inf else int(max(0.0, day.left))
     return Forecast(requests, baseline, left_today, reserve, days, ends_at, str(plan), now)
 
