@@ -23,15 +23,26 @@ SLICE_S: Final = 0.5  # longest real sleep before a waiter asks again
 
 
 class SystemClock:
-    """The machine's clock; no sleep lasts longer than half a second, then the caller asks again."""
+    """
+    The machine's clock; no sleep lasts longer than half a second, then the caller asks again.
+
+    Attributes:
+        machine: A name that the machine has until it restarts.
+    """
+
+    machine = _MACHINE
 
     def now(self) -> float:
         """Return Unix seconds."""
         return time.time()
 
     def steady(self) -> float:
-        """Return seconds of a clock that nobody sets; after a restart it may begin anew."""
-        return time.monotonic()
+        """
+        Return seconds of a clock that nobody sets; on Linux and macOS it also counts while the
+        machine sleeps, and after a restart it may begin anew.
+        """
+        kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
+        return time.monotonic() if kind is None else time.clock_gettime(kind)
 
     def sleep_until(self, at: float) -> None:
         """Sleep until `at`, or half a second: the caller asks again."""
@@ -39,14 +50,6 @@ class SystemClock:
 
     def wake_sleepers(self) -> None:
         """Do nothing: a thread that waits for the answer of another one asks again soon."""
-
-    def machine_time(self) -> tuple[str, float]:
-        """
-        Return a name that the machine has until it restarts, and seconds of a clock that nobody
-        sets; on Linux and macOS it also counts while the machine sleeps.
-        """
-        kind = getattr(time, "CLOCK_BOOTTIME", getattr(time, "CLOCK_MONOTONIC", None))
-        return _MACHINE, time.monotonic() if kind is None else time.clock_gettime(kind)
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -62,9 +65,13 @@ class ManualClock:
 
     Args:
         start: Unix seconds that it shows first.
+
+    Attributes:
+        machine: A name of its own.
     """
 
     def __init__(self, start: float) -> None:
+        self.machine = f"manual {id(self)}"
         self._now = start
         self._changed = threading.Condition()
         self._working = Counter[int]()  # by thread, how often it has begun to work
@@ -97,10 +104,6 @@ class ManualClock:
             if me in self._sleeping:
                 self._changed.wait_for(lambda: me not in self._sleeping, timeout=SLICE_S)
                 self._sleeping.pop(me, None)
-
-    def machine_time(self) -> tuple[str, float]:
-        """Return a name of its own, and its time: it is advanced, never set."""
-        return f"manual {id(self)}", self.now()
 
     def wake_sleepers(self) -> None:
         """Wake all sleepers."""

@@ -61,9 +61,6 @@ class Display:
         unit: What is counted.
         progress: False: show nothing; None: a bar where it can be drawn, else a line a minute.
         waits_only: Show it only as long as there is something to wait for.
-
-    Attributes:
-        shows: Whether anything is shown.
     """
 
     def __init__(
@@ -72,7 +69,7 @@ class Display:
         wanted = os.environ.get("PETSTORE_PROGRESS") != "0" if progress is None else progress
         self._title = title
         self._unit = unit
-        self.shows = wanted
+        self._shows = wanted
         self._waits_only = waits_only
         self._on_a_terminal = sys.stderr.isatty()
         self._as_bar = progress or self._on_a_terminal or "ipykernel" in sys.modules
@@ -90,7 +87,7 @@ class Display:
         if self._waits_only and wait is None:
             self.close()
             return
-        if not self.shows:
+        if not self._shows:
             return
         if self._bar is None:
             from tqdm.auto import tqdm
@@ -121,8 +118,6 @@ class Display:
         """Return the options of a call whose waits it shows, with a count of what came so far."""
         from petstore_tools.throttle.gate import CallOptions
 
-        if not self.shows:
-            return CallOptions(wait=wait)
         return CallOptions(wait=wait, on_wait=lambda now: self.draw(count(), None, now))
 
     def _show_wait(self, wait: Wait) -> None:

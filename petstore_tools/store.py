@@ -155,8 +155,7 @@ class PetStore:
             if kept is not None:
                 return kept
         with closing(Display("list", " animal", self.progress)) as display:
-            show = display.draw if display.shows else None
-            frame = self.inventory.fetch(query, wait=wait, show=show)
+            frame = self.inventory.fetch(query, wait=wait, show=display.draw)
         listing = Listing.as_listed(frame)
         if not listing.complete and first is None:
             notes.append(listing.shortfall)

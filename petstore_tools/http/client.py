@@ -7,7 +7,6 @@ import random
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from math import inf
 from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
@@ -129,8 +128,8 @@ class Client:
 
         A GET is sent again after a lost answer or a 5xx; a POST only where it is proven that
         nothing left, or after a 429, which creates nothing (§8.4). Unless the call waits, none goes
-        again `max_wait_s` after it began, or after the first 429. A caller that keeps a record of
-        each attempt needs no loop of its own: between two calls of `before` there is always one of
+        later than `max_wait_s` after the call began. A caller that keeps a record of each attempt
+        needs no loop of its own: between two calls of `before` there is always one of
         `on_no_effect`.
 
         Args:
@@ -154,44 +153,43 @@ class Client:
             CallCancelled: The caller withdrew while the call waited.
         """
         failures = 0
-        steady = self.clock.steady
-        tries_until = inf if call_options.wait else steady() + self.max_wait_s
-        refused_at = inf
+        began_at = self.clock.steady()
         with self.clock.working():
             while True:
-                waited_s = max(0.0, steady() - refused_at)
+                waited_s = self.clock.steady() - began_at
                 try:
                     reply = self.attempt(method, url, body, call_options, before, waited_s=waited_s)
                 except TransportError as error:
                     if not error.may_have_left:
                         on_no_effect()
-                    failures += 1
-                    safe = method == "GET" or not error.may_have_left
-                    pause_s = self._pause_s(failures, tries_until)
-                    if not safe or pause_s is None:
+                    elif method != "GET":
                         raise
-                    why = str(error)
+                    failures += 1
+                    if not self._pause(failures, str(error), call_options, began_at):
+                        raise
                 else:
                     if reply.status == HTTPStatus.TOO_MANY_REQUESTS:
                         on_no_effect()
-                        refused_at = min(refused_at, steady())
                         continue
-                    failures += 1
                     is_5xx = reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-                    failed = method == "GET" and is_5xx and retry_5xx
-                    pause_s = self._pause_s(failures, tries_until)
-                    if not failed or pause_s is None:
+                    if method != "GET" or not is_5xx or not retry_5xx:
                         return reply
+                    failures += 1
                     why = f"{reply.request_line}: the service answered {reply.status}"
-                attempt = f"attempt {failures + 1} of {ATTEMPTS} follows"
-                _log.info("%s. %s in %.1f s.", why, attempt.capitalize(), pause_s)
-                self.gate.pause(pause_s, f"{why}; {attempt}", call_options)
+                    if not self._pause(failures, why, call_options, began_at):
+                        return reply
 
-    def _pause_s(self, failures: int, tries_until: float) -> float | None:
-        """Return the pause before the next attempt, None where no further one may begin."""
+    def _pause(self, failures: int, why: str, call_options: CallOptions, began_at: float) -> bool:
+        """Pause before the next attempt; return False where no further one may begin."""
         pause_s = backoff_s(failures, self.rng)
-        is_late = self.clock.steady() + pause_s > tries_until
-        return None if failures >= ATTEMPTS or is_late else pause_s
+        waited_s = self.clock.steady() + pause_s - began_at
+        is_late = waited_s > self.max_wait_s and not call_options.wait
+        if failures >= ATTEMPTS or is_late:
+            return False
+        attempt = f"attempt {failures + 1} of {ATTEMPTS} follows"
+        _log.info("%s. %s in %.1f s.", why, attempt.capitalize(), pause_s)
+        self.gate.pause(pause_s, f"{why}; {attempt}", call_options)
+        return True
 
     def attempt(
         self,
@@ -229,27 +227,23 @@ class Client:
         return reply
 
     def _send(self, method: str, url: str, body: bytes | None, call_options: CallOptions) -> Reply:
-        """Send once; where the answer takes a second, another thread tells who shows waits."""
-        if not call_options.shows_waits:
-            return self.transport.send(method, url, body)
+        """Send once; while the answer takes seconds, another thread says so each second."""
         wait = Wait(self.clock.now() + LOST_AFTER_S, f"the answer to {method} {urlsplit(url).path}")
-        told = threading.Event()
+        end = threading.Event()
 
         def tell() -> None:
-            told.set()
-            call_options.on_wait(wait)
+            while not end.wait(SHOWN_AFTER_S):
+                call_options.on_wait(wait)
 
-        timer = threading.Timer(SHOWN_AFTER_S, tell)
-        timer.daemon = True
+        thread = threading.Thread(target=tell, name="wait", daemon=True)
         try:
-            timer.start()
+            thread.start()
             return self.transport.send(method, url, body)
         finally:
-            timer.cancel()
-            if timer.is_alive():
-                timer.join()
-            if told.is_set():
-                call_options.on_wait(None)
+            end.set()
+            if thread.is_alive():
+                thread.join()
+            call_options.on_wait(None)
 
     def __repr__(self) -> str:
         return f"Client({self.environment}, {self.host})"

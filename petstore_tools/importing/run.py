@@ -301,7 +301,6 @@ class _Run:
         clock = self._client.clock
         after_s = self._client.reconcile_after_s
         left_s = after_s - min(lost_s, default=after_s)
-        ends_at = clock.steady() + left_s
         if left_s > self._client.max_wait_s and not self._options.wait:
             at = clock.now() + left_s
             why = (
@@ -311,12 +310,9 @@ class _Run:
             return Stopped("unknown rows", why, at)
         rows = pluralize(len(lost_s), "row")
         why = f"a listing that shows what became of {rows} whose answer was lost"
-        while (left_s := ends_at - clock.steady()) > 0:
-            wait = Wait(clock.now() + left_s, why)
-            self._client.gate.log_wait(wait)
-            self._calls.on_wait(wait)
-            clock.sleep_until(wait.until)
-        self._calls.on_wait(None)
+        if left_s > 0:
+            self._client.gate.log_wait(Wait(clock.now() + left_s, why))
+            self._client.gate.pause(left_s, why, self._calls)
         return None
 
     def _result(self, stopped: Stopped | None) -> ImportResult:

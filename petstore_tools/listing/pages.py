@@ -118,7 +118,7 @@ class Inventory:
         query: ListQuery,
         *,
         wait: bool,
-        show: Callable[[int, int | None, Wait | None], None] | None,
+        show: Callable[[int, int | None, Wait | None], None],
     ) -> pd.DataFrame:
         """
         Read a listing to its end.
@@ -127,7 +127,7 @@ class Inventory:
             query: What is asked for.
             wait: Wait for the next day's quota.
             show: Called with the animals so far, how many there may be, and what the next ones wait
-                for; None: nothing is shown.
+                for.
 
         Raises:
             IncompleteListingError: A complete one was required; the frame is in `last_partial`.
@@ -135,13 +135,9 @@ class Inventory:
         columns = Columns()
 
         def on_wait(wait: Wait | None) -> None:
-            if show is not None:
-                show(len(columns), pages.size, wait)
+            show(len(columns), pages.size, wait)
 
-        call_options = CallOptions(wait=wait)
-        if show is not None:
-            call_options = replace(call_options, on_wait=on_wait)
-        pages = PageIterator(self, query, call_options)
+        pages = PageIterator(self, query, CallOptions(wait=wait, on_wait=on_wait))
         try:
             for page in pages:
                 columns.add(page.rows)
@@ -366,9 +362,7 @@ class Prefetcher:
         self._call = partial(call, call_options=call_options)
         self._on_wait = call_options.on_wait
         self._wait: Wait | None = None  # of a thread
-        ahead = call_options
-        if call_options.shows_waits:
-            ahead = replace(call_options, on_wait=partial(setattr, self, "_wait"))
+        ahead = replace(call_options, on_wait=partial(setattr, self, "_wait"))
         self._call_ahead = partial(call, call_options=ahead)
         self._fetched: dict[str, Future[Reply]] = {}
 

@@ -37,10 +37,6 @@ class CallCancelled(Exception):  # noqa: N818 - no fault: the caller no longer w
     """The caller withdrew a call that was still waiting; nothing was sent."""
 
 
-def show_nothing(wait: Wait | None) -> None:
-    """Do nothing."""
-
-
 @dataclass(frozen=True)
 class CallOptions:
     """
@@ -50,8 +46,8 @@ class CallOptions:
         bulk: It leaves the last tenth of each window to people.
         wait: Wait as long as the plan requires; else no longer than the client's `max_wait_s`.
         cancelled: Asked before each attempt; True ends the call.
-        on_wait: Called with each wait, a retry's included, and with None when it is over; while an
-            answer is awaited, from another thread.
+        on_wait: Called with each wait, a retry's included, and with None behind each attempt;
+            while an answer is awaited, from another thread.
         on_sent: Called with each request that may have reached the service.
         more_follow: Another call follows soon, so the answer may be recorded with it; who sets it
             calls `Gate.flush` behind the last one.
@@ -60,14 +56,9 @@ class CallOptions:
     bulk: bool = False
     wait: bool = False
     cancelled: Callable[[], bool] = lambda: False
-    on_wait: Callable[[Wait | None], None] = show_nothing
+    on_wait: Callable[[Wait | None], None] = lambda _: None
     on_sent: Callable[[], object] = lambda: None
     more_follow: bool = False
-
-    @property
-    def shows_waits(self) -> bool:
-        """Whether anybody is told of waits."""
-        return self.on_wait is not show_nothing
 
 
 ALONE: Final = CallOptions()
@@ -117,15 +108,12 @@ class Gate:
             CallCancelled: The caller withdrew.
         """
         patience_s = inf if call_options.wait else self._max_wait_s - waited_s
-        waited = False
         while True:
             if call_options.cancelled():
                 raise CallCancelled
             decision = self._update(lambda throttle, now: throttle.ask(now, bulk=call_options.bulk))
             match decision:
                 case Go():
-                    if waited:
-                        call_options.on_wait(None)
                     return decision
                 case Stop(resumes_at, why):
                     raise KeyBannedError(
@@ -139,7 +127,6 @@ class Gate:
                     wait = Wait(self.local_time(until), why, self.local_time(ask_at))
                     if wait.until - self._clock.now() > patience_s:
                         raise QuotaError(why, plan=str(self.read().plan), resumes_at=wait.until)
-                    waited = True
                     self.log_wait(wait)
                     call_options.on_wait(wait)
                     self._clock.sleep_until(min(wait.until, wait.ask_at))
@@ -214,12 +201,12 @@ class Gate:
     def pause(self, seconds: float, why: str, call_options: CallOptions = ALONE) -> None:
         """Sleep, unless the call is withdrawn; a clock that is set makes it no longer."""
         ends_at = self._clock.steady() + seconds
-        call_options.on_wait(Wait(self._clock.now() + seconds, why))
         while (left_s := ends_at - self._clock.steady()) > 0:
             if call_options.cancelled():
                 raise CallCancelled
-            self._clock.sleep_until(self._clock.now() + left_s)
-        call_options.on_wait(None)
+            wait = Wait(self._clock.now() + left_s, why)
+            call_options.on_wait(wait)
+            self._clock.sleep_until(wait.until)
 
     def close(self) -> None:
         """Close the ledger."""
@@ -233,7 +220,8 @@ class Gate:
 
         def changed(throttle: Throttle) -> T:
             clock_s = self._clock.now()
-            now = throttle.follow(clock_s + self.ledger.ahead_s, *self._clock.machine_time())
+            ledger_s = clock_s + self.ledger.ahead_s
+            now = throttle.follow(ledger_s, self._clock.machine, self._clock.steady())
             self._ahead_s = now - clock_s
             throttle.named = self._plan
             while self._unrecorded:
