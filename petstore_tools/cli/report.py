@@ -177,10 +177,8 @@ def _flat(history: pd.DataFrame) -> pd.DataFrame:
     """Return a history as a file holds it: an interval is two columns, times are UTC and say so."""
     import pandas as pd
 
-    between = pd.arrays.IntervalArray(history["ended_between"])
-    flat = history.drop(columns="ended_between").assign(
-        ended_after=between.left, ended_before=between.right
-    )
-    times = flat.select_dtypes("datetimetz")
-    plain = times.apply(lambda at: at.dt.tz_convert(None))
-    return flat.assign(**plain).rename(columns={name: f"{name} (UTC)" for name in times})
+    between = pd.arrays.IntervalArray(history.pop("ended_between"))
+    history = history.assign(ended_after=between.left, ended_before=between.right)
+    zoned = history.select_dtypes("datetimetz")
+    times: pd.DataFrame = zoned.apply(lambda time: time.dt.tz_convert(None))
+    return history.drop(columns=times.columns).join(times.add_suffix(" (UTC)"))

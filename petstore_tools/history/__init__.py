@@ -71,16 +71,7 @@ _FORGET: Final = (
     "UPDATE stays SET closed = NULL WHERE closed > (SELECT max(number) FROM listings)",
     "DELETE FROM reported WHERE number NOT IN (SELECT number FROM listings)",
 )
-# the listing to compare with, and which one instead
-_OLD_ENOUGH: Final = """
-SELECT max(number) FILTER (WHERE ended_at <= :until), min(number) FROM listings
-WHERE ended_at <= :now
-"""
-_LAST_REPORTED: Final = """
-SELECT max(number) FILTER (
-    WHERE number <= (SELECT number FROM reported WHERE status = :status)
-), max(number) FROM listings WHERE ended_at <= :now
-"""
+_REPORTED: Final = "SELECT ifnull(max(number), 0) FROM reported WHERE status = ?"
 _NEWEST: Final = "SELECT ifnull(max(number), 0), ifnull(max(ended_at), 0) FROM listings"
 _SHOWN: Final = """
 CREATE TEMP TABLE shown (id INTEGER PRIMARY KEY, name TEXT, categoryId INTEGER, status TEXT)
@@ -96,42 +87,36 @@ INSERT INTO stays SELECT id, name, categoryId, status, :number, NULL FROM shown
 WHERE id NOT IN (SELECT id FROM stays WHERE closed IS NULL)
 """
 _SHOWN_IN: Final = """
-SELECT id, name, categoryId, status FROM stays
-WHERE first <= :number AND (closed IS NULL OR closed > :number)
-"""
-_UNSEEN_IN: Final = """
-UNION ALL SELECT id, name, categoryId, status FROM stays AS stay
-WHERE closed = :number AND :may_have_hole AND NOT EXISTS (
+SELECT id, name, categoryId, status FROM stays AS stay
+WHERE first <= :number AND (:status IS NULL OR status = :status)
+AND (closed IS NULL OR closed > :number OR :unseen AND closed = :number AND NOT EXISTS (
     SELECT 1 FROM stays WHERE id = stay.id AND first = :number
-)
+)) ORDER BY id
 """
 # A row is a part of a stay. One that only a listing with a hole lacks (unseen) lasts until the next
-# listing; where the part before it in the same state lasts until it begins, it goes on.
+# listing; where a part in the same state lasts until it begins, it goes on.
 _BEFORE: Final = "(SELECT ifnull(max(number), 0) FROM listings WHERE ended_at < :since)"
 _STAYS: Final = f"""
-WITH marked AS (
-    SELECT *, iif(
-        closed IN (SELECT number FROM listings WHERE may_have_hole),
-        lead(first) OVER (PARTITION BY id ORDER BY first) IS NOT closed, 0
-    ) AS unseen FROM stays WHERE id IN ({{ids}})
-),
+WITH holes AS (SELECT number FROM listings WHERE may_have_hole),
 parts AS (
-    SELECT *, lag(closed + unseen) OVER pet AS before, lag(name) OVER pet AS name_before,
-        lag(categoryId) OVER pet AS category_before, lag(status) OVER pet AS status_before
-    FROM marked WINDOW pet AS (PARTITION BY id ORDER BY first)
+    SELECT *, closed IN holes
+        AND lead(first) OVER (PARTITION BY id ORDER BY first) IS NOT closed AS unseen
+    FROM stays WHERE id IN ({{ids}})
 ),
-begun AS (
-    SELECT *, max(iif(before = first AND {{same}}, 0, first))
-        OVER (PARTITION BY id ORDER BY first) AS begin FROM parts
+begins AS (
+    SELECT *, iif(
+        lag(closed + unseen) OVER (PARTITION BY id, {{state}} ORDER BY first) = first, 0, first
+    ) AS own_begin FROM parts
 ),
 merged AS (  -- the values are those of its last part
-    SELECT id, name, categoryId, status, begin, closed, unseen, max(first)
-    FROM begun GROUP BY id, begin
+    SELECT id, name, categoryId, status, begin, closed, unseen, max(first) FROM (
+        SELECT *, max(own_begin) OVER (PARTITION BY id ORDER BY first) AS begin FROM begins
+    ) GROUP BY id, begin
 )
 SELECT id, name, categoryId, status,
-    (SELECT started_at FROM listings WHERE number = begin - 1 - iif(
-        begin - 1 IN (SELECT number FROM listings WHERE may_have_hole),
-        NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = begin), 0
+    (SELECT started_at FROM listings WHERE number = begin - 1 - (
+        begin - 1 IN holes
+        AND NOT EXISTS (SELECT 1 FROM stays WHERE id = stay.id AND closed = begin)
     )) AS began_after,
     (SELECT ended_at FROM listings WHERE number = begin) AS first_seen,
     (SELECT ended_at FROM listings
@@ -142,11 +127,9 @@ SELECT id, name, categoryId, status,
     begin, closed + unseen
 FROM merged AS stay WHERE closed IS NULL OR closed + unseen > {_BEFORE} ORDER BY id, begin
 """
-_SAME_STATUS: Final = "status IS status_before"
-_SAME_VALUES: Final = f"name = name_before AND categoryId = category_before AND {_SAME_STATUS}"
-_CHANGED_IDS: Final = f"SELECT id FROM stays WHERE closed >= {_BEFORE} UNION SELECT id FROM stays"
-_MOVED_IDS: Final = f"{_CHANGED_IDS} WHERE first > {_BEFORE}"
-_OPEN_IDS: Final = f"{_CHANGED_IDS} WHERE closed IS NULL"
+_MOVED_IDS: Final = f"""
+SELECT id FROM stays WHERE closed >= {_BEFORE} UNION SELECT id FROM stays WHERE first > {_BEFORE}
+"""
 
 
 @dataclass(frozen=True)
@@ -266,21 +249,12 @@ class History:
         with self._open("BEGIN IMMEDIATE") as database:
             _check_order(database, now)
 
-    def snapshots(
-        self, status: str | None = None, which: str = "TRUE", **given: object
-    ) -> Snapshots:
-        """
-        Return the kept listings, oldest first; or of each its animals with one status.
-
-        Args:
-            status: The filter.
-            which: SQL, for some of them.
-            given: The values that it names.
-        """
-        query = f"SELECT number, listing, counts FROM listings WHERE {which}"
+    def snapshots(self, status: str | None = None) -> Snapshots:
+        """Return the kept listings, oldest first; or of each its animals with one status."""
         kept = list[Snapshot]()
         with self._open() as database:
-            for number, facts, counts in database.execute(query, given):
+            rows = database.execute("SELECT number, listing, counts FROM listings ORDER BY number")
+            for number, facts, counts in rows:
                 try:
                     listing = _LISTING.validate_json(facts)
                     animals = _COUNTS.validate_json(counts)
@@ -302,13 +276,16 @@ class History:
         """
         import pandas as pd
 
-        facts = {"number": snapshot.number, **snapshot.listing.to_dict()}
-        query = _SHOWN_IN + (_UNSEEN_IN if unseen else "")
+        listing = snapshot.listing
+        names = {
+            "number": snapshot.number,
+            "status": listing.status,
+            "unseen": unseen and listing.may_have_hole,
+        }
         with self._open() as database:
-            shown = f"SELECT * FROM ({query}) WHERE :status IS NULL OR status = :status ORDER BY id"
-            rows = database.execute(shown, facts).fetchall()
+            rows = database.execute(_SHOWN_IN, names).fetchall()
         frame = pd.DataFrame(rows, columns=[*spec.PET_FIELDS])
-        return Columns.of(frame).to_frame(snapshot.listing)
+        return Columns.of(frame).to_frame(listing)
 
     def keep(self, frame: pd.DataFrame) -> Snapshot:
         """
@@ -389,35 +366,35 @@ class History:
             ArgumentError: It is none of these, or in the future.
         """
         is_last = isinstance(given, str) and given.strip().casefold() == "last"
-        if is_last:
-            until = now
-            query = _LAST_REPORTED
-            note = "no such report was written to a file before, so the newest snapshot is compared"
-        else:
-            until = instant(given, now)
-            query = _OLD_ENOUGH
-            note = f"no snapshot is as old as {given}, so the oldest one is compared"
-        times = {"now": round(now, 6), "until": until, "status": status or ""}
+        until = now if is_last else instant(given, now)
         try:
+            kept = [
+                snapshot for snapshot in self.snapshots(status) if snapshot.listing.ended_at <= now
+            ]
             with self._open() as database:
-                found, instead = database.execute(query, times).fetchone()
-            if instead is None:
-                return None, (_NO_SNAPSHOT + (_NOT_KEPT if status else ""),)
-            (snapshot,) = self.snapshots(status, "number = :number", number=found or instead)
-            return snapshot, () if found else (note,)
+                (reported,) = database.execute(_REPORTED, (status or "",)).fetchone()
         except HistoryError as error:
             return None, (f"not compared with an earlier listing: {error}",)
+        if not kept:
+            return None, (_NO_SNAPSHOT + (_NOT_KEPT if status else ""),)
+        if is_last:
+            older = [snapshot for snapshot in kept if snapshot.number <= reported]
+            instead = kept[-1]
+            note = "no such report was written to a file before, so the newest snapshot is compared"
+        else:
+            older = [snapshot for snapshot in kept if round(snapshot.listing.ended_at, 6) <= until]
+            instead = kept[0]
+            note = f"no snapshot is as old as {given}, so the oldest one is compared"
+        return (older[-1], ()) if older else (instead, (note,))
 
-    def stays(
-        self, since: float, *, ids: str = _MOVED_IDS, same: str = _SAME_STATUS
-    ) -> pd.DataFrame:
+    def stays(self, since: float, *, ids: str = _MOVED_IDS, state: str = "status") -> pd.DataFrame:
         """
         Return one row per stay, by id and time: an unbroken time of an animal in a status.
 
         Args:
             since: Unix seconds; leave out what had ended before.
             ids: SQL that selects the animals, by default those that changed since then.
-            same: SQL that says in what a part of a stay equals the part before.
+            state: The columns in which the parts of a stay are equal.
 
         Returns:
             The columns of a listing, status as text; `began_after` (start of the last listing
@@ -430,7 +407,7 @@ class History:
 
         columns = [*spec.PET_FIELDS, *_TIMES, *_NUMBERS]
         with self._open() as database:
-            rows = database.execute(_STAYS.format(ids=ids, same=same), {"since": since})
+            rows = database.execute(_STAYS.format(ids=ids, state=state), {"since": since})
             # an empty chunk at the end, so that there is one where no stay is found
             chunks = [
                 pd.DataFrame(chunk, columns=columns).astype(_DTYPES)
@@ -460,9 +437,9 @@ class History:
 
         from petstore_tools.models import checked_id
 
-        ids = _OPEN_IDS if pet_id is None else str(checked_id(pet_id))
+        ids = "SELECT id FROM stays" if pet_id is None else str(checked_id(pet_id))
         since_s = 0.0 if since is None else instant(since, now)
-        stays = self.stays(since_s, ids=ids, same=_SAME_VALUES)
+        stays = self.stays(since_s, ids=ids, state="name, categoryId, status")
         between = pd.arrays.IntervalArray.from_arrays(
             moments(stays["ended_after"]), moments(stays["ended_by"]), closed="both"
         )
@@ -495,7 +472,7 @@ class History:
         """
         ends = {
             "before": -inf if before is None else instant(before, now, day_s=0.0),
-            "after": inf if after is None else instant(after, now, latest=inf),
+            "after": inf if after is None else instant(after, now, ahead_s=inf),
         }
         with self._open("BEGIN IMMEDIATE") as database:
             forgotten = database.execute(
@@ -533,7 +510,7 @@ def moments(seconds: pd.Series) -> pd.Series:
 
 
 def instant(
-    given: str | date, now: float, *, day_s: float = spec.DAY_S, latest: float | None = None
+    given: str | date, now: float, *, day_s: float = spec.DAY_S, ahead_s: float = 0.0
 ) -> float:
     """
     Return the Unix seconds that an age, a date or a time means; UTC where it names no time zone.
@@ -542,10 +519,10 @@ def instant(
         given: `7d`, `2026-03-05`, `05.03.2026`, `2026-03-05T14:00+01:00`, a date or a datetime.
         now: Unix seconds.
         day_s: What of a date is meant: its end.
-        latest: What may be meant, now by default.
+        ahead_s: How far it may be in the future.
 
     Raises:
-        ArgumentError: It is none of these, or later.
+        ArgumentError: It is none of these, or later than that.
     """
     if isinstance(given, str) and (age_s := parse_duration(given)) is not None:
         return now - age_s
@@ -560,7 +537,7 @@ def instant(
         seconds = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     else:
         seconds = datetime(at.year, at.month, at.day, tzinfo=UTC).timestamp() + day_s
-    if seconds > (now if latest is None else latest) + 1e-6:  # a datetime may be rounded up
+    if seconds > now + ahead_s + 1e-6:  # a datetime may be rounded up
         raise ArgumentError(
             f"{given} is in the future: a date means the end of that day, "
             f"and now it is {utc_text(now)}"

@@ -11,13 +11,13 @@ import pandas as pd
 from xlsxwriter import Workbook
 
 from petstore_tools.reporting.presentation import (
+    COLOURS,
     DAYS,
     IDS,
     SHARES,
     TITLES,
     WORDS,
     Presentation,
-    colour,
     named,
     rows_without_total,
 )
@@ -78,8 +78,7 @@ def workbook(report: StatusReport) -> bytes:
                 sheet.set_column(at, at, width, book.add_format(style))
                 title, values = _cells(str(key), column, report.timezone)
                 sheet.write_string(top, at, title, book.add_format({"bold": True, **side}))
-                for row, value in enumerate(values, top + 1):
-                    sheet.write(row, at, value)
+                sheet.write_column(top + 1, at, values)
             last = len(table.columns) - 1
             end = top + max(rows_without_total(name, table), 1)
             sheet.autofilter(top, 0, end, last)
@@ -126,7 +125,8 @@ def _chart(book: Workbook, name: str, table: pd.DataFrame, top: int) -> Any:
     for at, (title, column) in enumerate(table.items()):
         if pd.api.types.is_integer_dtype(column):
             statuses = table.iloc[:, 0] if of_statuses else [title]
-            colours = [{"fill": {"color": colour(str(status))}} for status in statuses]
+            codes = [COLOURS.get(str(status), COLOURS["other"]) for status in statuses]
+            colours = [{"fill": {"color": code}} for code in codes]
             chart.add_series(
                 {
                     "name": [sheet, top, at],

@@ -53,7 +53,7 @@ def areas(counts: pd.DataFrame) -> dict[str, str]:
     """
     times = [at.timestamp() for at in counts.index]
     span = times[-1] - times[0] or 1.0
-    heights = counts.cumsum(axis=1) / (counts.sum(axis=1).max() or 1)
+    heights = counts.cumsum(axis=1) / counts.sum(axis=1).max()
     found = {}
     for name in reversed(counts.columns):
         points = zip(times, heights[name], strict=True)

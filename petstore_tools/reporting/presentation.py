@@ -218,8 +218,3 @@ def cells(table: pd.DataFrame) -> tuple[list[str], list[list[object]]]:
     columns = [[*map(_KINDS[name], values)] if name in _KINDS else values for name, values in lists]
     header = [WORDS.get(name, name) for name in map(str, table.columns)]
     return header, [list(row) for row in zip(*columns, strict=True)]
-
-
-def colour(status: str) -> str:
-    """Return the colour of a status."""
-    return COLOURS.get(status, COLOURS["other"])

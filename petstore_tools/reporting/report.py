@@ -111,8 +111,7 @@ class StatusReport:
         for name in presentation.TITLES:
             table = getattr(self, name)
             if table is not None and (self._lists or name not in presentation.LISTS):
-                has_index = not isinstance(table.index, pd.RangeIndex)
-                found[name] = table.reset_index() if has_index else table
+                found[name] = table.reset_index() if table.index.name else table
         return found
 
     def to_html(self, path: str | Path | None = None) -> str:
@@ -156,9 +155,7 @@ class StatusReport:
         }
         for name, table in self.tables().items():
             document[name] = table.astype("object").where(table.notna(), None).to_dict("records")
-        written = json.dumps(
-            document, ensure_ascii=False, indent=2, default=lambda at: _iso(at.timestamp())
-        )
+        written = json.dumps(document, ensure_ascii=False, indent=2, default=pd.Timestamp.isoformat)
         return self._write(path, written + "\n")
 
     def to_mail(
@@ -382,12 +379,10 @@ def _with_changes(report: StatusReport, since: pd.DataFrame, moved: pd.DataFrame
 def _compare_with_kept(report: StatusReport, history: History, older: Snapshot) -> StatusReport:
     """Add what changed since a kept listing, as all that were kept since then show it."""
     listing = report.listing
-    newest = history.snapshots(
-        listing.status,
-        "number = :older OR number > :older AND ended_at <= :began_at",
-        older=older.number,
-        began_at=round(listing.started_at, 6),
-    )[-1]
+    newest = older
+    for snapshot in history.snapshots(listing.status):
+        if snapshot.number > older.number and snapshot.listing.ended_at <= listing.started_at:
+            newest = snapshot
     stays = history.stays(older.listing.ended_at)
     events = tables.events(stays, older.number, newest.number, listing.status)
     unseen = set(history.animals(newest)["id"]) if listing.may_have_hole else ()
@@ -416,7 +411,7 @@ def report_and_keep(
     """
     report = _report(pets, looks, partial=partial)
     listing = report.listing
-    older, notes = (None, ()) if since is None else since
+    older, notes = since or (None, ())
     if not listing.complete:
         notes = ("this listing is not complete, so it is not compared with an earlier one",)
         return report if since is None else replace(report, notes=notes)
@@ -442,8 +437,8 @@ def _over_time(history: History, listing: Listing) -> dict[str, Any]:
     Days in a status are those of the last 30 days, so that a report costs the same however much is
     kept.
     """
-    until = round(listing.ended_at, 6)
-    kept = history.snapshots(listing.status, "ended_at <= :until", until=until)
+    snapshots = history.snapshots(listing.status)
+    kept = [snapshot for snapshot in snapshots if snapshot.listing.ended_at <= listing.ended_at]
     if not kept:
         return {}
     newest = kept[-1].number

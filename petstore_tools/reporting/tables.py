@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nan
 from typing import Any, Final
 
 import pandas as pd
 
 from petstore_tools import spec
-from petstore_tools.history import Snapshots, moments
+from petstore_tools.history import Snapshot
 from petstore_tools.listing.frames import UNSET, codes, count, text_dtype
 
 NEW, GONE, UNSEEN = "new", "gone", "not seen"  # from where, or to where, animals moved
@@ -33,12 +33,8 @@ def by_category(pets: pd.DataFrame, labels: Mapping[int, str]) -> pd.DataFrame:
     """
     Count animals per categoryId (rows) and status (columns), with `total`, and `label` where given.
     """
-    found, names = codes(pets)
-    table = pets.groupby(["categoryId", found]).size().unstack(fill_value=0)
-    # -1 is the code of no status, which is the last column
-    table = table.reindex(columns=[*range(len(names) - 1), -1], fill_value=0).set_axis(
-        names, axis=1
-    )
+    table = pets.groupby(["categoryId", named_statuses(pets)]).size().unstack(fill_value=0)
+    table = table.reindex(columns=list(count(pets)), fill_value=0)
     table[TOTAL] = table.sum(axis=1)
     if labels:
         table.insert(0, "label", table.index.map(lambda i: labels.get(i, "")).astype(text_dtype()))
@@ -148,13 +144,13 @@ def _ends_last(names: pd.Index[Any]) -> pd.Index[Any]:
     return names.map(lambda name: (name == TOTAL, name in (NEW, GONE), name))
 
 
-def counts_over_time(kept: Snapshots) -> pd.DataFrame:
+def counts_over_time(kept: Sequence[Snapshot]) -> pd.DataFrame:
     """
     Lay out the counts of many listings: index `as_of` (datetime, UTC), an int64 column per status.
     """
-    times = moments(pd.Series([one.listing.ended_at for one in kept]))
-    index = pd.DatetimeIndex(times, name="as_of")
-    table = pd.DataFrame([one.counts for one in kept], index=index).fillna(0).astype("int64")
+    times = pd.DatetimeIndex([snapshot.as_of for snapshot in kept], name="as_of").as_unit("us")
+    counts = [snapshot.counts for snapshot in kept]
+    table = pd.DataFrame(counts, index=times).fillna(0).astype("int64")
     return table.reindex(columns=_index([*spec.STATUSES, *table]).tolist(), fill_value=0)
 
 
