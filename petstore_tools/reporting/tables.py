@@ -95,7 +95,7 @@ def events(stays: pd.DataFrame, since: int, until: int, status: str | None) -> p
     if status is not None:
         stays = stays[stays["status"] == status]
     before = stays.shift()
-    is_new = (before["id"] != stays["id"]) | (before["ended"] != stays["first"])
+    is_new = ~stays["id"].duplicated() | (before["ended"] != stays["first"])
     is_gone = is_new.shift(-1, fill_value=True) & stays["ended"].between(since + 1, until)
     begun = stays.assign(**{"from": before["to"].mask(is_new, NEW)})
     ended = stays.rename(columns={"to": "from"}).assign(to=GONE)

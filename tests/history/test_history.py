@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -61,16 +62,16 @@ def listed(
 
 def simulated(rng: random.Random) -> Iterator[Shown]:
     """Yield listings, at any fraction of a second, of an inventory that changes; some have holes."""
-    there = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, 9)}
+    there = {n: ("Rex", 1, rng.choice(STATUSES)) for n in range(1, rng.choice([1, 9, 9, 9]))}
     at = T0 + rng.random()
-    newest = 8
+    newest = 2**62  # no float holds such a number
     missed = set[int]()
     for _ in range(rng.randint(2, 14)):
         for _ in range(rng.randint(0, 4)):
             picked = rng.choice([*there, 0])
             if not picked:
                 newest += 1
-                there[newest] = ("Mia", 2, rng.choice(STATUSES))
+                there[newest] = ("Mia", -newest, rng.choice(STATUSES))
             elif rng.random() < 0.3:
                 there.pop(picked)
             else:
@@ -149,10 +150,7 @@ def told(history: pd.DataFrame) -> list[Stay]:
 
 def as_told(stays: Sequence[Stay]) -> list[Stay]:
     """Return stays of the truth with the times that a history has."""
-
-    def moment(at: float) -> pd.Timestamp:
-        return pd.Timestamp(datetime.fromtimestamp(at, UTC))
-
+    moment = partial(datetime.fromtimestamp, tz=UTC)
     return [
         (pet, values, moment(first), moment(last), ended and tuple(map(moment, ended)))
         for pet, values, _, first, last, ended in stays
@@ -176,7 +174,7 @@ def check(
     stays = truth(shown)
     now = shown[-1].of.ended_at + 1
     assert told(history.history(now=now)) == as_told(stays)
-    some = rng.choice(stays)[0]
+    some = rng.randrange(1, 9)
     assert told(history.history(pet_id=some, now=now)) == as_told(
         [stay for stay in stays if stay[0] == some]
     )
@@ -194,19 +192,29 @@ def status_of(animals: Mapping[int, Values], pet_id: int, absent: str) -> str:
     return "'from' as sent" if status == "from" else status
 
 
+def since_in(shown: Sequence[Shown], report: StatusReport) -> int:
+    """Return the position of the listing that a report on the last one is compared with."""
+    old_at = report.since and report.since.ended_at
+    return max(n for n in range(len(shown) - 1) if shown[n].of.ended_at == old_at)
+
+
+def moves(report: StatusReport) -> Counter[tuple[Any, ...]]:
+    """Count what a report says of animals: their id, from and to."""
+    moved = report.tables()["moved"]
+    return Counter(moved[["id", "from", "to"]].itertuples(index=False, name=None))
+
+
 def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
     """Compare a report on the last listing with the truth."""
     tables = report.tables()
     last = len(shown) - 1
-    old_at = report.since and report.since.ended_at
-    since = max(n for n in range(last) if shown[n].of.ended_at == old_at)
+    since = since_in(shown, report)
     old = there_in(shown, since)
     now = shown[last].animals
     there = there_in(shown, last)
     happened = [*events(shown, since)]
     unseen = [(n, status_of(there, n, ""), "not seen") for n in there if n not in now]
-    moved = tables["moved"][["id", "from", "to"]].itertuples(index=False, name=None)
-    assert Counter(moved) == Counter([*happened, *unseen])
+    assert moves(report) == Counter([*happened, *unseen])
     flow = tables["flow"].set_index("from").stack()
     flows = {pair: count for pair, count in flow[flow > 0].items() if "total" not in pair}
     pairs = Counter((begin, end) for _, begin, end in happened)
@@ -215,7 +223,6 @@ def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
     for side, animals in (("before", old), ("now", now)):
         counts = Counter(status_of(animals, pet_id, "") for pet_id in animals)
         assert changes.loc[changes[side] > 0, side].to_dict() == counts
-    assert (changes["now"] - changes["before"]).equals(changes["change"])
     assert [+Counter(row) for row in tables["counts"].iloc[:, 1:].to_dict("records")] == [
         Counter(status_of(one.animals, pet, "") for pet in one.animals) for one in shown
     ]
@@ -228,7 +235,6 @@ def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
     }
     summary = tables["summary"].set_index("what")["animals"].to_dict()
     assert summary == {**sums, **({"not seen": len(unseen)} if unseen else {})}
-    assert len(old) + sums["new"] - sums["gone"] == len(now) + len(unseen)
     assert tables["summary"]["share"].isna().all() == (not old)
     days = dict[str, list[float]]()
     for _, (status,), begun, first, _, ended in truth(shown, lambda values: values[2:]):
@@ -242,37 +248,25 @@ def check_report(report: StatusReport, shown: Sequence[Shown]) -> None:
 
 
 def scripted(rng: random.Random, history: History) -> tuple[list[Shown], StatusReport]:
-    """Keep listings of a script, and report on the last."""
+    """
+    Keep listings of a script, and report on the last; a report on one status, which is not kept,
+    counts what was kept in between: what has another status is as good as gone.
+    """
     shown = list(simulated(rng))
+    newest = shown[-1]
     for one in shown[:-1]:
         history.keep(one.frame)
-    now = shown[-1].of.ended_at
     since = datetime.fromtimestamp(rng.choice(shown[:-1]).of.ended_at, UTC)
-    old = history.since(since, status=None, now=now)
     looks = check_looks(None, "Report", "", "UTC", lists=True)
-    return shown, report_and_keep(shown[-1].frame, history, old, looks, partial=False)
-
-
-@pytest.mark.case("P86")
-@pytest.mark.parametrize("seed", range(20))
-def test_a_report_on_one_status_counts_what_was_kept_in_between(seed: int, tmp_path: Path) -> None:
-    """Its own listing is not kept, and what has another status is not told from what is gone."""
-    rng = random.Random(seed)
-    history = History(tmp_path / "history.db")
-    first = listed({}, T0, T0)
-    *earlier, newest = [*simulated(rng)]
-    newest = listed(newest.animals, newest.of.started_at, newest.of.ended_at)
-    for one in (first, *earlier):
-        history.keep(one.frame)
-    sold = Columns.of(newest.frame[newest.frame["status"] == "sold"])
-    frame = sold.to_frame(replace(newest.of, status="sold"))
-    older = history.since(datetime.fromtimestamp(T0, UTC), status="sold", now=newest.of.ended_at)
-    looks = check_looks(None, "Report", "", "UTC", lists=True)
-    report = report_and_keep(frame, history, older, looks, partial=False)
-
-    assert report.moved is not None
-    moved = report.moved[["id", "from", "to"]].itertuples(index=False, name=None)
-    assert Counter(moved) == Counter(events([first, *earlier, newest], 0, only="sold"))
+    sold = replace(newest.of, status="sold", may_have_hole=False)
+    of_sold = Columns.of(newest.frame[newest.frame["status"] == "sold"]).to_frame(sold)
+    both = []
+    for frame, status in ((of_sold, "sold"), (newest.frame, None)):
+        old = history.since(since, status=status, now=newest.of.ended_at)
+        both.append(report_and_keep(frame, history, old, looks, partial=False))
+    whole = [*shown[:-1], replace(newest, of=sold)]
+    assert moves(both[0]) == Counter(events(whole, since_in(shown, both[0]), only="sold"))
+    return shown, both[1]
 
 
 def lived(rng: random.Random, box: Sandbox) -> tuple[list[Shown], StatusReport]:
