@@ -26,6 +26,18 @@ from wires import BASE, KEY, PET
 
 from petstore_tools import PetStore
 from petstore_tools.errors import ProtocolError, SettingsError, TransportError
+from petstore_tools.http.transport import TIMEOUT_S
+
+
+def fail_to_post(
+    base_url: str, fault: str | None = None, timeout_s: tuple[float, float] = TIMEOUT_S
+) -> TransportError:
+    """Post to a service that gives no answer, and return the error."""
+    with PetStore(base_url=base_url, api_key=KEY, ledger="memory") as store:
+        store.client.transport.timeout_s = timeout_s
+        with pytest.raises(TransportError, match=fault) as raised:
+            store.client.transport.send("POST", f"{base_url}/pets", b"{}")
+    return raised.value
 
 
 def test_an_answer_that_announces_another_is_not_taken_for_it() -> None:
@@ -127,16 +139,11 @@ def test_a_service_that_falls_silent_is_given_up(begins: bytes) -> None:
         connection.sendall(begins)
         silent.wait()
 
-    with (
-        RawServer(serve) as server,
-        PetStore(base_url=server.base_url, api_key=KEY, ledger="memory") as store,
-    ):
-        store.client.transport.timeout_s = (5.0, 0.2)
-        with pytest.raises(TransportError, match="the service was silent") as raised:
-            store.client.transport.send("POST", f"{server.base_url}/pets", b"{}")
+    with RawServer(serve) as server:
+        error = fail_to_post(server.base_url, "the service was silent", (5.0, 0.2))
         silent.set()
 
-    assert raised.value.may_have_left
+    assert error.may_have_left
 
 
 DRIPS = {
@@ -165,14 +172,10 @@ def test_an_answer_that_drips_is_lost_after_two_minutes(
             connection.sendall(drop)
             passed_s[0] += 10
 
-    with (
-        RawServer(drip) as server,
-        PetStore(base_url=server.base_url, api_key=KEY, ledger="memory") as store,
-        pytest.raises(TransportError, match="not whole after 120 s") as raised,
-    ):
-        store.client.transport.send("POST", f"{server.base_url}/pets", b"{}")
+    with RawServer(drip) as server:
+        error = fail_to_post(server.base_url, "not whole after 120 s")
 
-    assert raised.value.may_have_left
+    assert error.may_have_left
 
 
 @pytest.fixture(scope="module")
@@ -183,12 +186,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate")
     path = tmp_path_factory.mktemp("tls") / "company.pem"
-    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=company".split()
-    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(
-        [*made, *names, "-keyout", path, "-out", f"{path}.cert"], check=True, capture_output=True
-    )
-    path.write_bytes(path.read_bytes() + Path(f"{path}.cert").read_bytes())
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=company -addext"
+    names = "subjectAltName=IP:127.0.0.1"
+    files = ["-keyout", path, "-out", path]
+    subprocess.run([*make.split(), names, *files], check=True, capture_output=True)
     return path
 
 
@@ -270,13 +271,8 @@ def test_a_failed_handshake_proves_that_nothing_left(
     if fault == "no bundle":
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     with RawServer(answer(200), tls=tls if fault == "nobody vouches" else None) as server:
-        base_url = f"https://127.0.0.1:{server.port}/v1"
-        with (
-            PetStore(base_url=base_url, api_key=KEY, ledger="memory") as store,
-            pytest.raises(TransportError) as raised,
-        ):
-            store.client.transport.send("POST", f"{base_url}/pets", b"{}")
+        error = fail_to_post(f"https://127.0.0.1:{server.port}/v1")
 
-    assert not raised.value.may_have_left
-    assert isinstance(raised.value.__cause__, OSError)  # the root is still named
-    assert ("certificate is not trusted" in str(raised.value)) is (fault == "nobody vouches")
+    assert not error.may_have_left
+    assert isinstance(error.__cause__, OSError)  # the root is still named
+    assert ("certificate is not trusted" in str(error)) is (fault == "nobody vouches")
