@@ -6,22 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from petstore_tools.plans import Plan
 from petstore_tools.throttle.budget import STEP_S, Budget, Reading, WindowBudget
-from petstore_tools.throttle.rate_headers import Answer
-from petstore_tools.throttle.throttle import Go, Stop, Throttle, Wait
 
 T0 = 1_800_000_000.0
-
-
-def test_a_window_that_a_reset_opened_counts_from_there() -> None:
-    """What came before it does not count until a period has passed."""
-    day = WindowBudget(86_400, opened_at=T0 + 3, proven=True, counted_before=3)
-    for n in range(4):
-        day.add(T0 + n)
-
-    assert day.used(T0 + 600, 0.0) == (1, T0 + 3 + 86_400 + 1)
-    assert day.used(T0 + 3 + 86_400, 0.0)[0] == 4
 
 
 def test_behind_a_lost_probe_a_window_that_slides_counts_all() -> None:
@@ -81,25 +68,6 @@ def test_the_clock_of_the_service_is_known_better_by_each_date() -> None:
         budget.learn_skew(date, sent_at=now, now=now)
 
     assert budget.service_time(T0) == T0
-
-
-@pytest.mark.case("P83")
-@pytest.mark.parametrize("step_s", [3_600.0, -3_600.0, 1e8, -1e8])
-@pytest.mark.parametrize("banned", [False, True])
-def test_a_block_is_neither_lifted_nor_lengthened_by_a_clock(step_s: float, banned: bool) -> None:
-    """The wall clock is set in the middle of it: it ends when it was told to."""
-    throttle = Throttle(Plan(60, 1_000))
-    now = throttle.follow(T0, "boot", 100.0)
-    go = throttle.ask(now)
-    assert isinstance(go, Go)
-    throttle.answered(go, now, Answer(429, retry_after_s=600, banned=banned))
-
-    for passed_s in (0.1, 300.0, 600.0):
-        now = throttle.follow(T0 + step_s + passed_s, "boot", 100.0 + passed_s)
-        assert isinstance(throttle.ask(now), Stop if banned else Wait)
-    now = throttle.follow(T0 + step_s + 601, "boot", 701.0)
-
-    assert isinstance(throttle.ask(now), Go)
 
 
 @pytest.mark.case("P23")

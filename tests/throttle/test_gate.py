@@ -9,6 +9,7 @@ from petstore_tools.errors import LedgerError, QuotaError
 from petstore_tools.plans import Plan
 from petstore_tools.throttle.gate import CallOptions, Gate
 from petstore_tools.throttle.ledger import MemoryLedger, SqliteLedger
+from petstore_tools.throttle.throttle import Wait
 
 T0 = 1_800_000_000.0
 SAID = {
@@ -82,25 +83,36 @@ def test_a_refusal_is_recorded_at_once_though_more_follow(
 
 
 @pytest.mark.case("P94")
-def test_a_lost_probe_of_a_process_that_was_stopped_silences_nobody_for_longer_than_a_minute() -> (
-    None
-):
-    """Stopped for 62 s with a request under way, then killed: others are told how long it takes."""
+@pytest.mark.parametrize(
+    ("took_s", "lease_s"), [(0.2, 4), (4, 12), (62, 60), (600, 60), (28_800, 60)]
+)
+def test_a_lost_probe_silences_nobody_for_longer_than_a_minute(
+    took_s: float, lease_s: float
+) -> None:
+    """
+    It is given up after three times what answers take: its process may have slept for hours, and
+    been killed. Who waits is told of the whole wait, and asks ever more rarely.
+    """
     ledger = MemoryLedger()
     clock = ManualClock(T0)
-    stopped, hasty, patient = (
-        Gate(ledger, Plan(60, 1_000), clock, max_wait_s=max_wait_s) for max_wait_s in (90, 20, 90)
+    killed, hasty, patient = (
+        Gate(ledger, Plan(60, 1_000), clock, max_wait_s=max_wait_s)
+        for max_wait_s in (0, lease_s - 1, lease_s)
     )
-    go = stopped.acquire()
-    clock.advance(62)
-    stopped.answered(go, 200, SAID, "")
-    assert stopped.acquire().probe  # no answer comes
+    go = killed.acquire()
+    clock.advance(took_s)
+    killed.answered(go, 200, SAID, "")
+    clock.advance(70)
+    sent_at = clock.now()
+    assert killed.acquire().probe  # no answer comes
 
+    waits: list[Wait | None] = []
     with pytest.raises(QuotaError) as raised:
         hasty.acquire()
-    assert patient.acquire().probe
+    assert patient.acquire(CallOptions(on_wait=waits.append)).probe
 
-    assert raised.value.resumes_at == clock.now() == T0 + 62 + 60
+    assert raised.value.resumes_at == clock.now() == sent_at + lease_s
+    assert len(waits) < 40
 
 
 def test_who_waits_for_the_probe_of_another_process_asks_soon_whether_it_came_back() -> None:
