@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from petstore_tools.importing.doubtful import Entry
+from petstore_tools.importing.doubtful import Entry, State
 from petstore_tools.importing.reconcile import Animal, decide, judge
 from petstore_tools.importing.values import PetValues
 
@@ -43,77 +44,76 @@ def test_an_answer_says_what_became_of_a_row(
     assert (outcome.state, outcome.pet_id, "".join(outcome.changed)) == (state, pet_id, changed)
 
 
-def lost(*rows: tuple[PetValues, int] | tuple[PetValues, int, str]) -> list[Entry]:
-    """Give values, the listing before, and the state where it is not unknown."""
-    return [
-        Entry(
-            at, "ours", row[0], at, True, row[2] if len(row) > 2 else "unknown", sent_after=row[1]
-        )  # type: ignore[arg-type, misc]
-        for at, row in enumerate(rows, 1)
-    ]
+def values(text: str) -> PetValues:
+    """Read `Rex/3/sold`."""
+    name, category_id, status = text.split("/")
+    return PetValues(name, int(category_id), status or None)
 
 
-NONE = REX._replace(status=None)
-CASES = {  # lost rows, animals (id, values, since), outcomes: an id, "absent", "ambiguous" or nothing
-    "found": ([(REX, 1)], [(7, REX, 2)], [7]),
+def lost(text: str) -> list[Entry]:
+    """Read rows, `Rex/3/sold@1` with the listing before; `!` in front: created, not unknown."""
+    entries = []
+    for number, word in enumerate(text.split(), 1):
+        content, _, listing = word.lstrip("!").partition("@")
+        state: State = "created" if word[0] == "!" else "unknown"
+        entry = Entry(number, "ours", values(content), number, True, state)
+        entries.append(replace(entry, sent_after=int(listing)))
+    return entries
+
+
+def listed(text: str) -> list[Animal]:
+    """Read animals, `7=Rex/3/sold@2` with the listing that showed it first."""
+    parts = re.findall(r"(\d+)=([^@]+)@(\d+) *", text)
+    return [Animal(int(pet_id), values(content), int(since)) for pet_id, content, since in parts]
+
+
+CASES = {  # lost rows | animals | outcomes: an id, "absent", "ambiguous" or - for none
+    "found": "Rex/3/sold@1 | 7=Rex/3/sold@2 | 7",
     "the row that was sent last first": (
-        [(REX, 1), (REX, 2)],
-        [(7, REX, 3), (8, REX._replace(status=None), 2)],
-        ["ambiguous", 7],
+        "Rex/3/sold@1 Rex/3/sold@2 | 7=Rex/3/sold@3 8=Rex/3/@2 | ambiguous 7"
     ),
-    "existed before": ([(REX, 1)], [(7, REX, 1)], ["absent"]),
-    "no animal": ([(REX, 1)], [], ["absent"]),
-    "two rows, one animal": ([(REX, 1), (REX, 1)], [(7, REX, 2)], [7, "absent"]),
+    "existed before": "Rex/3/sold@1 | 7=Rex/3/sold@1 | absent",
+    "no animal": "Rex/3/sold@1 | | absent",
+    "two rows, one animal": "Rex/3/sold@1 Rex/3/sold@1 | 7=Rex/3/sold@2 | 7 absent",
     "two rows, three animals": (
-        [(REX, 1), (REX, 1)],
-        [(7, REX, 2), (8, REX, 2), (9, REX, 2)],
-        ["ambiguous", "ambiguous"],
+        "Rex/3/sold@1 Rex/3/sold@1 | 7=Rex/3/sold@2 8=Rex/3/sold@2 9=Rex/3/sold@2"
+        " | ambiguous ambiguous"
     ),
-    "no earlier listing": ([(REX, 0)], [(7, REX, 2)], ["ambiguous"]),
-    "no earlier listing and no animal": ([(REX, 0)], [], ["absent"]),
-    "another status": ([(REX, 1)], [(7, NONE, 2)], ["ambiguous"]),
-    "another case and blanks": ([(REX, 1)], [(7, REX._replace(name=" rEX"), 2)], ["ambiguous"]),
-    "another normal form": (
-        [(REX._replace(name="Zoë"), 1)],
-        [(7, REX._replace(name="Zoe\u0308"), 2)],
-        ["ambiguous"],
-    ),
-    "another name": ([(REX, 1)], [(7, REX._replace(name="Re"), 2)], ["absent"]),
-    "another category": ([(REX, 1)], [(7, REX._replace(category_id=4), 2)], ["absent"]),
-    "a created row first": ([(REX, 1), (REX, 1, "created")], [(7, REX, 2)], ["absent", 7]),
-    "without a status, any": ([(NONE, 1)], [(7, REX, 2)], [7]),
-    "exact rows first": ([(NONE, 1), (REX, 1)], [(7, REX, 2)], ["absent", 7]),
+    "no earlier listing": "Rex/3/sold@0 | 7=Rex/3/sold@2 | ambiguous",
+    "no earlier listing and no animal": "Rex/3/sold@0 | | absent",
+    "another status": "Rex/3/sold@1 | 7=Rex/3/@2 | ambiguous",
+    "another case and blanks": "Rex/3/sold@1 | 7= rEX/3/sold@2 | ambiguous",
+    "another normal form": "Zoë/3/sold@1 | 7=Zoe\u0308/3/sold@2 | ambiguous",
+    "another name": "Rex/3/sold@1 | 7=Re/3/sold@2 | absent",
+    "another category": "Rex/3/sold@1 | 7=Rex/4/sold@2 | absent",
+    "a created row first": "Rex/3/sold@1 !Rex/3/sold@1 | 7=Rex/3/sold@2 | absent 7",
+    "without a status, any": "Rex/3/@1 | 7=Rex/3/sold@2 | 7",
+    "exact rows first": "Rex/3/@1 Rex/3/sold@1 | 7=Rex/3/sold@2 | absent 7",
     "a created row without a status may own it": (
-        [(REX, 1), (NONE, 1, "created")],
-        [(7, REX, 2)],
-        ["ambiguous", None],
+        "Rex/3/sold@1 !Rex/3/@1 | 7=Rex/3/sold@2 | ambiguous -"
     ),
     "a created row without a status has one of its own": (
-        [(REX, 1), (NONE, 1, "created")],
-        [(7, REX, 2), (8, REX._replace(status="pending"), 2)],
-        [7, 8],
+        "Rex/3/sold@1 !Rex/3/@1 | 7=Rex/3/sold@2 8=Rex/3/pending@2 | 7 8"
     ),
 }
 
 
 @pytest.mark.case("P34", "P79")
-@pytest.mark.parametrize(("rows", "animals", "expected"), CASES.values(), ids=CASES)
-def test_a_listing_says_what_became_of_lost_rows(
-    rows: list[tuple[PetValues, int]],
-    animals: list[tuple[int, PetValues, int]],
-    expected: list[object],
-) -> None:
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_listing_says_what_became_of_lost_rows(case: str) -> None:
     """Set by set; the rest is sent again when a second listing agrees."""
-    listed = [Animal(*animal) for animal in animals]
+    sent, animals, expected = case.split("|")
+    rows = lost(sent)
 
-    outcomes = decide(lost(*rows), listed)
+    outcomes = decide(rows, listed(animals))
 
-    said = [
-        None if o is None else o.pet_id or ("ambiguous" if o.candidates else "absent")
-        for o in map(outcomes.get, range(1, len(rows) + 1))
-    ]
-    assert said == expected
+    said = []
+    for row in rows:
+        outcome = outcomes.get(row.key)
+        undecided = "ambiguous" if outcome and outcome.candidates else "absent"
+        said.append("-" if outcome is None else str(outcome.pet_id or undecided))
+    assert said == expected.split()
     absent = {key for key, o in outcomes.items() if o.state == "unknown" and not o.candidates}
-    second = [replace(row, absent=row.key in absent) for row in lost(*rows)]
-    again = decide(second, listed)
+    second = [replace(row, absent=row.key in absent) for row in rows]
+    again = decide(second, listed(animals))
     assert {key for key, o in again.items() if o.state == "unsent"} == absent
