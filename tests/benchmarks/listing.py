@@ -146,9 +146,8 @@ def serve(speaks: str, animals: str, latency_s: str, kind: str) -> None:
 
     service = PagingService(
         pets(int(animals), step=2),
-        speaks,
+        f"{speaks} cap={30 if kind == 'clamped' else 100}",
         latency_s=float(latency_s),
-        cap=30 if kind == "clamped" else 100,
     )
 
     def staff(_: object) -> None:

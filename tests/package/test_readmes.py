@@ -106,7 +106,7 @@ def test_the_loop_of_the_readme_lists_as_few_animals_as_the_readme_says(tmp_path
     """From a service that sends 30 a page, whatever it was asked for."""
     claim, *_ = CLAIMS
     listed, stock = figures_of(README)[claim, "the loop"]
-    server = ThreadedServer(PagingService(pets(stock), "offset", cap=30)).start()
+    server = ThreadedServer(PagingService(pets(stock), "offset cap=30")).start()
 
     animals = run_readme_loop(client("k"), server.base_url, tmp_path)
     server.stop()

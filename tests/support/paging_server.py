@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
 from urllib.parse import parse_qsl
 
 from ways import Animal, Service, Way, animals
@@ -28,19 +27,16 @@ def rendered(page: tuple[Animal, ...]) -> bytes:
 
 class PagingService(Service):
     """
-    Lists animals as `speaks` says, in the order in which they are kept.
+    Lists animals over a socket, in one way.
 
     Args:
         rows: The animals; may be changed while it serves.
-        speaks: As of a `Way`.
+        way: As `Way.read` reads it.
         latency_s: Before each answer.
-        way: What else is told of a `Way`.
     """
 
-    def __init__(
-        self, rows: list[Animal], speaks: str = "link", *, latency_s: float = 0.0, **way: Any
-    ) -> None:
-        super().__init__(Way(speaks, order="kept", **way), rows)
+    def __init__(self, rows: list[Animal], way: str = "link", *, latency_s: float = 0.0) -> None:
+        super().__init__(Way.read(way), rows)
         self.latency_s = latency_s
         self.most_at_once = self._under_way = 0
         self.more: Callable[[], dict[str, str]] = dict  # further headers of each answer
