@@ -6,8 +6,7 @@ import os
 import re
 import tomllib
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -82,10 +81,10 @@ def hidden(key: str | SecretStr) -> SecretStr:
     return key if isinstance(key, SecretStr) else SecretStr(key)
 
 
-@contextmanager
-def _asking_for_home() -> Iterator[None]:
+def _in_full(path: str | Path) -> Path:
+    """Return a path with the home folder in place of its sign."""
     try:
-        yield
+        return Path(path).expanduser()
     except RuntimeError as error:
         raise SettingsError(
             f"no home folder: {error}. Set HOME, or write PETSTORE_CONFIG and PETSTORE_STATE_DIR "
@@ -93,22 +92,19 @@ def _asking_for_home() -> Iterator[None]:
         ) from error
 
 
-@_asking_for_home()
 def config_path() -> Path:
     """Return the settings file's path: `PETSTORE_CONFIG`, else the user's settings folder."""
-    given = os.environ.get("PETSTORE_CONFIG")
-    return Path(given).expanduser() if given else platformdirs.user_config_path(APP) / "config.toml"
+    default = platformdirs.user_config_path(APP) / "config.toml"
+    return _in_full(os.environ.get("PETSTORE_CONFIG") or default)
 
 
-@_asking_for_home()
 def state_folder(given: str | Path | None = None) -> Path:
     """
     Return the folder of budget, journals and service: as given, as set, or the user's state folder.
     """
     if not isinstance(given, (str, Path, type(None))) or "\0" in str(given):
         raise SettingsError(f"state_dir must be the path of a folder, not {given!r:.80}")
-    folder = Path(given or _stored().get("state_dir") or platformdirs.user_state_path(APP))
-    folder = folder.expanduser()
+    folder = _in_full(given or _stored().get("state_dir") or platformdirs.user_state_path(APP))
     if not folder.is_absolute():
         raise SettingsError(
             f"the state folder must not depend on where a program starts: write "
@@ -163,14 +159,13 @@ def load(
     )
 
 
-@_asking_for_home()
 def category_file() -> Path | None:
     """
     Return the file with the names of the categories; where the settings file names it, from its
     folder.
     """
-    found = _stored().get("categories")
-    return None if found is None else Path(found).expanduser()
+    path = _stored().get("categories")
+    return path and _in_full(path)
 
 
 def _missing(entry: str) -> SettingsError:
@@ -194,13 +189,12 @@ def _missing(entry: str) -> SettingsError:
     )
 
 
-@_asking_for_home()
 def _stored() -> dict[str, Any]:
     """Return what the settings file says, and in its place what variables say."""
     path = config_path()
     stored = read_file(path)
     if "categories" in stored:
-        stored["categories"] = path.parent / Path(stored["categories"]).expanduser()
+        stored["categories"] = path.parent / _in_full(stored["categories"])
     for entry in ENTRIES:
         if found := os.environ.get(f"PETSTORE_{entry.upper()}"):
             stored[entry] = hidden(found) if entry in SECRET else found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from html import escape
@@ -117,19 +117,9 @@ class Listing:
                 "A merge drops that: keep it with merged.attrs = df.attrs"
             )
         try:
-            return cls.from_dict(carried)
+            return cls(**{**carried, "notes": tuple(carried.get("notes", ()))})
         except TypeError as error:
             raise FrameError(f"the frame's listing cannot be read: {error}") from error
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """
-        Undo `to_dict`.
-
-        Raises:
-            TypeError: A field is missing or unknown.
-        """
-        return cls(**{**fields, "notes": tuple(fields.get("notes", ()))})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the listing as plain JSON values, as frames carry it."""

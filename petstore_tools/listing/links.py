@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Final
 from urllib.parse import (
     SplitResult,
@@ -48,8 +47,8 @@ class Response:
     unfiltered: bool = False
 
 
-_NO_RANGE: Final = 416  # its name differs between versions of Python
-_REFUSED: Final = (400, 403, 404, _NO_RANGE, 422)
+_ENDS: Final = (404, 416)
+_REFUSED: Final = (400, 403, *_ENDS, 422)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +77,7 @@ class NextPage:
 
     def is_end(self, status: int) -> bool:
         """Say whether a status means that no such page exists."""
-        return self.behind and status in (HTTPStatus.NOT_FOUND, _NO_RANGE)
+        return self.behind and status in _ENDS
 
     def is_refused(self, status: int) -> bool:
         """Say whether a status means that the service does not page so."""
@@ -152,13 +151,9 @@ def holds_id(url: str, last_id: int, *, rows: int) -> bool:
         last_id: Id of the last animal of the page before.
         rows: Animals so far: a number near it may count rows, so it is believed only behind `id`.
     """
+    name = "" if abs(last_id) > 2 * rows else "(?<![a-z])id[^a-z0-9-]*"
     query = unquote_plus(urlsplit(url).query)
-    for found in re.finditer(r"(?<![0-9])-?[0-9]+", query):
-        if int(found[0]) == last_id:
-            named = re.search(r"(?<![a-z])id[^a-z]*$", query[: found.start()], re.IGNORECASE)
-            if named or abs(last_id) > 2 * rows:
-                return True
-    return False
+    return bool(re.search(rf"{name}(?<![0-9-]){last_id}(?![0-9])", query, re.IGNORECASE))
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:

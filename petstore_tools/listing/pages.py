@@ -94,9 +94,6 @@ class Inventory:
         self.told = schemes.parse(pagination)
         self.last_partial: pd.DataFrame | None = None
 
-    def __repr__(self) -> str:
-        return f"Inventory({self.client})"
-
     @property
     def learnt(self) -> Proven:
         """What earlier listings learnt of this service."""
@@ -279,23 +276,20 @@ class PageIterator:
             self._client.gate.flush()
 
     def _pages(self, prefetcher: Prefetcher) -> Iterator[Page]:
-        status = self._query.status
         while isinstance(step := self._pager.next, NextPage):
             reply = prefetcher.get(step, self._predicted())
             rows: list[PetRow] = []
-            others: set[int] = set()
             response = None
             if not step.is_refused(reply.status):
                 rows = [] if step.is_end(reply.status) else read_rows(reply)
-                if status is not None:
-                    others = {row["id"] for row in rows if row.get("status") != status}
                 ids = tuple([row["id"] for row in rows])
-                response = Response(step.url, ids, reply.headers, bool(others))
+                unfiltered = self._with_status(rows) != rows
+                response = Response(step.url, ids, reply.headers, unfiltered)
             self._ended_at = self._client.clock.now()
             end = self._pager.feed(response)
             if isinstance(end, End):
                 self._remember(end)
-            yield Page(self._pager.pages, tuple(self._kept(rows, others)))
+            yield Page(self._pager.pages, tuple(self._kept(rows)))
 
     def _remember(self, end: End) -> None:
         """Keep how the listing ended, and what it has learnt of the service."""
@@ -326,7 +320,11 @@ class PageIterator:
         wide = min(ceil((end - rows) / step), connections(self._client.plan.per_minute, latency_s))
         return self._pager.predicted(wide)
 
-    def _kept(self, rows: list[PetRow], others: set[int]) -> list[PetRow]:
+    def _with_status(self, rows: list[PetRow]) -> list[PetRow]:
+        """Return the animals with the status asked for."""
+        return [row for row in rows if self._query.status in (None, row.get("status"))]
+
+    def _kept(self, rows: list[PetRow]) -> list[PetRow]:
         """Return the rows that are new, and note what the document does not name."""
         statuses = {row.get("status") for row in rows} - _KNOWN
         fields = set[str | None]().union(*rows) - spec.PET_FIELDS.keys()
@@ -341,7 +339,7 @@ class PageIterator:
         rows = [by_id[pet_id] for pet_id in self._pager.new]
         if self._query.first is not None:
             rows = rows[: self._query.first - self._rows - self._others]
-        kept = [row for row in rows if row["id"] not in others]
+        kept = self._with_status(rows)
         self._others += len(rows) - len(kept)
         self._rows += len(kept)
         return kept
