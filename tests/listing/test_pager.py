@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from itertools import product
+from itertools import cycle, islice, product
 from math import ceil
 from pathlib import Path
 from random import Random
@@ -119,8 +119,9 @@ def test_a_usual_parameter_is_found_and_remembered_at_a_bounded_cost(way: str) -
 def play(way: str, story: dict[str, Any]) -> Outcome:
     """Read a service as a story of `ends.json` tells."""
     rows = animals(story.get("animals", 0))
-    for status, count in story.get("runs", []):
-        rows += [(n, status) for n in range(len(rows), len(rows) + count)]
+    for statuses, count in story.get("runs", []):
+        turns = islice(cycle(statuses.split()), count)
+        rows += enumerate(turns, start=len(rows))
     before = story.get("before")
     proven = play(before["way"], before).proven if before else None
     options = {name: story[name] for name in ("told", "limit") if name in story}
