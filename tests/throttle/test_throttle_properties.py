@@ -57,15 +57,9 @@ class Case:
         unsure = died + (self.threads if self.speaks == "alternate" else 0)
         days = -(-accepted // max(1, per_day - unsure)) + (self.day_begins_s > 0)
         minutes = -(-min(accepted, per_day) // per_minute)
-        a_death_s = (
-            LOST_AFTER_S + 2 + 2 * self.latency_s
-        )  # until it is given up; no probe takes longer
-        idle_s = 400 if not died else 700
-        return (
-            days * (DAY_S + idle_s)
-            + (minutes + 1) * (60 + 2 * self.latency_s + 5)
-            + died * a_death_s
-        )
+        idle_s = 700 if died else 400
+        # a lost request is given up after `LOST_AFTER_S`, and no answer takes 6 s
+        return days * (DAY_S + idle_s) + (minutes + 1) * 71 + died * (LOST_AFTER_S + 8)
 
 
 def cases(**drawn: Any) -> st.SearchStrategy[Case]:
