@@ -17,6 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import pandas as pd
 from programs import ROOT, head, measured, peak_mb, row
 
 IDS = {f"Category {n}": n for n in range(1, 13)}
@@ -26,20 +27,15 @@ BAD = [("", "Category 3", "sold"), ("Rex", "cats", "frei"), ("Rex", "Category 3"
 
 def write(folder: Path, rows: int) -> list[Path]:
     """Write the same table as text and as a workbook."""
-    import xlsxwriter
-
     words = [*WORDS, "available", ""]
-    table = [("name", "categoryId", "status")]
+    table = []
     for n in range(rows):
         good = (f"Pet {n}", f"Category {n % 12 + 1}", words[n % 4])
         table.append(BAD[n // 100 % 3] if n % 100 == 7 else good)
     paths = [folder / "animals.csv", folder / "animals.xlsx"]
-    with paths[0].open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows(table)
-    with xlsxwriter.Workbook(paths[1]) as workbook:
-        sheet = workbook.add_worksheet()
-        for number, cells in enumerate(table):
-            sheet.write_row(number, 0, cells)
+    frame = pd.DataFrame(table, columns=["name", "categoryId", "status"])
+    frame.to_csv(paths[0], index=False)
+    frame.to_excel(paths[1], index=False)
     return paths
 
 
