@@ -158,15 +158,16 @@ def codes(pets: pd.DataFrame) -> tuple[Any, list[str]]:
     values = [*spec.STATUSES, *others]
     names = [f"{value!r} as sent" if value in OURS else value for value in values]
     names = [name if name.strip() else f"blank ({name!r})" for name in names]
-    return found.cat.set_categories(values).cat.codes.to_numpy(), [*names, UNSET]
+    names.append(UNSET)
+    places = found.cat.set_categories(values).cat.codes.to_numpy("int64")
+    return places % len(names), names  # a missing status is -1, so the last
 
 
 def count(pets: pd.DataFrame) -> dict[str, int]:
     """Count animals by status, `unset` last; a status with no animals counts 0."""
     import numpy as np
 
-    found, names = codes(pets)
-    places = found.astype("int64") % len(names)  # a missing status is -1, so the last
+    places, names = codes(pets)
     bins = np.bincount(places, minlength=len(names))
     return dict(zip(names, bins.tolist(), strict=True))
 

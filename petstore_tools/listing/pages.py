@@ -139,19 +139,16 @@ class Inventory:
             for page in pages:
                 columns.add(page.rows)
                 on_wait(None)
-        except BaseException as error:
-            self.last_partial = columns.to_frame(pages.listing)
-            if isinstance(error, KeyboardInterrupt):
-                raise Interrupted(
-                    f"{pluralize(len(columns), 'animal')} so far, in last_partial."
-                ) from None
-            raise
-        frame = columns.to_frame(pages.listing)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"{pluralize(len(columns), 'animal')} so far, in last_partial."
+            ) from None
+        finally:
+            self.last_partial = frame = columns.to_frame(pages.listing)
         listing = Listing.as_listed(frame)
-        self.last_partial = None
         if query.require is not None and not listing.complete:
-            self.last_partial = frame
             raise IncompleteListingError(listing.shortfall, listing=listing)
+        self.last_partial = None
         return frame
 
 

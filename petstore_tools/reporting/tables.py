@@ -158,7 +158,7 @@ def named_statuses(pets: pd.DataFrame) -> pd.Series:
     """
     Return the statuses of animals as text, `unset` where there is none, as every table names them.
     """
-    found, names = codes(pets)  # a missing status has the code -1, which takes the last name
+    found, names = codes(pets)
     return pd.Series(pd.array(names, dtype=text_dtype()).take(found), index=pets.index)
 
 
