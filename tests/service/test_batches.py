@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import pytest
 
 from petstore_tools.service.app import HEALTH_WAIT_S
-from petstore_tools.service.batches import GATHER_S, MAX_AT_ONCE, TICK_S, Batch, Batches
+from petstore_tools.service.batches import GATHER_S, MAX_AT_ONCE, Batch, Batches
 from petstore_tools.service.engine import UnavailableError
 from petstore_tools.service.messages import Request, Response
 
@@ -148,20 +148,3 @@ def test_health_is_not_refused_before_it_has_waited() -> None:
         return longest_s
 
     assert asyncio.run(ask_often()) > 0.4
-
-
-def test_no_batch_is_begun_when_all_who_waited_were_refused() -> None:
-    """The process was paused while one request waited for another: the next is answered."""
-    work = Work()
-    batches = Batches(work, refuse)
-
-    async def ask() -> list[Response | None]:
-        await asyncio.gather(*(batches.respond(a_request()) for _ in range(2)))
-        alone = asyncio.ensure_future(batches.respond(a_request(patience_s=0.0)))
-        await asyncio.sleep(0)  # now it is asked
-        await asyncio.sleep(0)  # now the second of last time is waited for
-        time.sleep(2 * TICK_S)
-        return [await alone, await batches.respond(a_request())]
-
-    assert [answer and answer.status for answer in asyncio.run(ask())] == [503, 200]
-    assert [size for size, _ in work.sizes] == [2, 1]
