@@ -349,21 +349,14 @@ def test_writers_that_are_killed_leave_whole_listings(tmp_path: Path) -> None:
 def test_a_listing_that_began_before_the_newest_ended_is_not_kept_and_says_so(
     tmp_path: Path,
 ) -> None:
-    """A short listing inside a long one would invent changes for good; at one instant two are."""
+    """A short listing inside a long one would invent changes for good."""
     history = History(tmp_path / "history.db")
     history.keep(listed({1: ("Rex", 1, None)}, T0, T0 + 60.5).frame)
-    inside = listed({}, T0 + 60.4, T0 + 61).frame
 
     with pytest.raises(
         HistoryError, match="after this one began .*history forget --after 2026-01-05T09:01:01"
     ):
-        history.keep(inside)
-    assert (
-        "this listing was not kept as a snapshot: the newest kept listing ended"
-        in history.try_keep(inside)
-    )
-    history.keep(listed({}, T0 + 60.5, T0 + 60.5).frame)
-    assert repr(history.snapshots()).startswith("2 snapshots from 2026-01-05 09:01:00 UTC to")
+        history.keep(listed({}, T0 + 60.4, T0 + 61).frame)
 
 
 def test_only_complete_listings_of_all_animals_are_kept() -> None:
@@ -373,8 +366,6 @@ def test_only_complete_listings_of_all_animals_are_kept() -> None:
             box.store.kept.keep(box.store.list_pets(status="sold"))
         with pytest.raises(IncompleteListingError, match="limited to the first 5"):
             box.store.kept.keep(box.store.list_pets(first=5))
-
-        assert repr(box.store.snapshots()) == "no snapshots yet"
         assert not box.store.kept.path.exists()
 
 
@@ -446,20 +437,13 @@ def test_a_damaged_file_is_named_and_kept_aside(harm: str) -> None:
 
 
 def test_a_history_that_was_changed_is_noticed(tmp_path: Path) -> None:
-    """What is rebuilt is compared with the digest of the listing; a report is made all the same."""
+    """What is rebuilt is compared with the digest of the listing."""
     history = History(tmp_path / "history.db")
     snapshot = history.keep(listed({1: ("Rex", 1, None)}, T0, T0).frame)
-    with sqlite3.connect(history.path) as database:
-        database.execute("UPDATE stays SET name = 'Max'")
-    database.close()
+    execute(history.path, "UPDATE stays SET name = 'Max'")
 
     with pytest.raises(HistoryError, match=r"listing 1 in .* was changed"):
         snapshot.frame()
-    newer = listed({}, T0 + 9, T0 + 9, hole=True).frame
-    old = history.since("1s", status=None, now=T0 + 9)
-    looks = check_looks({}, "Report", "", "UTC", lists=True)
-    report = report_and_keep(newer, history, old, looks, partial=False)
-    assert report.tables()["moved"]["to"].tolist() == ["not seen"]
 
 
 def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
@@ -474,8 +458,7 @@ def test_a_file_of_a_newer_version_or_of_another_service_is_refused_and_stays(
         HistoryError, match=r"other\.db cannot be used \(it is that of another service"
     ):
         renamed.snapshots()
-    with closing(sqlite3.connect(renamed.path)) as database:
-        database.execute("PRAGMA user_version = 2")
+    execute(renamed.path, "PRAGMA user_version = 2")
     with pytest.raises(HistoryError, match="another version of the toolkit wrote it"):
         renamed.snapshots()
     assert renamed.path.exists()
@@ -505,12 +488,12 @@ def test_what_is_forgotten_is_gone_and_the_rest_is_as_it_was(tmp_path: Path) -> 
 def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> None:
     """What the message says helps; what was there before that listing goes on."""
     with Sandbox(animals=5) as box:
-        box.store.snapshot()
+        animals = shown_by(box.store.snapshot().frame()).animals
         before = box.store.history()
         now = box.clock.now()
         history = box.store.kept
-        history.keep(listed(shown_by(box.store.list_pets()).animals, now + 9e7, now + 9e7).frame)
-        history.keep(listed({1: ("Rex", 1, "sold")}, now + 9e7, now + 9e7).frame)
+        for shown in (animals, {1: ("Rex", 1, "sold")}):
+            history.keep(listed(shown, now + 9e7, now + 9e7).frame)
         asked = len(box.traffic())
 
         with pytest.raises(
@@ -522,7 +505,7 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> 
         assert history.forget(after="2099-01-01", now=now) == 0
         assert history.forget(after=str(raised.value).split()[-1], now=now) == 2
         pd.testing.assert_frame_equal(box.store.history(), before)
-        assert len(box.store.snapshot().frame()) == len(before)
+        assert box.store.snapshot().number == 2
 
 
 def forget_on_a_full_disk(path: Path) -> None:
