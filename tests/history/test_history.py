@@ -501,7 +501,9 @@ def test_a_listing_from_the_future_is_named_before_a_request_and_forgotten() -> 
         ) as raised:
             box.store.snapshot()
         assert len(box.traffic()) == asked
-        assert "history forget --after" in box.store.status_report().notes[0]
+        report = box.store.status_report(since="last")
+        assert "history forget --after" in report.notes[-1]
+        assert (report.since and report.since.ended_at, report.counts) == (now, None)
         assert history.forget(after="2099-01-01", now=now) == 0
         assert history.forget(after=str(raised.value).split()[-1], now=now) == 2
         pd.testing.assert_frame_equal(box.store.history(), before)
@@ -626,6 +628,7 @@ def test_last_is_the_last_report_that_was_handed_out(tmp_path: Path) -> None:
     """Not a look, a snapshot or a report with another filter in between."""
     with Sandbox(animals=10) as box:
         box.store.snapshot()
+        box.advance(days=1)
         first = box.store.status_report(since="last")
         first.to_excel(tmp_path / "monday.xlsx")
         monday = box.clock.now()
