@@ -86,7 +86,6 @@ def test_what_came_from_outside_is_text_in_every_format() -> None:
     told = report.to_html() + report.to_markdown() + report._repr_html_()
 
     assert not re.search("<b>|<script|<img|<i>", told)
-    assert "\\|src" in report.to_markdown()
     assert "# \\- \\~a\\~ &lt;i&gt;\n" in report.to_markdown()
     assert "\n\\+ x\n" in report.to_markdown()
     assert not re.search(r"https?://|src=|@import|url\(", report.to_html().replace(rows[1][1], ""))
@@ -113,7 +112,7 @@ def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(tmp_pat
     that is longer than a sheet of paper is wide takes two lines.
     """
     title = "A zoo with a name " * 5
-    with Sandbox(animals=30) as box:
+    with Sandbox(animals=3) as box:
         box.advance(days=292, hours=13.5)
         for _ in range(3):
             box.store.snapshot()
@@ -123,13 +122,13 @@ def test_each_sheet_of_a_workbook_has_title_time_and_the_width_of_a_page(tmp_pat
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "r.xlsx")
 
     for name in book.sheet_names:
-        lines = book.get_sheet_by_name(name).to_python()
-        assert f"{lines[0][0]} {lines[1][0]}" == title.strip()
-        assert len(lines[0][0]) <= 60
-        assert "As of 2026-10-25 02:30:00 CET" in lines[3][0]
-    title, *over_time = book.get_sheet_by_name("Over time").to_python()[6:]
-    assert title[0] == "as of (CEST, CET)"
-    assert [str(line[0])[11:16] for line in over_time] == ["00:30", "01:30", "02:30", "02:30"]
+        first, second, _, times = book.get_sheet_by_name(name).to_python()[:4]
+        assert f"{first[0]} {second[0]}" == title.strip()
+        assert len(first[0]) <= 60
+        assert "As of 2026-10-25 02:30:00 CET" in times[0]
+    over_time = [str(row[0]) for row in book.get_sheet_by_name("Over time").to_python()[6:]]
+    assert over_time[0] == "as of (CEST, CET)"
+    assert [time[11:16] for time in over_time[1:]] == ["00:30", "01:30", "02:30", "02:30"]
     with zipfile.ZipFile(tmp_path / "r.xlsx") as parts:
         written = parts.read("xl/workbook.xml").decode()
         charts = [parts.read(p).decode() for p in parts.namelist() if "charts/chart" in p]
@@ -165,24 +164,20 @@ def test_times_are_those_of_the_reader_and_in_json_iso() -> None:
 def test_the_order_is_that_of_importance_and_lists_can_be_left_out(tmp_path: Path) -> None:
     """What changed, by status, by category, over time, then single animals."""
     with Sandbox(animals=20) as box:
-        for day in range(3):
+        for status in ("sold", "pending", "sold"):
             box.store.snapshot()
             box.advance(days=1)
-            box.change(2, status=("sold", "pending")[day % 2])
+            box.change(2, status=status)
         box.add([("Newcomer", 1, "available")])
-        box.store.snapshot()
-        box.advance(days=1)
         whole = box.store.status_report(since="9d")
         short = box.store.status_report(since="9d", lists=False)
 
     titles = [*TITLES.values()]
     for report, wanted in ((whole, titles), (short, titles[:-2])):
-        page = [re.split("[,<]", part)[0] for part in report.to_html().split("<h2>")[1:-1]]
-        text = [
-            line[3:].split(",")[0] for line in report.to_markdown().split("\n") if "## " in line
-        ]
-        assert page == wanted
-        assert text[:-1] == [title for title in wanted if title != "Over time"]
+        page = re.findall("<h2>([^,<]+)", report.to_html())
+        text = re.findall("^## ([^,\n]+)", report.to_markdown(), re.M)
+        assert page == [*wanted, "How this was made"]
+        assert text == [title for title in page if title != "Over time"]
     front, end = whole.to_html().split("How this was made")
     assert "request" not in front
     assert " with 1 request." in end
@@ -200,10 +195,8 @@ def test_a_report_on_one_status_has_no_zeros_and_guesses_nothing(status: str) ->
         box.change(2, status=status)
         report = box.store.status_report(status=status, since="1d")
 
-    assert report.tables()["summary"]["what"].tolist()[1:3] == [
-        f"became {status} or new",
-        f"no longer {status} or gone",
-    ]
+    assert f"| became {status} or new |" in report.to_markdown()
+    assert f"| no longer {status} or gone |" in report.to_markdown()
     assert "may have had another status before" in report.to_html()
     assert not re.search(r"^\| (pending|unset) \|", report.to_markdown(), re.M)
 
