@@ -191,7 +191,6 @@ def test_the_date_is_the_services_clock(box: Sandbox) -> None:
     """One Date, from the clock that also makes the resets."""
     response = ask(box, "GET", "/pets")
 
-    assert response.headers["Date"] == "Mon, 05 Jan 2026 09:00:00 GMT"
     assert response.raw.headers.getlist("Date") == ["Mon, 05 Jan 2026 09:00:00 GMT"]
 
 
