@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from petstore_tools.sandbox.faults import Fault
+    from petstore_tools.service.app import Service
     from petstore_tools.service.server import ThreadedServer
 
 STARTS_AT: Final = 1_767_603_600.0  # Monday, 5 January 2026, 09:00 UTC
@@ -100,6 +101,7 @@ class Sandbox:
             # the server holds nothing that leads to this object: when nobody keeps it, it ends
             service = FaultyService(faults, self._seen, served, self.clock)
             self.faults = service.faults
+            made.callback(service.close)
             server = ThreadedServer(service).start()
             made.callback(server.stop)
             self.base_url = server.base_url
@@ -109,7 +111,7 @@ class Sandbox:
             )
             self.store = self._wire(settings, made)
             self._made = made.pop_all()
-        self._finalizer = weakref.finalize(self, _close, server, self._made)
+        self._finalizer = weakref.finalize(self, _close, server, service, self._made)
 
     def advance(
         self, *, days: float = 0, hours: float = 0, minutes: float = 0, seconds: float = 0
@@ -247,9 +249,9 @@ class _Closed:
         """Do nothing."""
 
 
-def _close(server: ThreadedServer, made: ExitStack) -> None:
-    # garbage is collected in any thread, and a server cannot wait for its own end
-    if server.is_current():
+def _close(server: ThreadedServer, service: Service, made: ExitStack) -> None:
+    # garbage is collected in any thread, and none of a server can wait for the server's end
+    if server.is_current() or service.is_current():
         threading.Thread(target=made.close, name="end of a sandbox").start()
     else:
         made.close()

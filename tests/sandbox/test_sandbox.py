@@ -33,13 +33,10 @@ def _leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     gc.collect()
     threads = set(threading.enumerate())
     files = _open_files()
-
-    def nothing_is_left() -> bool:
-        gc.collect()  # each time: a thread that ends meanwhile leaves garbage that holds others
-        return set(threading.enumerate()) <= threads and _open_files() <= files
-
     yield
-    until(nothing_is_left)
+    gc.collect()
+    until(lambda: set(threading.enumerate()) <= threads, 10)
+    until(lambda: _open_files() <= files, 10)
     assert list(tmp_path.glob("petstore-sandbox-*")) == []
 
 
