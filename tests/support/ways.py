@@ -33,6 +33,7 @@ ESTIMATES: Final[dict[str, Callable[[int], int]]] = {
     "at_most_1000": partial(min, 1_000),
     "rounded": partial(round, ndigits=-1),
     "late": (-1).__add__,
+    "early": (1).__add__,
 }
 
 
