@@ -220,9 +220,10 @@ class PetStore:
         request.
 
         `since` (an age such as `90d`, a date, a time) leaves out what ended before. A row is a
-        stay: the columns of a listing, `first_seen` and `last_seen` (datetime, UTC: the end of the
-        first and last listing that showed it so), `ended_between` (interval from the start of the
-        last one to the end of the next; missing while open).
+        stay: the columns of a listing, and times (datetime, UTC). It began between `began_after`
+        (missing where nobody saw it begin) and `first_seen`; `last_seen` is the end of the last
+        listing that showed it so; it ended between `ended_after` and `ended_by` (missing while
+        open).
         """
         return self.kept.history(pet_id=id, since=since, now=self.client.clock.now())
 

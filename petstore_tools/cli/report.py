@@ -121,7 +121,7 @@ def history_(
 
     It is read from the listings that `report` and `list --max-age` keep on this machine; no request
     is sent. A change happened between two listings: after the time in ended_after, and before the
-    time in ended_before.
+    time in ended_by.
 
     \b
     Examples:
@@ -174,11 +174,7 @@ def forget(environment: str | None, before: str | None, after: str | None, *, ye
 
 
 def _flat(history: pd.DataFrame) -> pd.DataFrame:
-    """Return a history as a file holds it: an interval is two columns, times are UTC and say so."""
-    import pandas as pd
-
-    between = pd.arrays.IntervalArray(history.pop("ended_between"))
-    history = history.assign(ended_after=between.left, ended_before=between.right)
+    """Return a history as a file holds it: times are UTC and say so."""
     zoned = history.select_dtypes("datetimetz")
     times: pd.DataFrame = zoned.apply(lambda time: time.dt.tz_convert(None))
     return history.drop(columns=times.columns).join(times.add_suffix(" (UTC)"))

@@ -427,27 +427,22 @@ class History:
             now: Unix seconds.
 
         Returns:
-            The columns of a listing, `first_seen` and `last_seen` (datetime, UTC) and
-            `ended_between` (interval of datetimes; missing while open).
+            The columns of a listing, and times (datetime, UTC): it began between `began_after`
+            (missing in the first listing, since nobody saw it begin) and `first_seen`, was last
+            shown at `last_seen`, and ended between `ended_after` and `ended_by` (both missing
+            while open).
 
         Raises:
             ArgumentError: An id is no int64, or `since` is not as `instant` takes it.
         """
-        import pandas as pd
-
         from petstore_tools.models import checked_id
 
         ids = "SELECT id FROM stays" if pet_id is None else str(checked_id(pet_id))
         since_s = 0.0 if since is None else instant(since, now)
         stays = self.stays(since_s, ids=ids, state="name, categoryId, status")
-        between = pd.arrays.IntervalArray.from_arrays(
-            moments(stays["ended_after"]), moments(stays["ended_by"]), closed="both"
-        )
-        return stays[[*spec.PET_FIELDS]].assign(
+        return stays[[*spec.PET_FIELDS, *_TIMES]].assign(
             status=stays["status"].astype(status_dtype(stays["status"].dropna())),
-            first_seen=moments(stays["first_seen"]),
-            last_seen=moments(stays["last_seen"]),
-            ended_between=between,
+            **{name: moments(stays[name]) for name in _TIMES},
         )
 
     def mark_reported(self, status: str | None, number: int) -> None:

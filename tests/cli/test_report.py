@@ -54,14 +54,14 @@ def test_ids_have_all_their_digits_and_a_status_that_is_not_set_is_empty(
 
 
 def test_the_history_is_written_to_a_file(twice: Run, tmp_path: Path) -> None:
-    """As a listing is, in each of its formats; an interval is two columns."""
+    """As a listing is, in each of its formats."""
     done = twice("history", "-o", "h.csv", PETSTORE_CATEGORIES=str(tmp_path / "names.csv"))
 
     frame = pd.read_csv(tmp_path / "h.csv")
     assert done.returncode == 0, done.stderr
     assert frame["id"].value_counts()[2] == 2
     assert set(frame.loc[frame["categoryId"] == 1, "category"]) == {"Dogs"}
-    assert frame.columns[-2:].tolist() == ["ended_after (UTC)", "ended_before (UTC)"]
+    assert frame.columns[-2:].tolist() == ["ended_after (UTC)", "ended_by (UTC)"]
 
 
 def test_without_a_kept_listing_it_says_so(run: Run) -> None:

@@ -140,11 +140,11 @@ def events(shown: Sequence[Shown], since: int, only: str = "") -> Iterator[tuple
 
 
 def told(history: pd.DataFrame) -> list[Stay]:
-    """Return the rows of a history in the form of the truth, which tells the begin, too."""
+    """Return the rows of a history in the form of the truth."""
     rows = history.astype("object").where(history.notna(), None).itertuples(index=False)
     return [
-        (pet, (name, category, status), first, last, (ended.left, ended.right) if ended else None)
-        for pet, name, category, status, first, last, ended in rows
+        (pet, (name, category, status), began, first, last, (after, by) if by else None)
+        for pet, name, category, status, began, first, last, after, by in rows
     ]
 
 
@@ -152,8 +152,15 @@ def as_told(stays: Sequence[Stay]) -> list[Stay]:
     """Return stays of the truth with the times that a history has."""
     moment = partial(datetime.fromtimestamp, tz=UTC)
     return [
-        (pet, values, moment(first), moment(last), ended and tuple(map(moment, ended)))
-        for pet, values, _, first, last, ended in stays
+        (
+            pet,
+            values,
+            began and moment(began),
+            moment(first),
+            moment(last),
+            ended and tuple(map(moment, ended)),
+        )
+        for pet, values, began, first, last, ended in stays
     ]
 
 
